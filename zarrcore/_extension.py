@@ -58,7 +58,7 @@ class Extension:
     name: ClassVar[str]
 
     def __post_init__(self) -> None:
-        for name, member in _members(type(self)).items():  # type: ignore[arg-type]
+        for name, member in members_of(type(self)).items():  # type: ignore[arg-type]
             if "check" in member.metadata:
                 object.__setattr__(self, name, checked(member, getattr(self, name)))
 
@@ -71,7 +71,7 @@ class Extension:
         MetadataValidationError
             If a member is unknown or missing, or its value is not valid.
         """
-        members = _members(cls)  # type: ignore[arg-type]
+        members = members_of(cls)  # type: ignore[arg-type]
         known_keys(configuration, members)
         for name, member in members.items():
             is_required = member.default is MISSING and member.default_factory is MISSING
@@ -88,7 +88,7 @@ class Extension:
 
     def to_json(self) -> dict[str, Any]:
         """Return the extension object of a metadata document, with all members of the configuration."""
-        members = _members(type(self))  # type: ignore[arg-type]
+        members = members_of(type(self))  # type: ignore[arg-type]
         return {"name": self.name, "configuration": written(members, self)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def parse_extension(data: object, kind: type[E], registry: _Registry) -> E:
 
 
 @cache
-def _members(cls: Any) -> dict[str, Field[Any]]:
+def members_of(cls: Any) -> dict[str, Field[Any]]:
     """Return the fields that metadata documents hold."""
     return {member.name: member for member in fields(cls) if "runtime" not in member.metadata}
 

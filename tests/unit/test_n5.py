@@ -291,7 +291,7 @@ class TestN5Default:
             (struct.pack(">HHII6i", 0, 2, 0, 2, *range(6)), "does not belong to a chunk"),
             (struct.pack(">HHII", 0, 2, 3, 0), "does not belong to a chunk"),
             (struct.pack(">HHIII6i", 1, 2, 3, 2, 7, *range(6)), "expected a block of 6 items, got one of 7"),
-            (struct.pack(">HHII5i", 0, 2, 3, 2, *range(5)), "expected 24 bytes, got 20"),
+            (struct.pack(">HHII5i", 0, 2, 3, 2, *range(5)), "20 bytes, but .* demand 24"),
         ],
     )
     def test_lying_headers(self, data: bytes, message: str) -> None:

@@ -32,14 +32,8 @@ _refuse_subinterpreters()
 def load_modules(package: str, modules: Mapping[str, str]) -> None:
     """Load the compiled modules of a package, which are in one shared object, `_modules`.
 
-    They share what is linked into it: one C core, with one pool of threads.
-
-    Parameters
-    ----------
-    package : str
-        Name of the package.
-    modules : mapping of str to str
-        Its modules, each after those that it needs, and the names in them that the package offers.
+    They share what is linked into it: one C core, with one pool of threads.  `modules` has them each after
+    those that it needs, and the names in them that the package offers.
     """
     parent = sys.modules[package]
     found = PathFinder.find_spec(f"{package}._modules", parent.__path__)

@@ -317,28 +317,6 @@ def shard_index_unpack(const uint8_t[::1] data, bint big_endian, uint64_t shard_
 # ---- bits ------------------------------------------------------------------------------------------
 
 
-def pack_flags(const uint8_t[::1] src, uint8_t[::1] dst, bint high_first):
-    """One bit for each byte of src, set unless it is 0."""
-    cdef size_t n = <size_t>src.shape[0]
-    if <size_t>dst.shape[0] != n // 8 + (n % 8 != 0):
-        raise ValueError("dst has another size than the packed flags")
-    if n == 0:
-        return
-    with nogil:
-        zc_pack_flags(&dst[0], &src[0], n, high_first)
-
-
-def unpack_flags(const uint8_t[::1] src, uint8_t[::1] dst, bint high_first):
-    """One byte, 0 or 1, for each of the first bits of src."""
-    cdef size_t n = <size_t>dst.shape[0]
-    if <size_t>src.shape[0] != n // 8 + (n % 8 != 0):
-        raise ValueError("src has another size than the packed flags")
-    if n == 0:
-        return
-    with nogil:
-        zc_unpack_flags(&dst[0], &src[0], n, high_first)
-
-
 cdef size_t packed_integers(const zc_bit_field *field, size_t integers, size_t packed) except? 0:
     """Return how many integers make up these bytes; checks that their packed form has the other size."""
     cdef size_t n
@@ -352,25 +330,35 @@ cdef size_t packed_integers(const zc_bit_field *field, size_t integers, size_t p
     return n
 
 
-def pack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_t first, uint32_t width):
-    """Bits first to first + width - 1 of the integers in src, of `size` bytes each, without gaps."""
+def pack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_t first, uint32_t width, bint flags,
+              bint high):
+    """Bits first to first + width - 1 of the integers in src, of `size` bytes each, without gaps.
+
+    With `flags` one bit for each byte of src, set unless it is 0; `high` if the first one is the highest.
+    """
     cdef zc_bit_field field = zc_bit_field(size=size, first=first, width=width, bits=8 * size, is_signed=False)
     cdef size_t n = packed_integers(&field, <size_t>src.shape[0], <size_t>dst.shape[0])
     if n == 0:
         return
     with nogil:
-        zc_pack_bits(&dst[0], &src[0], n, &field)
+        if flags:
+            zc_pack_flags(&dst[0], &src[0], n, high)
+        else:
+            zc_pack_bits(&dst[0], &src[0], n, &field)
 
 
-def unpack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_t first, uint32_t width,
-                bint is_signed):
+def unpack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_t first, uint32_t width, bint flags,
+                bint high, bint is_signed):
     """The inverse; the other bits are 0, or above repeat the highest one where is_signed."""
     cdef zc_bit_field field = zc_bit_field(size=size, first=first, width=width, bits=8 * size, is_signed=is_signed)
     cdef size_t n = packed_integers(&field, <size_t>dst.shape[0], <size_t>src.shape[0])
     if n == 0:
         return
     with nogil:
-        zc_unpack_bits(&dst[0], &src[0], n, &field)
+        if flags:
+            zc_unpack_flags(&dst[0], &src[0], n, high)
+        else:
+            zc_unpack_bits(&dst[0], &src[0], n, &field)
 
 
 # ---- plain cases -----------------------------------------------------------------------------------

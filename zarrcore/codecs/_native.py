@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zarrcore._extension import members_of
 from zarrcore.codecs.base import ArrayArrayCodec, ArraySpec, Buffer, BytesBytesCodec
 from zarrcore.errors import ChunkDecodeError, UnknownCodecError
 
@@ -122,10 +123,13 @@ class NativeArrayCodec(ArrayArrayCodec):
 
 
 class NativeBytesCodec(BytesBytesCodec):
-    """Base class of bytes -> bytes codecs that run in the engine; a subclass defines :meth:`stage`."""
+    """Base class of bytes -> bytes codecs that run in the engine, with their configuration as it is."""
 
     def stage(self) -> tuple[str, dict[str, Any]]:
-        raise NotImplementedError
+        members = getattr(self, "members", None)
+        members = members_of(type(self)) if members is None else members  # type: ignore[arg-type]
+        options = {name: value for name in members if (value := getattr(self, name)) is not None}
+        return getattr(self, "codec_id", self.name), options
 
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
         return encode(self.stage(), data)

@@ -79,13 +79,22 @@ class BloscCodec(NativeBytesCodec):
 
     def stage(self) -> tuple[str, dict[str, Any]]:
         shuffle = tuple(BloscShuffle).index(BloscShuffle(self.shuffle or "bitshuffle"))
-        return _stage(self.cname, self.clevel, shuffle, self.typesize or 1, self.blocksize)
+        return self._stage(shuffle, self.typesize or 1)
+
+    def _stage(self, shuffle: int, typesize: int) -> tuple[str, dict[str, Any]]:
+        return "blosc", {
+            "cname": self.cname,
+            "clevel": self.clevel,
+            "shuffle": shuffle,
+            "typesize": typesize if typesize <= _MAX_TYPESIZE else 1,
+            "blocksize": self.blocksize,
+        }
 
     def max_input(self) -> int | None:
         return _MAX_INPUT
 
 
-class Blosc(NumcodecsCodec, NativeBytesCodec, id="blosc"):
+class Blosc(NumcodecsCodec, BloscCodec, id="blosc"):
     """The Blosc container format.
 
     Parameters
@@ -105,7 +114,7 @@ class Blosc(NumcodecsCodec, NativeBytesCodec, id="blosc"):
     needed_to_decode = ()
     cname: str = option("lz4", choice, BloscCname)
     clevel: int = option(5, integer, 0, 9)
-    shuffle: int = option(1, integer, -1, 2)
+    shuffle: int = option(1, integer, -1, 2)  # type: ignore[assignment]
     blocksize: int = option(0, integer, 0, 2**31 - 1)
     typesize: int | None = option(None, integer, 1, 2**31 - 1)
     itemsize: ClassVar[int] = 1  # in place of a typesize: format 3 compresses bytes, format 2 knows the items
@@ -121,20 +130,4 @@ class Blosc(NumcodecsCodec, NativeBytesCodec, id="blosc"):
     def stage(self) -> tuple[str, dict[str, Any]]:
         typesize = self.typesize or self.itemsize
         shuffle = self.shuffle if self.shuffle >= 0 else (2 if typesize == 1 else 1)
-        return _stage(self.cname, self.clevel, shuffle, typesize, self.blocksize)
-
-    def max_input(self) -> int | None:
-        return _MAX_INPUT
-
-
-def _stage(
-    cname: str, clevel: int, shuffle: int, typesize: int, blocksize: int
-) -> tuple[str, dict[str, Any]]:
-    """Return the engine's name and configuration of a Blosc codec."""
-    return "blosc", {
-        "cname": cname,
-        "clevel": clevel,
-        "shuffle": shuffle,
-        "typesize": typesize if typesize <= _MAX_TYPESIZE else 1,
-        "blocksize": blocksize,
-    }
+        return self._stage(shuffle, typesize)

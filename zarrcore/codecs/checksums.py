@@ -46,9 +46,6 @@ class CRC32(NumcodecsCodec, _Checksum, id="crc32"):
 
     location: str = option("start", choice, _ENDS, omitted=True)
 
-    def stage(self) -> tuple[str, dict[str, Any]]:
-        return self.codec_id, {"location": self.location}
-
 
 class CRC32C(CRC32, id="crc32c"):
     """The bytes with their CRC-32C, little-endian, at one end.
@@ -68,9 +65,6 @@ class Adler32(CRC32, id="adler32"):
 
 class Fletcher32(NumcodecsCodec, _Checksum, id="fletcher32"):
     """The bytes followed by their Fletcher-32, as HDF5 computes it, little-endian."""
-
-    def stage(self) -> tuple[str, dict[str, Any]]:
-        return self.codec_id, {}
 
 
 def _prefix(value: Any, where: str) -> bytes:
@@ -102,7 +96,3 @@ class JenkinsLookup3(NumcodecsCodec, _Checksum, id="jenkins_lookup3"):
 
     def to_json(self) -> dict[str, Any]:
         return super().to_json() if self.prefix is None else self.get_config()
-
-    def stage(self) -> tuple[str, dict[str, Any]]:
-        options: dict[str, Any] = {"initval": self.initval}
-        return self.codec_id, options if self.prefix is None else options | {"prefix": self.prefix}

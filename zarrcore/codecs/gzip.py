@@ -24,9 +24,6 @@ class GzipCodec(NativeBytesCodec):
     name: ClassVar[str] = "gzip"
     level: int = option(5, integer, 0, 9)
 
-    def stage(self) -> tuple[str, dict[str, Any]]:
-        return "gzip", {"level": self.level}
-
 
 class Zlib(NumcodecsCodec, NativeBytesCodec, id="zlib"):
     """DEFLATE in the zlib format.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,11 +13,11 @@ from zarrcore._validate import at, fail, integer
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer, BytesBytesCodec, Codec
 from zarrcore.codecs.bytes import BytesCodec
-from zarrcore.codecs.chain import CodecChain, parse_codecs
+from zarrcore.codecs.chain import CodecChain, fill_item, parse_codecs
 from zarrcore.codecs.transpose import TransposeCodec
 from zarrcore.errors import ChecksumError, ChunkDecodeError, MetadataValidationError
 
-_DEFAULT, _VARLENGTH, _OBJECT = 0, 1, 2
+_DEFAULT = 0  # the mode of a block that is written
 _TYPES = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
 
 
@@ -71,16 +70,22 @@ class N5DefaultCodec(ArrayBytesCodec):
         return header + self._chain(spec).encode(chunk, spec)
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        view = memoryview(data).cast("B")
-        lengths, start = self._header(view, spec)
-        block_spec = replace(spec, shape=lengths)
-        block = self._chain(block_spec).decode(view[start:], block_spec)
-        if lengths == spec.shape:
-            return block
-        common = tuple(slice(min(pair)) for pair in zip(lengths, spec.shape, strict=True))
-        chunk = np.full(spec.shape, 0 if spec.fill is None else spec.fill, spec.np_dtype)
-        chunk[common] = block[common]
-        return chunk
+        engine = _native.engine()
+        array = engine.NativeArray(
+            engine.MemorySource({"/".join(("c", *"0" * spec.ndim)): data}),
+            "",
+            shape=spec.shape,
+            chunks=spec.shape,
+            chain=engine.Chain(spec.item_size, self.native(spec), shape=spec.shape),
+            dtype=spec.np_dtype,
+            fill=fill_item(spec).tobytes(),
+        )
+        out = np.empty(spec.shape, spec.np_dtype)
+        try:
+            array.read([(0, 1, length) for length in spec.shape], out)
+        except ChunkDecodeError as error:  # where the chunk really is, the caller knows
+            raise type(error)(error.reason, codec=error.codec) from error.__cause__
+        return out
 
     def native(self, spec: ArraySpec) -> tuple[Any, ...] | None:
         links = self._chain(spec).links(spec)
@@ -88,41 +93,6 @@ class N5DefaultCodec(ArrayBytesCodec):
 
     def _chain(self, spec: ArraySpec) -> CodecChain:
         return CodecChain.from_codecs(self.codecs, spec)
-
-    def _header(self, view: memoryview, spec: ArraySpec) -> tuple[tuple[int, ...], int]:
-        """Shape of the block, and where its items begin."""
-        mode, ndim = _unpack(">HH", view, 0)
-        if mode not in (_DEFAULT, _VARLENGTH):
-            what = "objects" if mode == _OBJECT else f"the unknown mode {mode}"
-            raise ChunkDecodeError(f"a block of {what} cannot be read", codec=self.name)
-        if ndim != spec.ndim:
-            raise ChunkDecodeError(
-                f"expected a block of {spec.ndim} dimensions, got one of {ndim}", codec=self.name
-            )
-        lengths = _unpack(f">{ndim}I", view, 4)
-        start = 4 + 4 * ndim
-        fits = all(0 < length <= 2 * whole for length, whole in zip(lengths, spec.shape, strict=True))
-        if not fits or prod(lengths) > 4 * spec.size:
-            raise ChunkDecodeError(
-                f"a block of shape {lengths} does not belong to a chunk of shape {spec.shape}",
-                codec=self.name,
-            )
-        if mode == _VARLENGTH:
-            (count,) = _unpack(">I", view, start)
-            start += 4
-            if count != prod(lengths):
-                raise ChunkDecodeError(
-                    f"expected a block of {prod(lengths)} items, got one of {count}", codec=self.name
-                )
-        return lengths, start
-
-
-def _unpack(form: str, view: memoryview, start: int) -> tuple[int, ...]:
-    try:
-        return struct.unpack_from(form, view, start)
-    except struct.error:
-        message = f"{len(view)} bytes cannot hold the header of a block"
-        raise ChunkDecodeError(message, codec=N5DefaultCodec.name) from None
 
 
 # --- LZ4 as lz4-java frames it

@@ -121,7 +121,7 @@ class ZfpCodec(ArrayBytesCodec):
     # --- chunks -------------------------------------------------------------------------------------------
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
-        zfpy = _zfpy()
+        zfpy = optional("zfpy", "zfp", "zfp")
         if not chunk.size:
             return b""
         numbers = np.ascontiguousarray(_promoted(chunk, spec).reshape(chunk.shape or (1,)))
@@ -129,7 +129,7 @@ class ZfpCodec(ArrayBytesCodec):
         return zfpy.compress_numpy(numbers, write_header=False, **parameters)  # type: ignore[no-any-return]
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        zfpy = _zfpy()
+        zfpy = optional("zfpy", "zfp", "zfp")
         if not spec.size:
             return np.empty(spec.shape, spec.np_dtype)
         if not memoryview(data).nbytes:
@@ -211,10 +211,6 @@ def _longest_stream(shape: tuple[int, ...], item_size: int, fewest_bits: int) ->
     blocks = math.prod(-(-length // 4) for length in shape)
     bits = max(values * (8 * item_size + 3) + 8 * item_size + 128, fewest_bits)
     return blocks * bits // 8 + 64
-
-
-def _zfpy() -> Any:
-    return optional("zfpy", "zfp", "zfp")
 
 
 def _carrier(spec: ArraySpec) -> str | None:

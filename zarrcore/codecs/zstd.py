@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from zarrcore._extension import option
 from zarrcore._validate import boolean, integer
@@ -28,9 +28,6 @@ class ZstdCodec(NativeBytesCodec):
     name: ClassVar[str] = "zstd"
     level: int = option(0, integer, *_LEVELS)
     checksum: bool = option(False, boolean)
-
-    def stage(self) -> tuple[str, dict[str, Any]]:
-        return "zstd", {"level": self.level, "checksum": self.checksum}
 
 
 class Zstd(NumcodecsCodec, ZstdCodec, id="zstd"):

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,19 +19,32 @@ _OPTIONS = frozenset({"out", "where", "casting", "dtype", "subok"})
 def share(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call ``ufunc(*args, **options)``: by rows of plain arrays where that is faster, else by NumPy alone."""
     threads = options.pop("threads", None)
-    call = _call_by_rows(ufunc, args, options)
-    if call is None:
+    found = _operands(ufunc, args, options)
+    if found is None:
         check_threads(threads)
         return ufunc(*map(_from_list, args), threads=1, **options)
-    return call.run(threads)
+    inputs, outs, mask = found
+    rest = {name: value for name, value in options.items() if name not in ("out", "where")}
+    largest = _largest(inputs)
+    if any(out is None for out in outs):  # then as NumPy makes them for no rows
+        none = ufunc(*[each.rows(slice(0, 0)) for each in inputs], threads=1, **rest)
+        rooms = zip(outs, none if isinstance(none, tuple) else (none,), strict=True)
+        outs = tuple(_room_like(largest, room) if out is None else out for out, room in rooms)
+
+    def call(part: slice) -> None:
+        where = {} if mask is None else {"where": mask.rows(part)}
+        rooms = tuple(out[part] for out in outs)
+        ufunc(*[each.rows(part) for each in inputs], out=rooms, threads=1, **where, **rest)
+
+    by_rows(call, largest.shape[0], largest.nbytes, threads)
+    return outs if ufunc.nout > 1 else outs[0]
 
 
 def _from_list(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, list | tuple) else x
 
 
-@dataclass(frozen=True, slots=True)
-class _Operand:
+class _Operand(NamedTuple):
     """An argument, and whether its rows are those of the call; else all of it goes with each of them."""
 
     value: Any
@@ -42,40 +54,10 @@ class _Operand:
         return self.value[part] if self.by_row else self.value
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    ufunc: np.ufunc
-    inputs: list[_Operand]
-    outs: tuple[np.ndarray | None, ...]
-    mask: _Operand | None
-    options: dict[str, Any]
-
-    def run(self, threads: int | None) -> Any:
-        outs = self.outs if all(out is not None for out in self.outs) else self._with_new_outs()
-        largest = _largest(self.inputs)
-
-        def call(part: slice) -> None:
-            where = {} if self.mask is None else {"where": self.mask.rows(part)}
-            rooms = tuple(out[part] for out in outs)  # type: ignore[index]
-            inputs = [operand.rows(part) for operand in self.inputs]
-            self.ufunc(*inputs, out=rooms, threads=1, **where, **self.options)
-
-        by_rows(call, largest.shape[0], largest.nbytes, threads)
-        return outs if self.ufunc.nout > 1 else outs[0]
-
-    def _with_new_outs(self) -> tuple[np.ndarray, ...]:
-        """Return the outputs, and where there is none as yet a new one, as NumPy makes them for no rows."""
-        found = self.ufunc(*[each.rows(slice(0, 0)) for each in self.inputs], threads=1, **self.options)
-        found = found if isinstance(found, tuple) else (found,)
-        largest = _largest(self.inputs)
-        return tuple(
-            _room_like(largest, none) if out is None else out
-            for out, none in zip(self.outs, found, strict=True)
-        )
-
-
-def _call_by_rows(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> _Call | None:
-    """Return the call if its rows can be shared, and are worth it."""
+def _operands(
+    ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[list[_Operand], tuple[Any, ...], _Operand | None] | None:
+    """Return inputs, outputs and mask of a call if its rows can be shared, and are worth it."""
     inputs = [_from_list(x) for x in args[: ufunc.nin]]
     outs = _given_outs(ufunc, args[ufunc.nin :], options)
     if outs is None or len(inputs) < ufunc.nin or not options.keys() <= _OPTIONS:
@@ -83,21 +65,28 @@ def _call_by_rows(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any
     if not all(type(x) is np.ndarray or isinstance(x, int | np.generic) for x in inputs):
         return None
     cores = _core_dimensions(ufunc)
-    if any(np.ndim(x) < core for x, core in zip(inputs, cores, strict=False)):
+    pairs = list(zip(inputs, cores, strict=False))
+    if any(np.ndim(x) < core for x, core in pairs):
         return None
-    shape = broadcast_shape(*[_outer(x, core) for x, core in zip(inputs, cores, strict=False)])
+    shape = broadcast_shape(*[_outer(x, core) for x, core in pairs])
     if not shape:
         return None
-    operands = [_operand(x, core, shape) for x, core in zip(inputs, cores, strict=False)]
+    operands = [_operand(x, core, shape) for x, core in pairs]
     mask = _operand(np.asarray(options["where"]), 0, shape) if "where" in options else None
     if not _rows_follow(operands) or (mask and broadcast_shape(mask.value.shape, shape) != shape):
         return None
-    others = [operand for operand in (*operands, mask) if operand is not None]
+    taken = [operand.value for operand in (*operands, mask) if operand is not None]
+    in_place = not any(cores)
     for number, (out, core) in enumerate(zip(outs, cores[ufunc.nin :], strict=True)):
-        if not _out_fits(out, core, shape, others, outs[:number], in_place=not any(cores)):
+        if out is not None and not (
+            type(out) is np.ndarray
+            and out.ndim >= core
+            and _outer(out, core) == shape
+            and not any(other is not None and np.may_share_memory(out, other) for other in outs[:number])
+            and all(_is_apart(out, x, in_place) for x in taken)
+        ):
             return None
-    rest = {name: value for name, value in options.items() if name not in ("out", "where")}
-    return _Call(ufunc, operands, outs, mask, rest)
+    return operands, outs, mask
 
 
 def _given_outs(
@@ -143,28 +132,11 @@ def _rows_follow(operands: list[_Operand]) -> bool:
     return x.nbytes >= 2 * PIECE_NBYTES and abs(x.strides[0]) == max(map(abs, x.strides))
 
 
-def _out_fits(
-    out: Any,
-    core: int,
-    shape: tuple[int, ...],
-    operands: list[_Operand],
-    outs: tuple[Any, ...],
-    *,
-    in_place: bool,
-) -> bool:
-    """Return whether the output has these rows and its own memory (or an operand's, if that is allowed)."""
-    if out is None:
+def _is_apart(out: np.ndarray, x: Any, in_place: bool) -> bool:
+    """Return whether the output has its own memory, or the operand's if that is allowed."""
+    if type(x) is not np.ndarray or not np.may_share_memory(out, x):
         return True
-    if type(out) is not np.ndarray or out.ndim < core or _outer(out, core) != shape:
-        return False
-    if any(other is not None and np.may_share_memory(out, other) for other in outs):
-        return False
-    return all(
-        type(x) is not np.ndarray
-        or not np.may_share_memory(out, x)
-        or (in_place and x.shape == out.shape and same_memory(x, out))
-        for x in (operand.value for operand in operands)
-    )
+    return in_place and x.shape == out.shape and same_memory(x, out)
 
 
 def _room_like(x: np.ndarray, none: np.ndarray) -> np.ndarray:

@@ -24,31 +24,16 @@ if TYPE_CHECKING:
         """A function around a ufunc, which is its attribute."""
 
         ufunc: np.ufunc
+        ufunc_nan_equal: np.ufunc  # of comparisons alone: by numbers, where the other one compares bits
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
-    class WithUfuncs(WithUfunc[P, R_co], Protocol[P, R_co]):
-        """A function around two ufuncs: one compares bits, the other one numbers."""
 
-        ufunc_nan_equal: np.ufunc
-
-
-def around(ufunc: np.ufunc) -> Callable[[Callable[P, R_co]], WithUfunc[P, R_co]]:
-    """Give a function the ufunc that it is built around as an attribute."""
+def around(ufunc: np.ufunc, **others: np.ufunc) -> Callable[[Callable[P, R_co]], WithUfunc[P, R_co]]:
+    """Give a function the ufunc that it is built around as an attribute, and others under their names."""
 
     def decorate(function: Any) -> Any:
-        function.ufunc = ufunc
-        return function
-
-    return decorate
-
-
-def around_both(ufunc: np.ufunc, nan_equal: np.ufunc) -> Callable[[Callable[P, R_co]], WithUfuncs[P, R_co]]:
-    """The same for two ufuncs."""
-
-    def decorate(function: Any) -> Any:
-        function.ufunc = ufunc
-        function.ufunc_nan_equal = nan_equal
+        vars(function).update(ufunc=ufunc, **others)
         return function
 
     return decorate

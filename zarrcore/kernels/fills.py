@@ -10,7 +10,7 @@ import numpy as np
 from zarrcore._core import kernels as _flat
 from zarrcore.kernels._item import item_of
 from zarrcore.kernels._memory import (
-    around_both,
+    around,
     as_plain_items,
     bytes_of,
     check_blocks,
@@ -67,7 +67,7 @@ def fill(out: np.ndarray, /, value: Any, *, threads: int | None = None) -> None:
         by_rows(lambda rows: _flat.fill(out[rows], item), out.shape[0], out.nbytes, threads)
 
 
-@around_both(_flat.equals_fill_blocks, _flat.equals_fill_blocks_nan_equal)
+@around(_flat.equals_fill_blocks, ufunc_nan_equal=_flat.equals_fill_blocks_nan_equal)
 def equals_fill(
     x: ArrayLike,
     fill: Any,

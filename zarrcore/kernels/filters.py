@@ -309,10 +309,7 @@ def pack_bits(
 
     def pack(start: int, stop: int) -> None:
         part, room = source[start * size : stop * size], packed[_packed_place(start, stop, width)]
-        if one_bit:
-            _flat.pack_flags(part, room, bitorder == "big")
-        else:
-            _flat.pack_bits(part, room, size, first_bit, width)
+        _flat.pack_bits(part, room, size, first_bit, width, one_bit, bitorder == "big")
 
     _by_eights(pack, items.size, items.nbytes, threads)
     return packed
@@ -388,10 +385,7 @@ def unpack_bits(
 
     def unpack(start: int, stop: int) -> None:
         part, to = packed[_packed_place(start, stop, width)], room[start * size : stop * size]
-        if one_bit:
-            _flat.unpack_flags(part, to, bitorder == "big")
-        else:
-            _flat.unpack_bits(part, to, size, first_bit, width, native.kind == "i")
+        _flat.unpack_bits(part, to, size, first_bit, width, one_bit, bitorder == "big", native.kind == "i")
 
     _by_eights(unpack, n, items.nbytes, threads)
     return items

@@ -76,36 +76,14 @@ cdef object _located(object error, dict place, bint write):
 cdef class NativeArray:
     """An array as the engine sees it: what is fixed once the array has been opened, compiled.
 
-    Parameters
-    ----------
-    source : LocalSource, MemorySource or StoreSource
-        Where its chunks are.
-    prefix : str
-        What all keys of its chunks begin with: ``""`` or ``"foo/bar/"``.
-    shape : tuple of int
-        Shape of the array.
-    chunks : tuple
-        For each dimension the length of its chunks, or a tuple of the lengths of all of them (rectilinear grid).
-    key_encoding : tuple of str
-        ``("default", separator)``, ``("v2", separator)`` or ``("n5", separator)``, which is v2 with the last
-        coordinate first.
-    chain : Chain
-        How chunks are encoded.
-    dtype : numpy.dtype
-        Of the elements in memory; its item size is the chain's.
-    fill : bytes or None
-        One element, for chunks that are absent.  None: zero bytes.
-    path : str
-        The array's path, for messages.
-    missing_is_error : bool
-        Reading a chunk that is absent raises ChunkNotFoundError.
-    cache : ChunkCache, optional
-        Where decoded chunks are kept.
-    scope : callable, optional
-        Returns the scope of the array's :class:`Place`; asked once, when it is needed.  Default: the source's own.
+    The keys of its chunks in `source` begin with `prefix`: ``""`` or ``"foo/bar/"``.  `chunks` has for each dimension
+    the length of its chunks, or a tuple of the lengths of all of them (rectilinear grid); `key_encoding` is
+    ``("default", separator)``, ``("v2", separator)`` or ``("n5", separator)``, which is v2 with the last coordinate
+    first.  `dtype` is that of the elements in memory, and has the item size of the chain.  `fill` is one element as
+    bytes, for chunks that are absent, which are a ChunkNotFoundError with `missing_is_error`; None: zero bytes.  `path`
+    is for messages.  ``scope()`` returns the scope of the array's :class:`Place`, asked once, when it is needed;
+    default: the source's own.
 
-    Notes
-    -----
     Immutable; any number of threads may use it at once.  All methods release the GIL while they work.
     """
 
@@ -303,49 +281,25 @@ cdef class NativeArray:
         return tuple(coordinates)
 
     def read(self, dims, cnp.ndarray out not None, threads=0, field=None) -> None:
-        """Read a region into `out`.
+        """Read a region into `out`, of this dtype and of the shape that `dims` selects, with any strides.
 
-        Parameters
-        ----------
-        dims : sequence
-            For each dimension ``(start, step, count)``, where element k of `out` is element ``start + k * step`` of
-            the array, or an array of int64 indices.  Nothing is wrapped round or clipped.
-        out : numpy.ndarray
-            Of this dtype and of the shape that `dims` selects; any strides.
-        threads : int
-            Most threads to use; 0: the default.
-        field : str or tuple of str, optional
-            The field of each record that is wanted; `out` has its dtype, or is of void items of its size if the
-            field is an array itself.  Several fields make up the records of `out`, in any layout.
-
-        Raises
-        ------
-        ChunkError
-            If a chunk that is present could not be read.
+        `dims` has for each dimension ``(start, step, count)``, where element k of `out` is element ``start + k * step``
+        of the array, or an array of int64 indices.  Nothing is wrapped round or clipped.  With `field`, the field of
+        each record that is wanted, `out` has its dtype, or is of void items of its size if the field is an array
+        itself; several fields, in a tuple, make up the records of `out`, in any layout.
         """
         self._transfer(dims, out, "out", threads, field, points=False, write=False)
 
     def write(self, dims, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:
         """Write `value` to a region; parameters as of :meth:`read`.
 
-        Parameters
-        ----------
-        write_empty : bool
-            Store chunks that hold nothing but the fill value, instead of removing them.
-        field : str or tuple of str, optional
-            The fields of each record that are written, of the dtype that :meth:`read` asks for; the others keep
-            their values, also if another thread writes them meanwhile.
+        With `write_empty`, chunks that hold nothing but the fill value are stored, not removed.  Fields that are not
+        written keep their values, also if another thread writes them meanwhile.
         """
         self._transfer(dims, value, "value", threads, field, points=False, write=True, write_empty=write_empty)
 
     def read_points(self, coords, cnp.ndarray out not None, threads=0, field=None) -> None:
-        """Read single elements.
-
-        Parameters
-        ----------
-        coords : sequence of numpy.ndarray
-            For each dimension the int64 indices of all n elements, which are read to the n items of `out`.
-        """
+        """Read n single elements to the n items of `out`; `coords` has their int64 indices for each dimension."""
         self._transfer(coords, out, "out", threads, field, points=True, write=False)
 
     cdef int _transfer(self, where, cnp.ndarray memory, str name, threads, field, bint points, bint write,
@@ -391,18 +345,10 @@ cdef class NativeArray:
     def write_gathered(self, chunk, dict blocks not None, bint complete, threads=0, write_empty=False) -> None:
         """Write parts of one chunk that were gathered, at once: one read, one patch, one replacement.
 
-        Parameters
-        ----------
-        chunk : sequence of int
-            The chunk's place in the grid.
-        blocks : dict
-            Contiguous values of inner chunks, by their coordinates in the chunk; of a chunk without any, those of the
-            chunk under a key of zeros.  Each is an array of the whole shape, with an array of booleans that marks which
-            elements are given, or None if all of them are.
-        complete : bool
-            The blocks hold all elements of the array in the chunk, so that nothing is read.
-        threads, write_empty
-            As of :meth:`write`.
+        `chunk` is its place in the grid.  `blocks` are contiguous values of inner chunks, by their coordinates in the
+        chunk; of a chunk without any, those of the chunk under a key of zeros.  Each is an array of the whole shape,
+        with an array of booleans that marks which elements are given, or None if all of them are.  If they are
+        `complete`, all elements of the array in the chunk, nothing is read.
         """
         cdef zc_selection selection
         cdef zc_window window
@@ -418,10 +364,7 @@ cdef class NativeArray:
     def get(self, key, threads=0):
         """Read a basic selection: integers, slices with any step, Ellipsis.
 
-        Returns
-        -------
-        numpy.ndarray, scalar or NotImplemented
-            NotImplemented for every other kind of selection, and for one that is out of bounds.
+        NotImplemented is returned for every other kind of selection, and for one that is out of bounds.
         """
         cdef zc_selection selection
         cdef cnp.npy_intp shape[64]

@@ -117,13 +117,9 @@ cdef tuple _place_of(NativeArray array):
 def read_many(list requests not None, threads=0, numbers=None) -> None:
     """Read many selections as one job.
 
-    Parameters
-    ----------
-    requests : list of tuple
-        ``(array, dims, points, out)``: a NativeArray, and as of :meth:`NativeArray.read`, or, if `points` is true,
-        of :meth:`NativeArray.read_points`, what is to be read and where to.
-    numbers : sequence of int, optional
-        What to call each of them in the message of a failure, if not by its number.
+    Each of the requests is ``(array, dims, points, out)``: a NativeArray, and as of :meth:`NativeArray.read`, or, if
+    `points` is true, of :meth:`NativeArray.read_points`, what is to be read and where to.  The message of a failure
+    calls it by its number, or by that in `numbers`.
     """
     cdef size_t n = len(requests), i, failed = 0
     cdef int limit
@@ -184,14 +180,8 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
 def prefetch(NativeArray array not None, dims, shape, bint points, threads=0, token=None) -> None:
     """Decode the chunks of a selection into the array's cache.
 
-    Parameters
-    ----------
-    dims : sequence
-        As of :meth:`NativeArray.read`, or, if `points` is true, of :meth:`NativeArray.read_points`.
-    shape : tuple of int
-        Number of elements along each dimension, or of points.
-    token : object, optional
-        The call ends early, without an error, when its attribute ``cancelled`` is true.
+    `dims` are as of :meth:`NativeArray.read`, or, if `points` is true, of :meth:`NativeArray.read_points`; `shape` is
+    that of what they select.  The call ends early, without an error, when ``token.cancelled`` is true.
     """
     cdef zc_selection selection
     cdef cnp.ndarray nothing = np.broadcast_to(np.zeros((), array.dtype), shape)

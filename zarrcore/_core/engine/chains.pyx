@@ -36,9 +36,6 @@ cdef class _Callback:
         self.c.encode = _encode_in_python
         self.c.decode = _decode_in_python
 
-    cdef void set_stage(self, zc_codec *out) noexcept:
-        zc_callback_stage(&self.c, PyBytes_AS_STRING(self.name), out)
-
 
 cdef zc_status _fail_in_python(object error, zc_status status, zc_workspace *ws, zc_error *err):
     """Record what a coder raised: its text, and in the session of the call itself."""
@@ -119,6 +116,7 @@ cdef class _Links:
         free(self.at)
 
     cdef int _set(self, zc_link *link, str kind, list what) except -1:
+        cdef _Callback callback
         if kind == "transpose":
             link.kind = ZC_LINK_TRANSPOSE
             link.order = self._numbers(link, what[0], "order")
@@ -149,7 +147,7 @@ cdef class _Links:
         elif kind == "callback":
             link.kind = ZC_LINK_STAGE
             callback = _Callback(what[0])
-            (<_Callback>callback).set_stage(&link.codec)
+            zc_callback_stage(&callback.c, PyBytes_AS_STRING(callback.name), &link.codec)
             self.calls_python = True
             self.kept.append(callback)
         else:
@@ -263,17 +261,10 @@ cdef class Chain:
     fill : bytes, optional
         The fill value, one element.  Default: zero bytes.
 
-    Raises
-    ------
-    ValueError
-        If the codecs cannot be together.
-    NotImplementedError
-        If they exceed a limit of the engine.
-
-    Attributes
-    ----------
-    calls_python : bool
-        Whether a codec, or one of those within it, is written in Python.
+    Notes
+    -----
+    ValueError is raised if the codecs cannot be together, NotImplementedError if they exceed a limit of the engine.
+    Whether a codec, or one of those within it, is written in Python, is in `calls_python`.
     """
 
     def __init__(self, itemsize, links=(("bytes", 0),), *, shape=None, bytes fill=None):

@@ -82,18 +82,18 @@ cdef int configure(zc_codec *codec, str name, dict config) except -1:
         elif key == "location":
             codec.at_start = value == "start"
         elif key == "initval":
-            codec.lookup3.initial = value
+            codec.initial = value
         elif key == "prefix":            # bytes
-            codec.lookup3.prefix = <const uint8_t *>PyBytes_AS_STRING(value)
-            codec.lookup3.n_prefix = PyBytes_GET_SIZE(value)
+            codec.prefix = <const uint8_t *>PyBytes_AS_STRING(value)
+            codec.n_prefix = PyBytes_GET_SIZE(value)
         elif key == "cname":
-            codec.blosc.compressor = _BLOSC_COMPRESSORS.index(value)
+            codec.compressor = _BLOSC_COMPRESSORS.index(value)
         elif key == "shuffle":
-            codec.blosc.shuffle = value
+            codec.shuffle = value
         elif key == "typesize":
-            codec.blosc.typesize = value
+            codec.typesize = value
         elif key == "blocksize":
-            codec.blosc.blocksize = value
+            codec.blocksize = value
         elif key == "elementsize":
             codec.element = value
         elif key == "dtype":
@@ -105,35 +105,35 @@ cdef int configure(zc_codec *codec, str name, dict config) except -1:
         elif key == "scale":
             codec.scale = value
         elif key == "whole_offset":
-            codec.whole.offset = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
-            codec.whole.has_offset = True
+            codec.whole_offset = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
+            codec.has_whole_offset = True
         elif key == "whole_scale":
-            codec.whole.scale = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
-            codec.whole.has_scale = True
+            codec.whole_scale = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
+            codec.has_whole_scale = True
         elif key == "padding":
-            codec.bits.padding = 1 + _PADDINGS.index(value)
+            codec.padding = 1 + _PADDINGS.index(value)
         elif key == "first_bit":
-            codec.bits.first = value
+            codec.first_bit = value
         elif key == "width":
-            codec.bits.width = value
+            codec.width = value
         elif key == "keep_special":
             codec.keep_special = value
         elif key == "rounding":
-            codec.cast.rounding = _ROUNDINGS.index(value)
+            codec.rounding = _ROUNDINGS.index(value)
         elif key == "out_of_range":
-            codec.cast.out_of_range = _OUT_OF_RANGE.index(value)
+            codec.out_of_range = _OUT_OF_RANGE.index(value)
         elif key == "encode_pairs":
-            _set_pairs(&codec.cast.encode, value)
+            _set_pairs(&codec.encode_pairs, value)
         elif key == "decode_pairs":
-            _set_pairs(&codec.cast.decode, value)
+            _set_pairs(&codec.decode_pairs, value)
         elif key == "codecs":
             config[key] = _Nested(value)
-            codec.nested.codecs = (<_Nested>config[key]).at
-            codec.nested.n = (<_Nested>config[key]).n
+            codec.codecs = (<_Nested>config[key]).at
+            codec.n_codecs = (<_Nested>config[key]).n
         elif key == "header":
-            codec.nested.header = value
+            codec.header = value
         elif key == "decision":
-            codec.nested.decision = _DECISIONS.index(value)
+            codec.decision = _DECISIONS.index(value)
         else:
             raise TypeError(f"codec {name!r} of the chunk engine has no option {key!r}")
     return 0

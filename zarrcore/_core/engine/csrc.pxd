@@ -81,10 +81,6 @@ cdef extern from "kernels/region.h" nogil:
 
 # Enumerations whose values are made from Python's are declared as int.
 cdef extern from "codecs/codec.h" nogil:
-    ctypedef struct zc_blosc_options:
-        int compressor, shuffle
-        size_t typesize, blocksize
-
     ctypedef enum zc_number_kind:
         ZC_NUMBER_BOOL, ZC_NUMBER_C64, ZC_NUMBER_C128
 
@@ -100,10 +96,6 @@ cdef extern from "codecs/codec.h" nogil:
         const zc_number_pair *pairs
         size_t n
 
-    ctypedef struct zc_cast_options:             # an anonymous member of zc_codec
-        int rounding, out_of_range
-        zc_number_pairs encode, decode
-
     ctypedef struct zc_number:
         zc_number_kind kind
         cbool swapped
@@ -113,39 +105,27 @@ cdef extern from "codecs/codec.h" nogil:
         size_t max_decoded
         bint (*bound)(const zc_codec *codec, size_t n, size_t *out) noexcept nogil
 
-    ctypedef struct zc_bits_options:             # an anonymous member of zc_codec
-        int padding
-        uint32_t first, width
-
-    ctypedef struct zc_lookup3_options:          # an anonymous member of zc_codec
-        uint32_t initial
-        const uint8_t *prefix
-        size_t n_prefix
-
-    ctypedef struct zc_whole_options:            # an anonymous member of zc_codec
-        int64_t offset, scale
-        cbool has_offset, has_scale
-
-    ctypedef struct zc_nested_options:           # an anonymous member of zc_codec
-        const zc_codec *codecs
-        int n
-        size_t header
-        int decision
-
-    ctypedef struct zc_codec:
+    ctypedef struct zc_codec:                    # with the members of its anonymous structs
         const zc_codec_class *cls
         int level
-        bint checksum, at_start
-        zc_blosc_options blosc
+        bint checksum, at_start, keep_special
+        int compressor "blosc.compressor", shuffle "blosc.shuffle"
+        size_t typesize "blosc.typesize", blocksize "blosc.blocksize"
         size_t element
         zc_number decoded, encoded
         double offset, scale
-        zc_whole_options whole
-        zc_lookup3_options lookup3
-        zc_bits_options bits
-        bint keep_special
-        zc_cast_options cast
-        zc_nested_options nested
+        int64_t whole_offset "whole.offset", whole_scale "whole.scale"
+        cbool has_whole_offset "whole.has_offset", has_whole_scale "whole.has_scale"
+        uint32_t initial "lookup3.initial"
+        const uint8_t *prefix "lookup3.prefix"
+        size_t n_prefix "lookup3.n_prefix"
+        int padding "bits.padding"
+        uint32_t first_bit "bits.first", width "bits.width"
+        int rounding "cast.rounding", out_of_range "cast.out_of_range"
+        zc_number_pairs encode_pairs "cast.encode", decode_pairs "cast.decode"
+        const zc_codec *codecs "nested.codecs"
+        int n_codecs "nested.n", decision "nested.decision"
+        size_t header "nested.header"
 
     bint zc_codec_init(zc_codec *codec, const char *name)
     bint zc_codec_takes(const zc_codec_class *cls, zc_number_kind kind)

@@ -57,13 +57,7 @@ cdef int _set_key(zc_key *out, const zc_place *place, str name) except -1:
 
 @cython.final
 cdef class Place:
-    """Where the keys of an array, or of a store, really are.
-
-    Parameters
-    ----------
-    scope : str
-        Text that is the same for all stores over the same data, and ends with a slash.
-    """
+    """Where keys really are: `scope` is the same text for all stores over the same data, and ends with a slash."""
 
     def __init__(self, str scope not None):
         if not scope.endswith("/"):

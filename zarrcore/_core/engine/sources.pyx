@@ -53,18 +53,10 @@ cdef class MemorySource:
 cdef class StoreSource:
     """A store object written in Python.
 
-    Parameters
-    ----------
-    store : object
-        With ``get(key, byte_range=None)``, ``get_many(keys)``, ``set(key, value)`` and ``delete(key)``; get takes a
-        byte range ``(start, length)``.  If it has ``get_partial_values(key_ranges)``, parts of many values are asked
-        for by one call.
-    suffix : callable
-        Makes, of a number n, the byte range for the last n bytes.
-    is_gone : callable, optional
-        As of :class:`MemorySource`.
-    waits : callable, optional
-        How many threads may wait for the store at the same time while chunks are written.
+    It has ``get(key, byte_range=None)``, ``get_many(keys)``, ``set(key, value)`` and ``delete(key)``; get takes a byte
+    range ``(start, length)``, and ``suffix(n)`` for the last n bytes.  If it has ``get_partial_values(key_ranges)``,
+    parts of many values are asked for by one call.  `is_gone` is as of :class:`MemorySource`; ``waits()`` returns how
+    many threads may wait for the store at the same time while chunks are written.
     """
 
     def __init__(self, store, suffix, is_gone=None, waits=None):
@@ -193,20 +185,6 @@ cdef extern from *:
     object zc_dict_value(dict values, object key)
 
 
-cdef zc_status _memory_open(const zc_store *store, const char *key, cbool whole, zc_value *out,
-                            zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
-    try:
-        name = key.decode()
-        value = zc_dict_value((<MemorySource>session.source).values, name)
-        if value is None:
-            return ZC_ERR_MISSING
-        _lend_checked(name, value, store, out)
-        return ZC_OK
-    except BaseException as error:
-        return session.fail(error, err)
-
-
 cdef zc_status _memory_fetch(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                              size_t *failed, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
@@ -228,20 +206,23 @@ cdef zc_status _memory_fetch(const zc_store *store, const zc_request *requests, 
 
 # -- stores in Python
 
-cdef zc_status _store_open(const zc_store *store, const char *key, cbool whole, zc_value *out,
-                           zc_error *err) noexcept with gil:
+cdef zc_status _open(const zc_store *store, const char *key, cbool whole, zc_value *out,
+                     zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
     cdef object name
     try:
         name = key.decode()
-        if not whole:
+        if type(session.source) is MemorySource:
+            value = zc_dict_value((<MemorySource>session.source).values, name)
+        elif whole:
+            value = (<StoreSource>session.source).store.get(name)
+        else:
             Py_INCREF(name)
             out.token = <void *>name
             out.data = NULL
             out.size = ZC_SIZE_UNKNOWN
             out.store = store
             return ZC_OK
-        value = (<StoreSource>session.source).store.get(name)
         if value is None:
             return ZC_ERR_MISSING
         _lend_checked(name, value, store, out)
@@ -418,11 +399,11 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
     out.self = <void *>session
     out.close = _give_back
     out.release = _give_back_all
+    out.open = _open
     out.check = _check_place
     out.replace = _replace
     out.remove = _remove
     if type(source) is MemorySource:
-        out.open = _memory_open
         out.fetch = _memory_fetch
         out.values_in_memory = True
         out.hold = _hold
@@ -430,7 +411,6 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
         return 0
     if type(source) is not StoreSource:
         raise TypeError(f"source: expected a source of this module, got {type(source).__name__}")
-    out.open = _store_open
     out.read = _store_read
     out.read_tail = _store_read_tail
     out.fetch = _store_fetch

@@ -297,11 +297,7 @@ def decode(data not None, Py_ssize_t count, dtype not None, str codec not None, 
     """Decode the items of a chunk to an array of one dimension.
 
     `dtype` is ``StringDType`` (with `utf8` only) or ``object``; items are strings, with `utf8`, or bytes.
-
-    Raises
-    ------
-    ChunkDecodeError
-        If the value does not hold exactly `count` sound items.
+    ChunkDecodeError is raised if the value does not hold exactly `count` sound items.
     """
     cdef const uint8_t[::1] view = memoryview(unchanging(data)).cast("B")
     cdef Reader reader

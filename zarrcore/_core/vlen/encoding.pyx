@@ -266,12 +266,7 @@ def encode(cnp.ndarray items not None, str codec not None, to_item not None, *, 
     """Encode the items of a chunk in C order.
 
     They are strings (with `utf8`) of ``StringDType``, of fixed length or objects, or bytes.  ``to_item(item)`` makes
-    bytes of what is neither str nor bytes, or raises TypeError.
-
-    Raises
-    ------
-    ChunkEncodeError
-        If an item has no encoding.
+    bytes of what is neither str nor bytes, or raises TypeError.  ChunkEncodeError is raised if an item has no encoding.
     """
     items = np.ascontiguousarray(items)
     if <size_t>cnp.PyArray_SIZE(items) > MAX_LENGTH:

@@ -45,12 +45,8 @@ cdef bint _is_sound(const uint8_t[::1] value, size_t count, size_t item_size) no
 def decode_arrays(data not None, Py_ssize_t count, cnp.dtype dtype not None, str codec not None):
     """Decode the arrays of a chunk, of a data type without references, to an array of objects.
 
-    Each array has memory of its own.
-
-    Raises
-    ------
-    ChunkDecodeError
-        If the value does not hold exactly `count` arrays of whole items.
+    Each array has memory of its own.  ChunkDecodeError is raised if the value does not hold exactly `count` arrays of
+    whole items.
     """
     cdef const uint8_t[::1] value = memoryview(unchanging(data)).cast("B")
     cdef size_t item_size = dtype.itemsize, at = 4, length
@@ -89,11 +85,7 @@ def encode_arrays(items not None, cnp.dtype dtype not None, str codec not None, 
     """Encode the arrays of a chunk.
 
     ``to_array(item)`` makes a contiguous array of `dtype` with one dimension of what is none, or raises TypeError.
-
-    Raises
-    ------
-    ChunkEncodeError
-        If an item has no encoding.
+    ChunkEncodeError is raised if an item has no encoding.
     """
     cdef list arrays = []
     cdef cnp.ndarray array
