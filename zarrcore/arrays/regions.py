@@ -19,14 +19,9 @@ if TYPE_CHECKING:
 
 
 class RegionGrid:
-    """The regions of one copy.
+    """The regions of one copy from `source` to `target`, chunk grids of the same shape.
 
-    Parameters
-    ----------
-    target, source : sequence of Axis
-        The chunk grids, of the same shape.
-    limit : int
-        Number of elements that a region may have; a single chunk of the target may be larger.
+    A region has at most `limit` elements, unless a single chunk of the target is larger.
 
     Examples
     --------

@@ -85,20 +85,11 @@ def grid_shape(shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> t
 
 
 class ChunkPart(NamedTuple):
-    """The part of a selection that falls into one chunk.
+    """The part of a selection that falls into one chunk, given by its position in the grid (`coords`).
 
-    Attributes
-    ----------
-    coords
-        Position of the chunk in the grid.
-    inside
-        For each dimension a slice or an index array into the chunk.
-    outside
-        For each dimension a slice or an index array into the block; for points one selector.
-    complete
-        True if every element of the chunk that lies within the array is selected, in order.
-    points
-        True if the index arrays belong together one by one; else an outer product is selected.
+    `inside` has, for each dimension, a slice or an index array into the chunk, `outside` one into the block;
+    for points, whose index arrays belong together one by one, `outside` is a single one.  `complete`: every
+    element of the chunk that lies within the array is selected, in order.
     """
 
     coords: tuple[int, ...]
