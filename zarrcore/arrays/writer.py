@@ -57,7 +57,8 @@ class ArrayWriter(Indexable):
     Leaving the ``with`` block writes what is pending also when an exception ends it, as closing a file does.
     If chunks cannot be written, all others are, and then the error is raised: that of the chunk, or a
     :class:`zarrcore.errors.FlushError` that names all of them.  :meth:`flush` keeps what could not be written
-    for another try; :meth:`close` discards it.
+    for another try; :meth:`close` discards it.  A writer that nobody closed writes what is pending when it is
+    collected or the program ends, and warns; values for a chunk that others have written since are lost.
 
     Any number of threads may write different regions at once.  Writes to the array that do not go through the
     writer are not seen by it: where both touch the same elements, the one that reaches the store last stays.
