@@ -31,6 +31,7 @@ def attach(
             return import_module(f"{package}.{name}")
         if name not in home_of:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        import_module("zarrcore._core")  # refuses subinterpreters, in which what is loaded next may crash
         value = getattr(import_module(home_of[name]), name)
         setattr(sys.modules[module], name, value)
         return value
