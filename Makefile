@@ -59,7 +59,7 @@ $(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
 
 # ---- tests ----
 
-test: style csrc-test fuzz-test pytest s3 smoke system-libs ## everything: style and types, C and Python tests, the other Pythons here
+test: style csrc-test fuzz-test pytest s3 smoke ## everything: style and types, C and Python tests, the other Pythons here
 
 # With PYTEST_ARGS one process, as for a debugger; else one for each core, and then the tests that want to be alone.
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
