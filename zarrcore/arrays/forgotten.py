@@ -20,9 +20,6 @@ _writers: WeakSet[Any] = WeakSet()
 
 def watch(writer: Any) -> None:
     """Have what is pending in a writer written when the interpreter ends, unless it was closed."""
-    if not _writers:
-        atexit.unregister(_finish_all)
-        atexit.register(_finish_all)
     _writers.add(writer)
 
 
@@ -40,6 +37,7 @@ def finish_later(writer: Any) -> None:
     _warn(name, done)
 
 
+@atexit.register
 def _finish_all() -> None:
     unclosed = [w for w in list(_writers) if w._process == os.getpid() and w.pending_bytes]
     names = [repr(writer) for writer in unclosed]
