@@ -19,6 +19,7 @@ HOMES = {
     "groups.async_group": "AsyncGroup",
     "groups.group": "Group",
     "include_dir": "get_include",
+    "inspection.verifying": "verify",
     "migration": "migrate",
     "show": "show_config",
 }

@@ -21,6 +21,7 @@ from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import StoreError
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.metadata import layout
+from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.storage.validation import key_prefix
 
@@ -200,7 +201,7 @@ class _Outside:
             self._try(failures, self._store.delete, key)
         if border:
             try:
-                engine = self._engine_of_whole_chunks()
+                engine = engine_of_whole_chunks(self._array, self._metadata)
             except Exception as error:
                 raise self._failure("the chunks on the border could not be cleared", error) from error
             for coords in border:
@@ -243,17 +244,18 @@ class _Outside:
             for k, axis, reach in zip(coords, self._axes, self._reach, strict=True)
         ]
 
-    def _engine_of_whole_chunks(self) -> Any:
-        """Return an engine for all elements of the chunks, those beyond the end of the array included."""
-        last = [(axis, axis.nchunks - 1) for axis in self._axes]
-        ends = tuple(axis.offset(k) + axis.chunk_length(k) for axis, k in last)
-        array = self._array
-        return build_engine(
-            self._metadata.update_shape(ends),
-            array.store_path,
-            missing_is_error=not array.config.read_missing_chunks,
-            cache=array.cache,
-        )
+
+
+def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
+    """Return an engine for all elements of the chunks, those beyond the end of `metadata.shape` included."""
+    last = [(axis, axis.nchunks - 1) for axis in axes_of(metadata.shape, layout.grid_edges(metadata))]
+    ends = tuple(axis.offset(k) + axis.chunk_length(k) if k >= 0 else 0 for axis, k in last)
+    return build_engine(
+        metadata.update_shape(ends),
+        array.store_path,
+        missing_is_error=not array.config.read_missing_chunks,
+        cache=array.cache,
+    )
 
 
 def append(array: OpenArray, data: Any, axis: int = 0) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +12,8 @@ from zarrcore.metadata import ZARR_JSON, ZMETADATA_V2_JSON, ConsolidatedMetadata
 from zarrcore.nodes.consolidated import bare, difference, lookup
 from zarrcore.nodes.copies import KeptCopy, document_lock
 from zarrcore.nodes.create import store_documents
-from zarrcore.nodes.find import readable
-from zarrcore.nodes.walk import walk
+from zarrcore.nodes.find import Unreadable, readable
+from zarrcore.nodes.walk import Found, walk
 from zarrcore.storage.path import StorePath
 
 _ATTEMPTS = 5
@@ -46,7 +47,7 @@ def check(place: StorePath, metadata: GroupMetadata) -> tuple[ConsolidatedDiffer
     if consolidated is None:
         raise ValueError(f"the group {place._located} has no consolidated metadata")
     zarr_format = metadata.zarr_format
-    stored = _all_nodes(place, zarr_format)
+    stored = {path: node for path, node, _ in _walk_all(place, zarr_format)}
     found: list[ConsolidatedDifference] = []
     for path in sorted(stored.keys() | set(consolidated.metadata)):
         try:
@@ -58,6 +59,8 @@ def check(place: StorePath, metadata: GroupMetadata) -> tuple[ConsolidatedDiffer
             found.append(ConsolidatedDifference(path, "missing"))
         elif copy is None:
             found.append(ConsolidatedDifference(path, "added"))
+        elif isinstance(stored[path], Unreadable):
+            found.append(ConsolidatedDifference(path, "changed", "the node's own documents cannot be read"))
         elif bare(copy) != bare(stored[path]):
             found.append(ConsolidatedDifference(path, "changed", difference(copy, stored[path])))
     return tuple(found)
@@ -87,5 +90,8 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
 
 def _all_nodes(place: StorePath, zarr_format: int) -> dict[str, Any]:
     """Paths and metadata of all nodes below a group, groups included that only the paths of others imply."""
-    found = walk(place, GroupMetadata({}, zarr_format), use_consolidated=False)
-    return {path: bare(readable(metadata)) for path, metadata, _ in found}
+    return {path: bare(readable(metadata)) for path, metadata, _ in _walk_all(place, zarr_format)}
+
+
+def _walk_all(place: StorePath, zarr_format: int) -> Iterator[Found]:
+    return walk(place, GroupMetadata({}, zarr_format), use_consolidated=False)

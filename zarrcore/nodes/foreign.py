@@ -20,7 +20,7 @@ _MOST_NAMED, _BATCH, _MOST_LEVELS = 3, 256, 4
 _NODE_NAMES = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, ATTRIBUTES_JSON)
 _NO_DOCUMENTS = [None] * len(_NODE_NAMES)
 _OWN_NAMES = documents.ALL_NAMES | {*documents.NAMES[1], ATTRIBUTES_JSON}
-_ANY_CHUNK = re.compile(r"c|(c[./])?\d+([./]\d+)*")
+ANY_CHUNK = re.compile(r"c|(c[./])?\d+([./]\d+)*")
 # Written by operating systems and by other Zarr libraries while they replace a file.
 _LITTER = re.compile(r"\.DS_Store|Thumbs\.db|desktop\.ini|\._.*|\.nfs[0-9a-f]+|.*[0-9a-f]{32}\.partial")
 
@@ -45,7 +45,7 @@ def is_left_over(place: StorePath) -> bool:
 
 
 def _foreign(place: StorePath) -> Iterator[str]:
-    names = [name for name in place.store.list_dir(place.path) if not _is_litter(name)]
+    names = [name for name in place.store.list_dir(place.path) if not is_litter(name)]
     if documents.ALL_NAMES.issuperset(names):
         return
     is_chunk = _chunk_pattern(place)
@@ -56,7 +56,8 @@ def _foreign(place: StorePath) -> Iterator[str]:
     yield from _without_node(place, names, 1)
 
 
-def _is_litter(name: str) -> bool:
+def is_litter(name: str) -> bool:
+    """Return whether a name is that of a file that a program left, which stands for nothing."""
     return is_temporary(name) or _LITTER.fullmatch(name) is not None
 
 
@@ -65,14 +66,14 @@ def _chunk_pattern(place: StorePath) -> re.Pattern[str] | None:
     try:
         _, metadata = find_node(place, implied=False)
     except BaseZarrError:  # a node whose documents are broken, which is what many want to replace
-        return _ANY_CHUNK
+        return ANY_CHUNK
     if metadata is None:
         return None
     if not is_array_metadata(metadata):
         return re.compile(r"(?!)")
     key = str(metadata.key_encoding.encode((0,) * len(metadata.shape)))
     own = re.sub(r"\d+", r"\\d+", re.escape(key.partition("/")[0]))
-    return re.compile(f"{own}|{_ANY_CHUNK.pattern}")
+    return re.compile(f"{own}|{ANY_CHUNK.pattern}")
 
 
 def _without_node(place: StorePath, names: Sequence[str], level: int) -> Iterator[str]:
@@ -91,7 +92,7 @@ def _holds_nodes_only(place: StorePath, level: int) -> bool:
     """Return whether a directory without documents is empty, or has only nodes or left-over chunks in it."""
     if place.store.exists(place.path) or level == _MOST_LEVELS:
         return False
-    names = [name for name in place.store.list_dir(place.path) if not _is_litter(name)]
+    names = [name for name in place.store.list_dir(place.path) if not is_litter(name)]
     if place.name == "c" and all(map(str.isdecimal, names)):
         return True
     return next(_without_node(place, names, level + 1), None) is None

@@ -419,6 +419,18 @@ class Store(ABC):
         # Asked once by a read that found chunks absent, which otherwise means the fill value.
         return False
 
+    def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
+        """Yield keys below a prefix and their sizes, and what else is there that should not be.
+
+        That are temporary files of writers, empty directories (with a slash at the end) and, of no size, what
+        is no file or has vanished.
+        """
+        return ((key, self._size(key)) for key in self.list_prefix(prefix))
+
+    def _temporary_names(self, prefix: str) -> Iterable[str]:
+        """Return the names, directly below a prefix, of temporary files of this store."""
+        return ()
+
     def _first_names(self, prefix: str) -> Iterable[str] | None:
         """Return the names below a prefix, perhaps repeated; a few are used.  None: listing costs."""
         return None

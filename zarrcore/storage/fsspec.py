@@ -237,6 +237,14 @@ class FsspecStore(RemoteStore):
         skip = len(start) - len(validate_prefix(prefix))
         return (path[skip:] for path in found if path.startswith(start) and _is_listed(path))
 
+    def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
+        start = self._below(prefix)
+        found = self._ask(prefix, "find", start.rstrip("/"), detail=True) or {}
+        skip = len(start) - len(validate_prefix(prefix))
+        for path, info in found.items():
+            if path.startswith(start) and _is_listed(path):
+                yield path[skip:], info.get("size")
+
     def list_dir(self, prefix: str) -> Iterator[str]:
         start = self._below(prefix)
         found = self._ask(prefix, "ls", start.rstrip("/"), detail=False) or ()

@@ -37,6 +37,9 @@ _PARENT_FLAGS = _SCAN_FLAGS | getattr(os, "O_PATH", 0)
 _BAD_NAMES = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}
 
 
+_Entry = tuple[str, bool, bool, int | None]  # name, whether it is a directory, and a link, size of a file
+
+
 class LocalStore(Store):
     """A directory tree: the value of the key ``a/b`` is the file ``a/b`` below the root.
 
@@ -301,6 +304,14 @@ class LocalStore(Store):
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return self._walk(validate_prefix(prefix))
 
+    def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
+        if overrides(self, LocalStore):
+            return super()._list_sizes(prefix)
+        return self._walk_all(validate_prefix(prefix), with_sizes=True)
+
+    def _temporary_names(self, prefix: str) -> Iterable[str]:
+        return [name for name in self._first_names(prefix) if files.is_temporary(name)]
+
     def list_dir(self, prefix: str) -> Iterator[str]:
         prefix = validate_prefix(prefix)
         with self._scan(prefix) as (entries, _):
@@ -313,39 +324,42 @@ class LocalStore(Store):
 
     def _walk(self, prefix: str, *, temporary: bool = False) -> Iterator[str]:
         """Keys below a prefix, directory by directory, each directory in sorted order."""
+        found = self._walk_all(prefix)
+        return (key for key, _ in found if files.is_temporary(key[key.rfind("/") + 1 :]) is temporary)
+
+    def _walk_all(self, prefix: str, *, with_sizes: bool = False) -> Iterator[tuple[str, int | None]]:
+        """All files below a prefix; with sizes also empty directories, and what is no file."""
         # Of all paths that lead to a directory through links, the first is walked; no link back to a
         # directory that it lies in is.
         # A stack of entries still to be looked at, because directories may be nested deeply.
-        stack = [(prefix, False, *self._entries(prefix))]
+        stack = [(prefix, False, *self._entries(prefix, with_sizes))]
         linked = set()
         while stack:
             above, is_linked, _, entries = stack[-1]
             if not entries:
                 stack.pop()
                 continue
-            name, is_directory, is_link = entries.pop()
+            name, is_directory, is_link, size = entries.pop()
             if not is_directory:
-                if files.is_temporary(name) is temporary:
-                    yield above + name
+                yield above + name, size
                 continue
             below = f"{above}{name}/"
-            identity, inner = self._entries(below)
+            identity, inner = self._entries(below, with_sizes)
+            if with_sizes and not inner:
+                yield below, None
             if is_linked or is_link:
                 if identity in linked or any(identity == outer[2] for outer in stack):
                     continue
                 linked.add(identity)
             stack.append((below, is_linked or is_link, identity, inner))
 
-    def _entries(self, prefix: str) -> tuple[Any, builtins.list[tuple[str, bool, bool]]]:
-        """Return what identifies a directory and its entries, the first one last.
-
-        Of each entry: name, whether it is a directory, whether it is a link.
-        """
+    def _entries(self, prefix: str, with_sizes: bool) -> tuple[Any, builtins.list[_Entry]]:
+        """Return what identifies a directory and its entries, the first one last."""
         with self._scan(prefix) as (entries, fd):
             found = [
-                (entry.name, is_directory, entry.is_symlink())
+                (entry.name, is_directory, entry.is_symlink(), _size_of(entry) if with_sizes else None)
                 for entry in entries
-                if (is_directory := entry.is_dir()) or entry.is_file()
+                if (is_directory := entry.is_dir()) or with_sizes or entry.is_file()
             ]
             if not found:
                 return None, found
@@ -539,6 +553,15 @@ class LocalStore(Store):
         from zarrcore._core.engine import LocalSource
 
         return LocalSource(self._root, self.fsync, documents=True, follow_symlinks=self.follow_symlinks)
+
+
+def _size_of(entry: os.DirEntry[str]) -> int | None:
+    """Return the size of a file; None of what is none, or has vanished."""
+    try:
+        status = entry.stat()
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _require_directories_above(path: str, key: str) -> None:

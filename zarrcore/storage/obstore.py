@@ -100,6 +100,9 @@ class ObjectStore(RemoteStore):
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return (item["path"] for item in self._objects(validate_prefix(prefix)))
 
+    def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
+        return ((item["path"], item["size"]) for item in self._objects(validate_prefix(prefix)))
+
     def _objects(self, prefix: str) -> Iterator[Any]:
         with self._failures(prefix):
             for page in obstore.list(self.store, prefix=prefix or None):

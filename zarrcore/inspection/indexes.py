@@ -1,0 +1,202 @@
+"""Indexes of many shards at once: are they what the specification demands, and what do they place where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from zarrcore.codecs.bytes import BytesCodec
+from zarrcore.codecs.checksums import Crc32cCodec
+from zarrcore.codecs.sharding import EMPTY, ShardingCodec
+from zarrcore.errors import ChunkError
+from zarrcore.inspection.listing import Stored
+from zarrcore.storage.byte_range import RangeByteRequest, SuffixByteRequest
+
+if TYPE_CHECKING:
+    from zarrcore.codecs.base import ArraySpec
+    from zarrcore.metadata.common import ArrayMetadata
+    from zarrcore.storage.base import Store
+
+_AT_ONCE = 32 << 20  # bytes of indexes that are read together
+
+CLAUSE = 'Zarr v3, codec "sharding_indexed", "Binary shard format"'
+
+
+class ShardLayout:
+    """Where the shards of an array, all of one shape, have their index, and how it is encoded.
+
+    Only for arrays whose stored values are the shards themselves (:func:`layout_of`).
+    """
+
+    def __init__(self, codec: ShardingCodec, spec: ArraySpec) -> None:
+        self.codec = codec
+        self.spec = spec
+        self.grid = codec.chunks_per_shard(spec)
+        self.number = prod(self.grid)
+        self.index_nbytes = codec.index_nbytes(spec)
+        self.inner_nbytes = codec.inner_chain(spec).encoded_size(codec.inner_spec(spec))
+        self.at_start = codec.index_location == "start"
+        first, *others = codec.index_codecs
+        self._endian = getattr(first, "endian", None) if isinstance(first, BytesCodec) else None
+        self._is_checked = [type(other) for other in others] == [Crc32cCodec]
+        self._is_usual = self._endian is not None and (self._is_checked or not others)
+
+    def decode(self, encoded: Sequence[Any]) -> tuple[np.ndarray, list[tuple[int, str]]]:
+        """Return entries of shape (shards, inner chunks, 2), and the numbers of indexes that are damaged."""
+        if not self._is_usual:
+            return self._decode_each(encoded)
+        raw = np.frombuffer(b"".join(encoded), np.uint8).reshape(len(encoded), self.index_nbytes)
+        bad: list[tuple[int, str]] = []
+        n = 16 * self.number
+        if self._is_checked:
+            from zarrcore import kernels
+
+            made = kernels.crc32c(raw[:, :n], axis=1)
+            stored = np.ascontiguousarray(raw[:, n:]).view("<u4")[:, 0]
+            for number in np.flatnonzero(made != stored).tolist():
+                why = f"the index has the CRC-32C {made[number]:#x}, stored is {stored[number]:#x}"
+                bad.append((number, why))
+        order = ">" if str(self._endian) == "big" else "<"
+        entries = np.ascontiguousarray(raw[:, :n]).view(f"{order}u8").astype(np.uint64, copy=False)
+        return entries.reshape(len(encoded), self.number, 2), bad
+
+    def _decode_each(self, encoded: Sequence[Any]) -> tuple[np.ndarray, list[tuple[int, str]]]:
+        entries = np.full((len(encoded), self.number, 2), EMPTY, np.uint64)
+        bad: list[tuple[int, str]] = []
+        for number, data in enumerate(encoded):
+            try:
+                entries[number] = self.codec.decode_index(data, self.spec).reshape(-1, 2)
+            except ChunkError as error:
+                bad.append((number, error.reason))
+        return entries, bad
+
+
+def layout_of(metadata: ArrayMetadata, coords: tuple[int, ...] | None = None) -> ShardLayout | None:
+    """Return the layout of the shards of an array; None if its stored values are no shards as they are."""
+    codec, chain = metadata.sharding_codec, metadata.chain()
+    if codec is None or chain.bytes_bytes:
+        return None
+    return ShardLayout(codec, chain.array_specs(metadata.chunk_spec(coords))[-1])
+
+
+class ShardIndexes(NamedTuple):
+    """Indexes of some shards: `entries` as of :meth:`ShardLayout.decode`, of the `shards` that have one.
+
+    `bad` has the number of each shard without a usable index, and why.
+    """
+
+    shards: Stored
+    entries: np.ndarray
+    bad: list[tuple[int, str]]
+
+    @property
+    def present(self) -> np.ndarray:
+        """Which inner chunks are there."""
+        there: np.ndarray = (self.entries != EMPTY).any(axis=-1)
+        return there
+
+
+def read_indexes(store: Store, shards: Stored, layout: ShardLayout) -> Iterator[ShardIndexes]:
+    """Read the indexes of shards that are large enough, as many at a time as fit into little memory."""
+    nbytes = layout.index_nbytes
+    request = RangeByteRequest(0, nbytes) if layout.at_start else SuffixByteRequest(nbytes)
+    step = max(1, _AT_ONCE // max(1, nbytes))
+    for start in range(0, len(shards.keys), step):
+        here = np.zeros(len(shards.keys), bool)
+        here[start : start + step] = True
+        yield _read(store, shards.chosen(here), layout, request)
+
+
+def _read(store: Store, shards: Stored, layout: ShardLayout, request: Any) -> ShardIndexes:
+    bad: dict[int, str] = {}
+    encoded, good = [], []
+    for k, data in enumerate(_parts(store, shards.keys, request)):
+        if isinstance(data, Exception):
+            bad[k] = f"{type(data).__name__}: {data}"
+        elif data is None or memoryview(data).nbytes != layout.index_nbytes:
+            bad[k] = "the shard vanished, or became shorter, after it was listed"
+        else:
+            encoded.append(data)
+            good.append(k)
+    entries = np.full((len(shards.keys), layout.number, 2), EMPTY, np.uint64)
+    if good:
+        entries[good], damaged = layout.decode(encoded)
+        bad.update((good[k], why) for k, why in damaged)
+    if bad:
+        entries[sorted(bad)] = EMPTY
+    return ShardIndexes(shards, entries, sorted(bad.items()))
+
+
+def _parts(store: Store, keys: Sequence[str], request: Any) -> Sequence[Any]:
+    """Return a part of each value, or the error of those that cannot be read."""
+    try:
+        return store.get_partial_values([(key, request) for key in keys])
+    except Exception as error:
+        if len(keys) == 1:
+            return [error]
+    half = len(keys) // 2
+    return [*_parts(store, keys[:half], request), *_parts(store, keys[half:], request)]
+
+
+class Extents(NamedTuple):
+    """What entries of indexes place in shards: arrays of shape (shards,) or (shards, inner chunks)."""
+
+    half: np.ndarray  # only one of offset and length is that of an absent inner chunk
+    beyond: np.ndarray  # reaches beyond the end of the shard
+    in_index: np.ndarray  # reaches into the index
+    resized: np.ndarray  # has another length than every encoded inner chunk
+    overlaps: np.ndarray  # shards with inner chunks that share bytes
+    used: np.ndarray  # bytes of inner chunks and index in each shard, where none of the above is found
+
+
+def extents_of(indexes: ShardIndexes, layout: ShardLayout) -> Extents:
+    """Compare all entries with the sizes of their shards and with each other."""
+    offset, length = indexes.entries[..., 0], indexes.entries[..., 1]
+    no_offset, no_length = offset == EMPTY, length == EMPTY
+    there = ~(no_offset & no_length)
+    size = np.maximum(indexes.shards.sizes, 0).astype(np.uint64)[:, None]
+    half = no_offset != no_length
+    room = size - np.minimum(offset, size)
+    beyond = there & ~half & ((offset > size) | (length > room))
+    sound = there & ~half & ~beyond
+    nbytes = np.uint64(layout.index_nbytes)
+    end = np.where(sound, offset + np.where(sound, length, 0), 0)
+    in_index = sound & (length > 0)
+    in_index &= offset < nbytes if layout.at_start else end > size - np.minimum(nbytes, size)
+    resized = np.zeros_like(half)
+    if layout.inner_nbytes is not None:
+        resized = sound & (length != layout.inner_nbytes)
+    start = np.where(sound & (length > 0), offset, np.uint64(EMPTY))
+    if start.shape[1] > 1 and (start[:, 1:] < start[:, :-1]).any():
+        order = np.argsort(start, axis=1, kind="stable")
+        start, end = np.take_along_axis(start, order, 1), np.take_along_axis(end, order, 1)
+    reach = np.maximum.accumulate(end, axis=1)
+    overlaps = ((start[:, 1:] < reach[:, :-1]) & (start[:, 1:] != EMPTY)).any(axis=1)
+    used = nbytes + np.where(sound, length, 0).sum(axis=1, dtype=np.uint64)
+    return Extents(half, beyond, in_index, resized, overlaps, used)
+
+
+def overlapping(entries: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield pairs of inner chunks of one shard, by number, that share bytes and are neighbours there."""
+    present = np.flatnonzero((entries != EMPTY).any(axis=-1) & (entries[:, 1] > 0))
+    order = present[np.argsort(entries[present, 0], kind="stable")]
+    last, reach = -1, 0
+    for number in order.tolist():
+        offset, length = map(int, entries[number])
+        if last >= 0 and offset < reach:
+            yield last, number
+        if offset + length > reach:
+            last, reach = number, offset + length
+
+
+def live_bytes(entries: np.ndarray) -> int:
+    """Return how many bytes of a shard are those of inner chunks; shared bytes count once."""
+    total = reach = 0
+    present = entries[(entries != EMPTY).all(axis=-1)]
+    for offset, length in sorted(map(tuple, present.tolist())):
+        total += max(0, offset + length - max(offset, reach))
+        reach = max(reach, offset + length)
+    return total

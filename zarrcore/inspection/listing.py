@@ -1,0 +1,114 @@
+"""The stored chunks of an array by listing alone: their grid positions, keys and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.keys.base import chunk_key
+
+BATCH = 1 << 16  # keys that are looked at together
+
+UNKNOWN = -1
+"""The size of a value that is no file, or that vanished after it was listed."""
+
+
+class Stored(NamedTuple):
+    """Some stored chunks.
+
+    `coords` is an int64 array of shape (number, dimensions), `keys` are full store keys, and `sizes` is an
+    int64 array with the size of each in bytes, :data:`UNKNOWN` for what is no regular value.
+    """
+
+    coords: np.ndarray
+    keys: list[str]
+    sizes: np.ndarray
+
+    def chosen(self, which: np.ndarray) -> Stored:
+        """Return those for which a boolean array is true."""
+        keys = [self.keys[k] for k in np.flatnonzero(which).tolist()]
+        return Stored(self.coords[which], keys, self.sizes[which])
+
+
+class KeyReader:
+    """Turns keys into grid positions, many at once where the encoding is one of the specification.
+
+    Encodings that cannot be read backwards know the keys of the grid that the array has (`grid`), if that is
+    not larger than what is listed may be.
+    """
+
+    def __init__(self, encoding: ChunkKeyEncoding, grid: Sequence[int]) -> None:
+        self._encoding = encoding
+        self._ndim = len(grid)
+        native = encoding.native()
+        self._native = native if native is not None and native[0] in ("default", "v2") else None
+        self._known: dict[str, tuple[int, ...]] | None = None
+        if type(encoding).decode is ChunkKeyEncoding.decode:
+            every = np.ndindex(*grid) if np.prod(grid, dtype=object) <= 1 << 20 else ()
+            self._known = {chunk_key(encoding, coords): coords for coords in every}
+
+    def read(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions that names are (int64), and which of the names are those of chunks."""
+        quick = self._read_many(names) if self._native is not None and self._ndim and names else None
+        if quick is not None:
+            return quick, np.ones(len(names), bool)
+        coords = np.zeros((len(names), self._ndim), np.int64)
+        is_chunk = np.zeros(len(names), bool)
+        for number, name in enumerate(names):
+            found = self._read_one(name)
+            if found is not None:
+                coords[number], is_chunk[number] = found, True
+        return coords, is_chunk
+
+    def _read_many(self, names: Sequence[str]) -> np.ndarray | None:
+        """Positions of names that are all those of chunks; None if some are not."""
+        # Numbers that are written in another way than "plain" (a sign, a space, a zero in front) are longer
+        # than what is expected of the numbers read, so the lengths of all texts together are compared.
+        kind, separator = self._native  # type: ignore[misc]
+        start = f"c{separator}" if kind == "default" else ""
+        text = separator.join(names)
+        if not text.isascii() or not all(name.startswith(start) for name in names):
+            return None
+        if start:
+            text = separator.join([name[len(start) :] for name in names])
+        parts = text.split(separator)
+        if len(parts) != len(names) * self._ndim or max(map(len, parts)) > 18 or min(map(len, parts)) == 0:
+            return None
+        if not "".join(parts).isdigit():
+            return None
+        numbers = np.array(list(map(int, parts)), np.int64)
+        digits = np.ones(numbers.shape, np.int64)
+        for power in range(1, 18):
+            more = numbers >= 10**power
+            if not more.any():
+                break
+            digits += more
+        if int(digits.sum()) != sum(map(len, parts)):
+            return None
+        per_name = np.char.count(np.array(names), separator) if self._ndim > 1 else None
+        if per_name is not None and (per_name != per_name[0]).any():
+            return None
+        return numbers.reshape(len(names), self._ndim)
+
+    def _read_one(self, name: str) -> tuple[int, ...] | None:
+        if self._known is not None:
+            return self._known.get(name)
+        if self._ndim == 0:
+            return () if name == self._encoding.encode(()) else None
+        try:
+            coords = self._encoding.decode(name)
+        except ValueError:
+            return None
+        fits = len(coords) == self._ndim and max(coords) < 2**62 and self._encoding.encode(coords) == name
+        return coords if fits else None
+
+
+def batches_of(listed: Iterable[tuple[str, int | None]]) -> Iterator[list[tuple[str, int]]]:
+    """Yield what is listed in lists of up to :data:`BATCH`; sizes that are not known are :data:`UNKNOWN`."""
+    listed = iter(listed)
+    while batch := [(key, UNKNOWN if n is None else n) for key, n in islice(listed, BATCH)]:
+        yield batch

@@ -1,0 +1,364 @@
+"""Find the nodes of a store, whatever it looks like, and compare their documents with the specifications."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from zarrcore.errors import (
+    BaseZarrError,
+    DataTypeValidationError,
+    MetadataValidationError,
+    PickleCodecDisabledError,
+    UnknownCodecError,
+)
+from zarrcore.inspection.report import Findings, reason
+from zarrcore.metadata import (
+    ZARR_JSON,
+    ZARRAY_JSON,
+    ZATTRS_JSON,
+    ZGROUP_JSON,
+    ZMETADATA_V2_JSON,
+    parse_v2_group,
+)
+from zarrcore.metadata.departures import collected
+from zarrcore.nodes import documents
+from zarrcore.nodes.consolidate import ConsolidatedDifference, check
+from zarrcore.nodes.consolidated import lookup
+from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
+from zarrcore.nodes.foreign import ANY_CHUNK, is_litter
+from zarrcore.nodes.n5 import N5Store, n5_place
+from zarrcore.storage.path import StorePath
+from zarrcore.storage.remote import in_parallel
+from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix
+
+_V2_NAMES = (*documents.NAMES[2], ZMETADATA_V2_JSON)
+_MOST_STRAYS = 100  # that are named of one directory without nodes
+_CHUNK_END = re.compile(rf"(?:^|/)(?:{ANY_CHUNK.pattern})$")
+_MEMBER = re.compile(r"\w+")
+
+
+@dataclass
+class Node:
+    """What is at a path: names directly below, documents by name, the metadata that they make by format."""
+
+    path: str
+    names: list[str] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+    errors: dict[str, Exception] = field(default_factory=dict)
+    metadata: dict[int, Any] = field(default_factory=dict)
+    is_broken: bool = False
+    is_copied: bool = False  # known by consolidated metadata alone
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Metadata of the array at this path; of more than one format if there are documents of each."""
+        return [found for found in self.metadata.values() if is_array_metadata(found)]
+
+
+class NodeWalk:
+    """All nodes at a place and below; `on_array` is called with each array, whose documents were checked."""
+
+    def __init__(
+        self, place: StorePath, found: Findings, on_array: Callable[[StorePath, Node], None]
+    ) -> None:
+        self._place = n5_place_of(place)
+        self._store = self._place.store
+        self._found = found
+        self._on_array = on_array
+        self._groups: list[tuple[StorePath, Any]] = []  # with consolidated metadata
+        self._copied: set[str] = set()  # nodes that only consolidated metadata describe
+
+    def run(self) -> None:
+        """Visit all nodes, level by level so that a slow store is asked in parallel."""
+        level = [self._place.path]
+        nodes = 0
+        while level:
+            each = in_parallel if self._store._concurrent_requests() else map
+            below: list[str] = []
+            for node in each(self._visit, level):
+                self._check_documents(node)
+                nodes += bool(node.metadata or node.is_broken)
+                below += self._below(node)
+            level = below
+        if not nodes and not self._found.report.errors:
+            self._found.add("error", "store", "there is no Zarr array or group", path=self._place.path)
+        for place, metadata in self._groups:
+            self._compare(place, metadata)
+
+    # --- one place ---
+
+    def _visit(self, path: str) -> Node:
+        """Read what is at a path; errors are kept, by name."""
+        node = Node(path)
+        try:
+            node.names = sorted(self._store.list_dir(path))
+        except Exception as error:
+            node.errors[""] = error
+            node.names = [ZARR_JSON, *_V2_NAMES]  # which may be there although they cannot be listed
+        names = [name for name in node.names if name in (ZARR_JSON, *_V2_NAMES)]
+        if not names and "meta" in node.names and self._store.exists(join_path(path, "meta")):
+            names = [name for name in documents.NAMES[1] if name in node.names]
+        for name in names:
+            try:
+                value = self._store.get(join_path(path, name))
+            except Exception as error:
+                node.errors[name] = error
+            else:
+                if value is not None:
+                    node.values[name] = value
+        return node
+
+    def _check_documents(self, node: Node) -> None:
+        listing = str(node.errors.get("", ""))
+        for name, error in node.errors.items():
+            if name and str(error) == listing:
+                continue
+            key = join_path(node.path, name) if name else None
+            what = "cannot be read" if name else "the directory cannot be listed"
+            self._found.add("error", "store", f"{what}: {reason(error)}", path=node.path, key=key)
+            node.is_broken = node.is_broken or bool(name) or node.path == self._place.path
+        if not node.values and not node.is_broken:
+            self._look_up(node)
+        for zarr_format in (3, 2, 1):
+            values = {n: node.values[n] for n in documents.NAMES[zarr_format] if n in node.values}
+            if values and not (zarr_format == 1 and node.metadata):
+                self._parse(node, zarr_format, values)
+        if ZARRAY_JSON in node.values and ZGROUP_JSON in node.values:
+            self._found.add(
+                "error", "metadata", f"{ZARRAY_JSON} and {ZGROUP_JSON} are at one path",
+                path=node.path, key=join_path(node.path, ZGROUP_JSON), clause='Zarr v2, "Groups"',
+            )  # fmt: skip
+        if ZMETADATA_V2_JSON in node.values and 2 in node.metadata:
+            self._parse_zmetadata(node)
+        self._count(node)
+
+    def _parse(self, node: Node, zarr_format: int, values: dict[str, Any]) -> None:
+        with _Reading(self._found, node, zarr_format):
+            metadata = documents.parse(zarr_format, values, path=node.path)
+            if metadata is not None:
+                node.metadata[zarr_format] = metadata
+                if metadata.zarr_format == 3 and not is_array_metadata(metadata):
+                    self._note_copy(node, metadata)
+
+    def _note_copy(self, node: Node, metadata: Any) -> None:
+        """Have the consolidated metadata of a group, if there are any, compared with the nodes at the end."""
+        if metadata.consolidated_metadata is not None:
+            self._groups.append((StorePath(self._store, node.path), metadata))
+
+    def _look_up(self, node: Node) -> None:
+        """Take the metadata of a node without documents from consolidated metadata above it."""
+        for place, metadata in reversed(self._groups):
+            prefix = key_prefix(place.path)
+            if node.path != place.path and node.path.startswith(prefix) and not node.metadata:
+                with _Reading(self._found, node, metadata.zarr_format):
+                    copy = metadata.consolidated_metadata
+                    found = lookup(copy, node.path[len(prefix) :], metadata.zarr_format)
+                    if found is not None:
+                        node.metadata[metadata.zarr_format], node.is_copied = found, True
+                        self._copied.add(node.path)
+
+    def _parse_zmetadata(self, node: Node) -> None:
+        zgroup = node.values.get(ZGROUP_JSON, IMPLIED_ZGROUP)
+        with _Reading(self._found, node, 2):
+            values = zgroup, node.values.get(ZATTRS_JSON), node.values[ZMETADATA_V2_JSON]
+            self._note_copy(node, parse_v2_group(*values, prefix=key_prefix(node.path)))
+
+    def _count(self, node: Node) -> None:
+        if node.arrays:
+            self._found.report.arrays += 1
+        elif node.metadata:
+            self._found.report.groups += 1
+
+    # --- what lies below ---
+
+    def _below(self, node: Node) -> Iterator[str]:
+        """Yield the places below that may have nodes; arrays and what belongs to no node are looked at."""
+        place = StorePath(self._store, node.path)
+        if node.arrays:
+            self._on_array(place, node)
+            return
+        self._temporaries(node)
+        if not node.metadata and (node.is_broken or node.path != self._place.path):
+            yield from self._without_document(node)
+            return
+        for name in node.names:
+            path = join_path(node.path, name)
+            if name in DOCUMENTS or name in node.values:
+                continue
+            if is_litter(name):
+                self._found.add("warning", "temporary", "left by another program", path=node.path, key=path)
+            elif self._is_circle(node.path, path):
+                self._found.add("note", "stray", "a link that leads back up", path=node.path, key=path)
+            elif self._is_value(path):
+                self._stray(node.path, path)
+            elif node.errors.get("") is None:
+                yield path
+
+    def _temporaries(self, node: Node) -> None:
+        try:
+            for name in self._store._temporary_names(key_prefix(node.path)):
+                self._found.add(
+                    "warning", "temporary", "left by a writer that did not end",
+                    path=node.path, key=join_path(node.path, name),
+                )  # fmt: skip
+        except Exception as error:
+            if "" not in node.errors:
+                self._found.add("error", "store", reason(error), path=node.path)
+
+    def _is_value(self, key: str) -> bool:
+        try:
+            return self._store.exists(key) and next(iter(self._store.list_dir(key)), None) is None
+        except Exception:
+            return False  # the listing of it, which follows, reports the error
+
+    def _is_circle(self, path: str, below: str) -> bool:
+        try:
+            return self._store._address(path).startswith(self._store._address(below))
+        except OSError:
+            return False
+
+    def _stray(self, path: str, key: str) -> None:
+        if _CHUNK_END.search(key):
+            self._found.add("warning", "stray", "a chunk without a document of its array", path=path, key=key)
+        else:
+            self._found.add("note", "stray", "belongs to no array or group", path=path, key=key)
+
+    def _without_document(self, node: Node) -> Iterator[str]:
+        """Look through a directory for nodes, and for keys of none, unless its own document is damaged."""
+        inner: set[str] = set()
+        strays: dict[str, list[str]] = {}
+        number: dict[str, int] = {}
+        try:
+            for key, _ in self._store._list_sizes(node.path):
+                above, _, name = key.rpartition("/")
+                if name in DOCUMENTS:
+                    inner.add(above)
+                elif not key.endswith("/"):
+                    number[above] = number.get(above, 0) + 1
+                    if len(kept := strays.setdefault(above, [])) < _MOST_STRAYS:
+                        kept.append(key)
+        except Exception as error:
+            self._found.add("error", "store", f"cannot be listed: {reason(error)}", path=node.path)
+        tops = {path for path in inner if not any(above in inner for above in _above(path, node.path))}
+        for above, keys in strays.items():
+            if node.is_broken or any(path in tops for path in (above, *_above(above, node.path))):
+                continue
+            for key in keys:
+                self._stray(node.path, key)
+            if number[above] > len(keys):
+                more = f"{number[above] - len(keys)} more belong to no array or group"
+                is_chunk = _CHUNK_END.search(keys[0]) is not None
+                self._found.add(
+                    "warning" if is_chunk else "note", "stray", more, path=node.path, key=f"{above}/"
+                )
+        if tops - {node.path} and not node.is_broken:
+            self._found.add(
+                "note", "metadata", "a directory above nodes without a document of its own",
+                path=node.path, clause='Zarr v3, "Group metadata"',
+            )  # fmt: skip
+        yield from sorted(tops - {node.path})
+
+    # --- consolidated metadata ---
+
+    def _compare(self, place: StorePath, metadata: Any) -> None:
+        name = ZARR_JSON if metadata.zarr_format == 3 else ZMETADATA_V2_JSON
+        key = join_path(place.path, name)
+        if not self._store.supports_consolidated_metadata:
+            return
+        try:
+            with collected():
+                differences = check(place, metadata)
+        except Exception as error:
+            self._found.add("error", "consolidated", reason(error), path=place.path, key=key)
+            return
+        missing = {item.path for item in differences if item.kind == "missing"}
+        is_all = missing == set(metadata.consolidated_metadata.metadata)
+        for item in differences:
+            severity, what = self._judge(place, item, is_all)
+            self._found.add(severity, "consolidated", f"{item.path}: {what}", path=place.path, key=key)
+
+    def _judge(self, place: StorePath, item: ConsolidatedDifference, is_all: bool) -> tuple[Any, str]:
+        """Return what a difference between a copy and the nodes' own documents means.
+
+        `is_all`: none of the nodes has documents of its own.
+        """
+        if item.kind != "missing":
+            return "error", f"the copy is stale ({item.members or item.kind})"
+        if is_all:
+            return "note", "is described by the copy alone"
+        if join_path(place.path, item.path) in self._copied:
+            return "warning", "has lost its own documents; the copy still has them"
+        return "error", "the copy is stale (the node is not there)"
+
+
+class _Reading:
+    """Encloses the reading of a document: what is wrong with it becomes findings."""
+
+    def __init__(self, found: Findings, node: Node, zarr_format: int) -> None:
+        self._found, self._node, self._format = found, node, zarr_format
+        self._collected = collected()
+
+    def __enter__(self) -> None:
+        self._departures = self._collected.__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
+        self._collected.__exit__(None, None, None)
+        path = self._node.path
+        for departure in self._departures:
+            message = f"{departure.where}: {departure.reading}" if departure.where else departure.reading
+            self._found.add(
+                "warning", "departure", message, path=path, key=departure.key, clause=departure.clause
+            )
+        if not isinstance(error, Exception):
+            return error is None
+        self._node.is_broken = True
+        key = getattr(error, "key", None) or join_path(path, next(iter(self._node.values)))
+        if isinstance(error, (UnknownCodecError, PickleCodecDisabledError)):
+            self._found.add("warning", "unsupported", str(error), path=path, key=key)
+        else:
+            clause = self._clause(error, key)
+            text = str(error).removeprefix(f"{key}: ") if isinstance(error, BaseZarrError) else reason(error)
+            self._found.add("error", "metadata", text, path=path, key=key, clause=clause)
+        return True
+
+    def _clause(self, error: Exception, key: str) -> str:
+        """Return the clause that a document breaks, by the member in which the error is."""
+        name = key.rpartition("/")[2]
+        if name == ZATTRS_JSON:
+            return 'Zarr v2, "Attributes"'
+        if name == ZMETADATA_V2_JSON:
+            return "consolidated metadata of format 2"
+        member = _MEMBER.match(getattr(error, "where", None) or "")
+        section = '"Metadata"'
+        if self._format == 3:
+            is_group = b'"group"' in bytes(self._node.values.get(ZARR_JSON, b""))
+            section = '"Group metadata"' if is_group else '"Array metadata"'
+        elif name == ZGROUP_JSON:
+            section = '"Groups"'
+        if isinstance(error, DataTypeValidationError) and member is None:
+            return f"Zarr v{self._format}, {'Data types' if self._format == 3 else section}"
+        of = f": {member[0]}" if member and isinstance(error, MetadataValidationError) else ""
+        return f"Zarr v{self._format}, {section}{of}"
+
+
+def n5_place_of(place: StorePath) -> StorePath:
+    """Return a place as one of format 3 if it is in an N5 container, else itself."""
+    if isinstance(place.store, N5Store):
+        return place
+    try:
+        names = set(place.store.list_dir(place.path))
+        if names & {ZARR_JSON, *_V2_NAMES}:
+            return place
+        return n5_place(place) or place
+    except Exception:
+        return place  # the walk reports the error
+
+
+def _above(path: str, top: str) -> Iterator[str]:
+    """Yield the paths above a path, down to `top`."""
+    while len(path) > len(top) and "/" in path:
+        path = path.rpartition("/")[0]
+        yield path

@@ -1,0 +1,108 @@
+"""Find out whether a store is sound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from zarrcore.errors import BaseZarrError
+from zarrcore.inspection.arrays import ArrayCheck
+from zarrcore.inspection.nodes import Node, NodeWalk
+from zarrcore.inspection.report import Findings, Level, Progress, VerifyReport, reason
+from zarrcore.metadata.departures import collected
+from zarrcore.storage.path import StoreLike, StorePath, make_store_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MOST_FINDINGS = 100_000
+
+
+def verify(
+    store: StoreLike,
+    *,
+    path: str = "",
+    level: Level = "data",
+    on_progress: Progress | None = None,
+    max_bytes: int = 1 << 30,
+    max_findings: int = _MOST_FINDINGS,
+    threads: int = 0,
+) -> VerifyReport:
+    """Check a store: find what is damaged or does not belong there; nothing is changed.
+
+    Parameters
+    ----------
+    store : store-like
+        A store, a place in one, a path, a URL or a dictionary.
+    path : str
+        Where to begin in the store; all nodes at and below this place are looked at.
+    level : {"metadata", "index", "data"}
+        ``"metadata"``: documents are compared with the specifications and consolidated copies with the nodes'
+        own documents; keys that no node has and files of interrupted writers are found.  ``"index"``: sizes
+        of chunks and indexes of shards as well.  ``"data"``: every chunk is decoded as well, in parallel.
+    on_progress : callable, optional
+        ``on_progress(done, total)`` is called with the number of stored chunks that have been looked at, and
+        that are known so far.
+    max_bytes : int
+        Chunks that are larger than this when decoded are reported as unchecked.
+    max_findings : int
+        Most findings to list; further ones are counted.
+    threads : int
+        Number of threads that decode; 0 for the configured number.
+
+    Returns
+    -------
+    VerifyReport
+        Whatever is wrong with the store, errors of reading it included, is a finding in it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind.
+
+    See Also
+    --------
+    zarrcore.repair : Put right what can be put right without losing anything.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> array = zarrcore.create_array(store, shape=4, chunks=2, dtype="i4", compressors=None)
+    >>> array[:] = [1, 2, 3, 4]
+    >>> store["c/1"] = store["c/1"][:5]
+    >>> report = zarrcore.verify(store)
+    >>> report.ok
+    False
+    >>> print(report.findings[0])
+    error    size         c/1, chunk (1,), 5 bytes at 0: 5 bytes stored, a chunk has 8
+    """
+    if level not in get_args(Level):
+        raise ValueError(f"level: expected one of {', '.join(get_args(Level))}, got {level!r}")
+    try:
+        place = make_store_path(store, path=path, read_only=True if isinstance(store, str) else None)
+    except (BaseZarrError, OSError) as error:
+        report = VerifyReport(str(store), path, level)
+        Findings(report, max_findings, None).add("error", "store", reason(error), path=path)
+        return report
+    report = VerifyReport(str(place.store), place.path, level)
+    found = Findings(report, max_findings, on_progress)
+
+    def look(at: StorePath, node: Node) -> None:
+        def run() -> None:
+            ArrayCheck(at, node, found, max_bytes=max_bytes, threads=threads).run(level)
+
+        _guarded(found, at.path, run)
+
+    with collected():  # departures become findings, never warnings
+        _guarded(found, place.path, lambda: NodeWalk(place, found, look).run())
+    return report
+
+
+def _guarded(found: Findings, path: str, call: Callable[[], None]) -> None:
+    """Call; an error that nobody expected is a finding, so that the rest of the store is looked at."""
+    try:
+        call()
+    except MemoryError as error:
+        found.add("warning", "unchecked", f"not enough memory: {reason(error)}", path=path)
+    except Exception as error:
+        found.add("error", "store", reason(error), path=path)
