@@ -11,6 +11,7 @@ _Static_assert((int)ZARRCORE_ERR_IO == (int)ZC_ERR_IO, "one numbering");
 _Static_assert((int)ZARRCORE_ERR_MISSING == (int)ZC_ERR_MISSING, "one numbering");
 _Static_assert((int)ZARRCORE_ERR_ENCODE == (int)ZC_ERR_ENCODE, "one numbering");
 _Static_assert((int)ZARRCORE_ERR_LOCKED == (int)ZC_ERR_LOCKED, "one numbering");
+_Static_assert((int)ZARRCORE_ERR_STALE == (int)ZC_ERR_STALE, "one numbering");
 _Static_assert(sizeof(((zarrcore_error *)0)->message) == sizeof(((zc_error *)0)->message), "nothing is cut");
 _Static_assert(sizeof(((zarrcore_error *)0)->codec) == sizeof(((zc_error *)0)->codec), "nothing is cut");
 
@@ -73,9 +74,9 @@ int zc_report_argument(zarrcore_error *out, const char *message)
     return zc_report(out, &err, NULL, NULL);
 }
 
-zc_status zc_session_begin(const zarrcore_array *array, zc_session *session, zc_error *err)
+zc_status zc_session_begin(const zarrcore_array *array, bool writes, zc_session *session, zc_error *err)
 {
-    *session = (zc_session){.owner = array->owner};
+    *session = (zc_session){.owner = array->owner, .writes = writes};
     return array->backend->begin(session, err);
 }
 
@@ -85,6 +86,7 @@ void zc_session_end(const zarrcore_array *array, zc_session *session, zc_status 
     if (array->backend->end != NULL) {
         array->backend->end(session, err);
     }
+    zc_writing_end(&session->writing);
 }
 
 int64_t zc_grid_chunks(const zc_grid_axis *axis)

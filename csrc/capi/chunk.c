@@ -227,7 +227,7 @@ static int with_value(const zarrcore_array *array, const int64_t *chunk, bool wh
     zc_session session;
     zc_value value;
     zc_error err = {0};
-    zc_status status = zc_session_begin(array, &session, &err);
+    zc_status status = zc_session_begin(array, false, &session, &err);
 
     if (status == ZC_OK) {
         status = open_value(array, chunk, whole, &session.store, &value, &err);

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "engine/engine.h"
+#include "engine/writes.h"
 #include "include/zarrcore.h"
 
 /* What one call needs of the store. */
@@ -18,14 +19,16 @@ typedef struct zc_session {
     void *poll_arg;
     void *owner;             /* that of the handle */
     void *self;              /* the backend's own, NULL at first */
+    bool writes;
+    zc_writing writing;      /* the same */
 } zc_session;
 
 /* Where handles come from.  Called from any thread. */
 typedef struct zc_backend {
-    /* Set up the store of a call.  owner and self are set already. */
+    /* Set up the store of a call.  owner, self and writes are set already.  zc_writing_end is called for writing after end. */
     zc_status (*begin)(zc_session *session, zc_error *err);
 
-    /* The call is over; err->status is its result, and the message may be improved.  May be NULL. */
+    /* The call is over, or has failed to begin; err->status is its result, and the message may be improved.  May be NULL. */
     void (*end)(zc_session *session, zc_error *err);
 
     void (*destroy)(void *owner);
@@ -60,7 +63,7 @@ int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *ar
 int zc_report_argument(zarrcore_error *out, const char *message);
 
 /* Use the handle's store: zc_session_end must follow, whatever happened in between. */
-zc_status zc_session_begin(const zarrcore_array *array, zc_session *session, zc_error *err);
+zc_status zc_session_begin(const zarrcore_array *array, bool writes, zc_session *session, zc_error *err);
 void zc_session_end(const zarrcore_array *array, zc_session *session, zc_status status, zc_error *err);
 
 /* The key of a chunk, to be freed; NULL when out of memory. */

@@ -103,7 +103,7 @@ static int transfer(const zarrcore_array *array, const region *r, bool write, bo
     if (status != ZC_OK || empty) {
         return zc_report(error, &err, NULL, NULL);
     }
-    status = zc_session_begin(array, &session, &err);
+    status = zc_session_begin(array, write, &session, &err);
     if (status == ZC_OK) {
         const zc_call call = {.array = array->array, .store = &session.store, .selection = &selection,
                               .threads = r->threads, .write_empty = write_empty, .poll = session.poll,

@@ -57,7 +57,8 @@ typedef enum zarrcore_status {
     ZARRCORE_ERR_CALLBACK = -12,   /* a store written in Python raised, see message */
     ZARRCORE_ERR_ENCODE = -13,     /* a compressor failed */
     ZARRCORE_ERR_METADATA = -14,   /* a metadata document is not valid, or asks for what is not supported */
-    ZARRCORE_ERR_LOCKED = -15      /* a chunk is written to while this thread, or one that waits for it, writes it */
+    ZARRCORE_ERR_LOCKED = -15,     /* a chunk is written to while this thread, or one that waits for it, writes it */
+    ZARRCORE_ERR_STALE = -17       /* Python has made the array smaller, or replaced or removed it, since the handle was made */
 } zarrcore_status;
 
 /* What went wrong, and where.  Initialise with ZARRCORE_ERROR_INIT; one may be used for many calls.  A

@@ -12,6 +12,7 @@ import pytest
 
 import zarrcore
 from zarrcore.arrays import chunks
+from zarrcore.errors import ArrayNotFoundError
 from zarrcore.storage import MemoryStore, WrapperStore
 
 pytestmark = pytest.mark.threads
@@ -96,3 +97,60 @@ def test_a_write_under_way_while_another_handle_shrinks(
     nothing = "" if layout == "python" else 0
     assert other[6:].tolist() == [nothing] * 14
     assert set(other[:6].tolist()) <= {*list(values[:6]), nothing}
+
+
+def test_a_handle_follows_although_another_array_has_shrunk_since() -> None:
+    store = MemoryStore()
+    array = zarrcore.create_array(store, name="a", shape=20, **LAYOUTS["native"])
+    other = zarrcore.create_array(store, name="b", shape=20, **LAYOUTS["native"])
+    old = zarrcore.open_array(store, path="a")
+    old[:] = 1
+    array.resize(6)
+    other.resize(6)
+    with pytest.raises(ValueError, match="shape"):
+        old[10:20] = np.full(10, 2)
+    array.resize(20)
+    assert array[6:].tolist() == [0] * 14
+
+
+@pytest.mark.parametrize("by_group", [False, True])
+@pytest.mark.parametrize("way", [write, write_points, write_gathered])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_write_under_way_while_the_array_is_replaced(
+    layout: str, way: Callable[..., None], *, by_group: bool
+) -> None:
+    store = Pausing(MemoryStore())
+    zarr_format = LAYOUTS[layout].get("zarr_format", 3)
+    array = zarrcore.create_array(store, name="g/a", shape=20, **LAYOUTS[layout])
+    values: Any = [str(n) for n in range(1, 21)] if layout == "python" else np.arange(1, 21)
+    store.pauses_at = "g/a/4" if layout == "format-2" else "g/a/c/4"
+
+    def replace() -> None:
+        if by_group:
+            zarrcore.create_group(store, path="g", overwrite=True, zarr_format=zarr_format)
+        zarrcore.create_array(
+            store, name="g/a", shape=20, overwrite=not by_group, **LAYOUTS[layout] | {"dtype": "f4"}
+        )
+
+    errors: list[BaseException] = []
+
+    def run(call: Callable[[], object]) -> None:
+        try:
+            call()
+        except BaseException as error:
+            errors.append(error)
+
+    writer = threading.Thread(target=run, args=(lambda: way(array, values),))
+    writer.start()
+    assert store.is_inside.wait(60)
+    replacer = threading.Thread(target=run, args=(replace,))
+    replacer.start()
+    replacer.join(0.2)  # it may end, or wait for the write
+    store.may_go_on.set()
+    writer.join(60)
+    replacer.join(60)
+    assert not writer.is_alive() and not replacer.is_alive()
+    assert all(isinstance(error, ArrayNotFoundError) for error in errors)
+    assert zarrcore.open_array(store, path="g/a")[:].tolist() == [0] * 20
+    with pytest.raises(ArrayNotFoundError, match="replaced"):
+        array[:] = values

@@ -8,11 +8,12 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore._locks import RLock
-from zarrcore.arrays.opened import WRITES, OpenArray
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Select
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.engine.projection import raw_dtype
 from zarrcore.indexing import Fields, Selection
+from zarrcore.nodes.users import WRITES
 
 # --- reading ---
 

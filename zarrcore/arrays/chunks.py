@@ -14,7 +14,7 @@ from zarrcore import indexing
 from zarrcore.arrays.access import put, writes_empty_chunks
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.documents import documents_of, reread, save
-from zarrcore.arrays.opened import OpenArray, note_loss, wait_for_writes, writing
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import as_values
 from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
@@ -23,6 +23,7 @@ from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
+from zarrcore.nodes.users import note_loss, wait_for_writes, writing
 from zarrcore.storage.validation import key_prefix
 
 

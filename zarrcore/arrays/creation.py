@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore import indexing
-from zarrcore._typing import Overwrite
 from zarrcore._validate import at
 from zarrcore.arrays.access import store_values
 from zarrcore.arrays.chunking import normalize_chunks, resolve_layout
@@ -18,7 +17,7 @@ from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.copying import Progress, copy_values
 from zarrcore.arrays.description import ArrayDescription
-from zarrcore.arrays.opened import OpenArray, note_loss
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.arrays.values import as_values, broadcast_values
@@ -298,13 +297,13 @@ def create_array_at(
     if values is None:
         refuse_unusable_codecs(metadata)
         create_node(place, metadata, overwrite=overwrite, group=group)
-        return _stored(place, metadata, config, overwrite=overwrite)
+        return _stored(place, metadata, config)
     by_regions = not isinstance(values, np.ndarray) and getattr(values, "shape", None) == metadata.shape
     if not by_regions:  # first: nothing is removed for values that do not fit
         values = as_values(values, metadata.np_dtype, ndim=metadata.ndim, any_text=True)
         values = broadcast_values(values, metadata.shape)
     with new_node(place, metadata, overwrite=overwrite) as is_new:
-        array = _stored(place, metadata, config, overwrite=overwrite)
+        array = _stored(place, metadata, config)
         if not is_new and can_list(array):  # what a killed writer left is not part of the new array
             for _, key in list(stored_chunks(array)):
                 place.store.delete(key)
@@ -315,13 +314,9 @@ def create_array_at(
     return array
 
 
-def _stored(
-    place: StorePath, metadata: ArrayMetadata, config: ArrayConfig, *, overwrite: Overwrite
-) -> OpenArray:
-    """Return the new array at a place; handles of an array that was there before look at it again."""
+def _stored(place: StorePath, metadata: ArrayMetadata, config: ArrayConfig) -> OpenArray:
+    """Return the new array at a place."""
     note_shape(metadata, place, created=True)
-    if overwrite:
-        note_loss(place)
     return OpenArray(metadata, place, config)
 
 

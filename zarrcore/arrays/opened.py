@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import count
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 import numpy as np
 
-from zarrcore._locks import Rank, RLock, forkable, lock
 from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike, parse_array_config
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.separator import with_separator_in_use
@@ -20,23 +15,15 @@ from zarrcore.engine.build import build_engine
 from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.metadata.layout import is_stored_alike
+from zarrcore.nodes import users
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import parse_node, read_documents
 from zarrcore.nodes.open import open_array_node
+from zarrcore.nodes.users import BINDING, COMPILED
 from zarrcore.storage.path import StorePath
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import ChunkCache
-
-
-_BINDING = forkable(lock(Rank.TABLE))  # held while an array takes over an engine that fits its metadata
-
-_COMPILED: WeakSet[OpenArray] = WeakSet()
-"""Arrays that read and write by the metadata that they have now."""
-
-_LOSSES = count(1)
-_latest_loss = 0
-"""How often this process has made an array shrink, or put another one in its place."""
 
 
 class OpenArray(ArrayDescription):
@@ -60,12 +47,12 @@ class OpenArray(ArrayDescription):
         "__weakref__",
         "_config",
         "_engine",
-        "_loss",
         "_metadata",
         "_store_path",
         "cache",
         "dtype_in_memory",
         "get",
+        "losses",
         "stored",
     )
 
@@ -104,27 +91,31 @@ class OpenArray(ArrayDescription):
         metadata: ArrayMetadata,
         *,
         alike: bool = False,
-        loss: int | None = None,
+        losses: int | None = None,
         instead_of: ArrayMetadata | None = None,
     ) -> None:
         """Continue with other metadata, unless `instead_of` is out of use already.
 
-        `alike`: chunks are stored as before, so that the engine can stay.  `loss` is the latest loss that the
-        metadata know of, by default the latest of all.
+        `alike`: chunks are stored as before, so that the engine can stay.  `losses` is how many losses the
+        metadata know of, by default all.
         """
-        loss = _latest_loss if loss is None else loss
+        losses = users.losses if losses is None else losses
         if metadata.separator_is_open:
             # What is written, the document included, must go by the keys in use; reading can ask later.
             may_ask = not self._store_path.read_only
             metadata = with_separator_in_use(metadata, self._store_path, may_ask=may_ask)
-        with _BINDING:
+        with BINDING:
             if instead_of is not None and self._metadata is not instead_of:
                 return  # another thread has found newer metadata, or made them
             self._metadata = metadata
-            self._loss = loss
+            self.losses = losses
             if not alike:
-                self._engine: Engine | None = None
-                self.get: Callable[[Any], Any] | None = None
+                self.forget_engine()
+
+    def forget_engine(self) -> None:
+        """Look at the metadata again before the next access to the data."""
+        self._engine: Engine | None = None
+        self.get: Callable[[Any], Any] | None = None
 
     def engine(self) -> Engine:
         """Return the engine, compiled on the first access to the data."""
@@ -138,11 +129,11 @@ class OpenArray(ArrayDescription):
             engine = build_engine(
                 metadata, self._store_path, missing_is_error=missing_is_error, cache=self.cache
             )
-            with _BINDING:
+            with BINDING:
                 self.dtype_in_memory = metadata.np_dtype
                 if self._metadata is metadata:  # else another thread has given the array a new shape
                     self._engine = engine
-                    _COMPILED.add(self)
+                    COMPILED.add(self)
                     if self.order == "C":
                         self.get = engine.get
         return engine
@@ -157,8 +148,8 @@ class OpenArray(ArrayDescription):
 
         If another array, or nothing, is in its place, an ArrayNotFoundError is raised.
         """
-        while self._loss != _latest_loss:
-            known, loss = self._metadata, _latest_loss
+        while self.losses != users.losses:
+            known, losses = self._metadata, users.losses
             found = stored_metadata(self)
             if found.separator_is_open and not known.separator_is_open:
                 found = with_separator_in_use(found, self._store_path, may_ask=True)
@@ -173,7 +164,28 @@ class OpenArray(ArrayDescription):
                 )
             shrunk = any(now < was for now, was in zip(found.shape, known.shape, strict=True))
             # Where it has only grown, the old shape stays valid.
-            self.adopt(found if shrunk else known, loss=loss, instead_of=known)
+            self.adopt(found if shrunk else known, losses=losses, instead_of=known)
+
+    def as_it_is(self) -> OpenArray:
+        """Return the same array, which others do not give another shape, with its engine."""
+        while True:
+            losses, metadata = self.losses, self._metadata
+            array = OpenArray(metadata, self._store_path, self._config, self.cache)
+            array.losses = losses
+            array._engine = self.engine()
+            if self._metadata is metadata:
+                return array
+
+    def out_of_date(self, shape: tuple[int, ...]) -> str:
+        """Return why an engine for this shape must not be used any more; empty text: it may."""
+        try:
+            self.follow()
+        except ArrayNotFoundError as error:
+            return str(error)
+        if self.shape == shape:
+            return ""
+        name = self.path or "/"
+        return f"array {name!r} has shrunk from shape {shape} to shape {self.shape} since it was opened"
 
     def check_writable(self) -> None:
         """Raise a ReadOnlyError if the store or the format of the array can be read only."""
@@ -207,49 +219,3 @@ def stored_metadata(array: OpenArray, known: dict[str, bytes] | None = None) -> 
             f"{'there is nothing' if found is None else 'there is a group'} in its place"
         )
     return found
-
-
-def note_loss(store_path: StorePath) -> None:
-    """Have all handles of an array that has shrunk or been replaced look at its metadata again."""
-    global _latest_loss
-    with _BINDING:
-        _latest_loss = next(_LOSSES)
-        compiled = list(_COMPILED)
-    scope = store_path.store._scope(store_path.path)
-    for array in compiled:
-        with _BINDING:
-            if array.store_path is store_path or array.store._scope(array.path) == scope:
-                array._engine, array.get = None, None
-            else:
-                array._loss = _latest_loss
-
-
-WRITES: dict[Any, OpenArray] = {}
-"""Writes under way: a lock that the writing thread holds, and the array."""
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=WRITES.clear)
-
-
-@contextmanager
-def writing(array: OpenArray) -> Iterator[None]:
-    """Enclose a write to an array, from before it looks at the shape until its last chunk is stored."""
-    under_way = RLock()
-    WRITES[under_way] = array
-    try:
-        with under_way:
-            yield
-    finally:
-        WRITES.pop(under_way, None)
-
-
-def wait_for_writes(store_path: StorePath) -> None:
-    """Wait for writes under way, which may go by the shape that an array had before :func:`note_loss`.
-
-    Those that begin later have seen the loss.  A write of this very thread is not waited for.
-    """
-    scope = store_path.store._scope(store_path.path)
-    for under_way, array in WRITES.copy().items():
-        if array.store._scope(array.path) == scope:
-            with under_way:
-                pass

@@ -16,7 +16,7 @@ from zarrcore._locks import Rank, lock
 from zarrcore.arrays.access import field_values, fill, writes_empty_chunks
 from zarrcore.arrays.chunks import extend
 from zarrcore.arrays.forgotten import finish_later, watch
-from zarrcore.arrays.opened import OpenArray, writing
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.pending import BlockGrid, Memory, PendingChunk, interior, outside, parts_in
 from zarrcore.arrays.selections import Indexable
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
@@ -24,6 +24,7 @@ from zarrcore.engine.build import chunk_store
 from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarning
 from zarrcore.metadata import layout
 from zarrcore.node import state_of
+from zarrcore.nodes.users import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,6 +14,7 @@ from zarrcore.nodes.copies import follow_documents, follow_removal, note_change
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
+from zarrcore.nodes.users import note_loss, wait_for_writes
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
@@ -260,6 +261,10 @@ def delete_node(place: StorePath) -> None:
         place.store.erase_prefix(place.path)
     except BaseException:
         if read_node(place) is None:  # what is left are chunks
+            note_loss(place)
             follow_removal(place)
         raise
+    note_loss(place)
+    if wait_for_writes(place):  # what they have stored since would be found by the next node here
+        place.store.erase_prefix(place.path)
     follow_removal(place)

@@ -9,6 +9,7 @@ from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node, readable
+from zarrcore.nodes.users import note_loss
 from zarrcore.nodes.walk import walk
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
@@ -42,6 +43,7 @@ def move_node(source: StorePath, dest: StorePath) -> None:
         except Exception as error:
             error.add_note(f"{source.path!r} has been moved to {dest.path!r}, but some of its chunks stay")
             chunks_stay = error
+    note_loss(source)
     follow_removal(source)
     follow_tree(dest, lambda: _documents_of(dest))
     if chunks_stay is not None:

@@ -1,5 +1,5 @@
 # Declarations of the implementation of the public C API (csrc/capi).
-from zarrcore._core.engine.csrc cimport zc_array, zc_error, zc_local, zc_poll, zc_status, zc_store
+from zarrcore._core.engine.csrc cimport cbool, zc_array, zc_error, zc_local, zc_poll, zc_status, zc_store, zc_writing
 
 cdef extern from "include/zarrcore.h" nogil:
     ctypedef struct zarrcore_array:
@@ -16,6 +16,8 @@ cdef extern from "capi/handle.h" nogil:
         void *poll_arg
         void *owner
         void *self
+        cbool writes
+        zc_writing writing
 
     ctypedef struct zc_backend:
         zc_status (*begin)(zc_session *session, zc_error *err) noexcept nogil

@@ -4,7 +4,8 @@
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_New
-from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -47,6 +48,8 @@ cdef extern from "Python.h":
 # What a handle keeps: the array, and, of one in local files, all that a call needs to get by without the GIL.
 ctypedef struct _Owner:
     PyObject *native
+    PyObject *opened          # the array, which knows when the engine is out of date; NULL: nobody does
+    zc_known_losses known     # those that it has seen
     bint is_local
     zc_local local
 
@@ -96,10 +99,46 @@ cdef zc_status _handle_open(zc_session *out, void *gil, zc_error *err) noexcept 
         return zc_fail(err, ZC_ERR_MEMORY, b"%s", <const char *>b"out of memory")
 
 
+cdef zc_status _handle_follow(_Owner *owner, zc_error *err) noexcept with gil:
+    """Look whether the array is still the one that it was; a loss may have been another array's."""
+    cdef uint64_t losses = zc_losses()
+    cdef bytes text
+    try:
+        text = (<object>owner.opened).out_of_date((<NativeArray>owner.native).shape).encode("utf-8", "replace")
+    except BaseException as error:
+        return _fail(error, err)
+    if text:
+        return zc_fail(err, ZC_ERR_STALE, b"%s", <const char *>text)
+    zc_known_losses_set(&owner.known, losses)
+    return ZC_OK
+
+
+cdef zc_status _fail(object error, zc_error *err) noexcept:
+    """Tell what Python code raised; signals come back in the main thread."""
+    cdef bytes text
+    if not isinstance(error, Exception):
+        try:
+            _schedule(error)
+        except BaseException:         # no room for it
+            pass
+        return zc_fail(err, ZC_ERR_CANCELLED, b"%s", <const char *>b"interrupted")
+    try:
+        text = f"{type(error).__name__}: {error}".encode("utf-8", "replace")
+    except Exception:                 # its own str() failed
+        text = b"an exception without text"
+    return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>text)
+
+
 cdef zc_status _handle_begin(zc_session *out, zc_error *err) noexcept nogil:
     cdef _Owner *owner = <_Owner *>out.owner
     cdef void *gil
     cdef zc_status status
+    if out.writes:
+        zc_writing_begin((<NativeArray>owner.native).c.place, &out.writing)     # before the losses are looked at
+    if owner.opened != NULL and zc_known_losses_get(&owner.known) != zc_losses():
+        status = _handle_follow(owner, err)
+        if status != ZC_OK:
+            return status
     if owner.is_local:
         out.local = owner.local
         zc_store_local(&out.local, &out.store)
@@ -137,6 +176,7 @@ cdef void _handle_end(zc_session *session, zc_error *err) noexcept nogil:
 
 cdef void _drop_array(_Owner *owner) noexcept with gil:
     Py_DECREF(<object>owner.native)
+    Py_XDECREF(owner.opened)
 
 
 cdef void _handle_destroy(void *owner) noexcept nogil:
@@ -157,15 +197,17 @@ cdef zarrcore_array *_handle_from_python(void *object_) except NULL with gil:
         raise TypeError("expected a zarrcore.Array, got NULL")
     array = <object>object_
     writable = not getattr(array, "read_only", False)
-    engine = array._compiled() if hasattr(array, "_compiled") else array
+    cdef uint64_t losses = zc_losses()
+    opened = array._opened.as_it_is() if hasattr(array, "_compiled") else None
+    engine = array if opened is None else opened.engine()
     if not isinstance(engine, NativeArray):
         if engine is array:
             raise TypeError(f"expected a zarrcore.Array, got {type(array).__name__}")
         raise TypeError(f"{array!r}: the C API needs data types, codecs and chunk keys that have a native form")
-    return _new_handle(<NativeArray>engine, writable)
+    return _new_handle(<NativeArray>engine, opened, losses, writable)
 
 
-cdef zarrcore_array *_new_handle(NativeArray native, bint writable) except NULL:
+cdef zarrcore_array *_new_handle(NativeArray native, object opened, uint64_t losses, bint writable) except NULL:
     cdef bytes typestr = native.dtype.str.encode()
     cdef bytes path = native.path.encode("utf-8", "surrogateescape")
     cdef zarrcore_array *handle = NULL
@@ -175,6 +217,9 @@ cdef zarrcore_array *_new_handle(NativeArray native, bint writable) except NULL:
     if owner != NULL:
         memset(owner, 0, sizeof(_Owner))
         owner.native = <PyObject *>native
+        if opened is not None:
+            owner.opened = <PyObject *>opened
+        zc_known_losses_set(&owner.known, losses)
         owner.is_local = type(native.source) is LocalSource and not native.chain.calls_python
         if owner.is_local:
             set_local(<LocalSource>native.source, &owner.local)
@@ -183,6 +228,8 @@ cdef zarrcore_array *_new_handle(NativeArray native, bint writable) except NULL:
         free(owner)
         raise MemoryError
     Py_INCREF(native)
+    if opened is not None:
+        Py_INCREF(opened)
     return handle
 
 

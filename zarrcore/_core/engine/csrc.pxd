@@ -8,7 +8,7 @@ cdef extern from "base/status.h" nogil:
     ctypedef enum zc_status:
         ZC_OK, ZC_ERR_MEMORY, ZC_ERR_ARGUMENT, ZC_ERR_CORRUPT, ZC_ERR_CHECKSUM, ZC_ERR_SIZE, ZC_ERR_RANGE
         ZC_ERR_IO, ZC_ERR_MISSING, ZC_ERR_UNSUPPORTED, ZC_ERR_OVERFLOW, ZC_ERR_CANCELLED, ZC_ERR_CALLBACK
-        ZC_ERR_ENCODE, ZC_ERR_LOCKED, ZC_ERR_ROOM
+        ZC_ERR_ENCODE, ZC_ERR_LOCKED, ZC_ERR_ROOM, ZC_ERR_STALE
 
     const size_t ZC_SIZE_MAX "((size_t)PTRDIFF_MAX)"
 
@@ -330,6 +330,21 @@ cdef extern from "engine/keys.h" nogil:
     void zc_change_end(zc_change change)
     void zc_shape_note(const zc_place *array, int ndim, const int64_t *lengths, bint is_new)
     cbool zc_shape_is_stale(const zc_place *array, int ndim, const int64_t *lengths)
+
+cdef extern from "engine/writes.h" nogil:
+    ctypedef struct zc_writing:
+        pass
+
+    ctypedef struct zc_known_losses:
+        pass
+
+    void zc_writing_begin(const zc_place *array, zc_writing *out)
+    void zc_writing_end(zc_writing *writing)
+    zc_status zc_wait_for_writes(const zc_place *place, const zc_workspace *ws, cbool *waited)
+    uint64_t zc_losses()
+    void zc_note_loss()
+    uint64_t zc_known_losses_get(const zc_known_losses *known)
+    void zc_known_losses_set(zc_known_losses *known, uint64_t n)
 
 cdef extern from "engine/grid.h" nogil:
     ctypedef struct zc_grid_axis:

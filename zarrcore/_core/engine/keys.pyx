@@ -65,17 +65,36 @@ cdef class Place:
         _set_place(&self.c, scope)
 
 
-cdef cbool _poll_lock(void *lock) noexcept with gil:
+cdef cbool _poll_waiting(void *waiting) noexcept with gil:
     try:
         PyErr_CheckSignals()
     except BaseException as error:
-        (<KeyLock>lock).error = error
+        (<_Waiting>waiting).error = error
         return True
     return False
 
 
+cdef class _Waiting:
+    """A wait that signals end: `error` is what a handler has raised."""
+
+    cdef object error
+
+    cdef zc_workspace workspace(self):
+        cdef zc_workspace ws
+        memset(&ws, 0, sizeof(ws))
+        ws.poll = _poll_waiting
+        ws.watch = <void *>self
+        return ws
+
+    cdef int end(self) except -1:
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        return 0
+
+
 @cython.final
-cdef class KeyLock:
+cdef class KeyLock(_Waiting):
     """The lock of a key, for a ``with`` statement: one read, patch and write at a time in this process.
 
     The engine takes the same lock when it writes.  A thread may hold the locks of several keys; ChunkLockError is
@@ -85,31 +104,44 @@ cdef class KeyLock:
     cdef Place place
     cdef zc_key key
     cdef zc_held held
-    cdef object error
 
     def __init__(self, Place place not None, str key not None):
         self.place = place
         _set_key(&self.key, &place.c, key)
 
     def __enter__(self):
-        cdef zc_workspace ws
+        cdef zc_workspace ws = self.workspace()
         cdef zc_error err
         cdef zc_status status
-        memset(&ws, 0, sizeof(ws))
-        ws.poll = _poll_lock
-        ws.watch = <void *>self
         zc_error_clear(&err)
         with nogil:
             status = zc_key_lock(&self.key, &self.held, &ws, &err)
-        if self.error is not None:
-            error, self.error = self.error, None
-            raise error
+        self.end()
         if status != ZC_OK:
             raise errors.ChunkLockError(message(&err))
         return self
 
     def __exit__(self, *exc):
         zc_key_unlock(&self.held)
+
+
+def wait_for_writes(Place place not None) -> bool:
+    """Wait for writes of the C API under way at a place or below it; return whether there were any.
+
+    Those that begin later have seen the losses that :func:`note_loss` has noted.
+    """
+    cdef cbool waited
+    cdef _Waiting waiting = _Waiting()
+    cdef zc_workspace ws = waiting.workspace()
+    with nogil:
+        zc_wait_for_writes(&place.c, &ws, &waited)
+    waiting.end()
+    return waited
+
+
+def note_loss() -> None:
+    """Have handles of the C API look whether their arrays are still the same."""
+    zc_note_loss()
 
 
 def key_events(str scope not None, str key not None) -> int:

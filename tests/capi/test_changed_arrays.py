@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Handles of arrays that Python changes: made smaller, replaced by another array, removed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
+
+STALE = -17
+
+
+class Pausing(WrapperStore):
+    """A store that waits inside of `set` of one key until it is told to go on."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
+        self.pauses_at = ""
+        self.is_inside, self.may_go_on = threading.Event(), threading.Event()
+
+    def set(self, key: str, value: Any) -> None:
+        if key == self.pauses_at:
+            self.is_inside.set()
+            assert self.may_go_on.wait(60)
+        super().set(key, value)
+
+
+@pytest.fixture(params=["memory", "local"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    return MemoryStore() if request.param == "memory" else LocalStore(tmp_path)
+
+
+def during_a_write(capi: Any, store: Pausing, change: Callable[[], object], *, waits: bool = True) -> int:
+    """Change the array `a` while a write to it through C has not stored its last chunk; return its status."""
+    array = zarrcore.create_array(store, name="a", shape=20, chunks=4, dtype="i4")
+    handle = capi.from_python(id(array))
+    store.pauses_at = "a/c/4"
+    status: list[int] = []
+    values = np.arange(1, 21, dtype="i4")
+    writer = threading.Thread(
+        target=lambda: status.append(capi.region(handle, values, write=True, threads=1))
+    )
+    writer.start()
+    assert store.is_inside.wait(60)
+    changer = threading.Thread(target=change)
+    changer.start()
+    changer.join(0.2 if waits else 60)
+    assert waits or not changer.is_alive()
+    store.may_go_on.set()
+    writer.join(60)
+    changer.join(60)
+    assert not writer.is_alive() and not changer.is_alive()
+    capi.release(handle)
+    return status[0]
+
+
+def test_a_write_under_way_leaves_nothing_beyond_a_new_end(capi: Any) -> None:
+    store = Pausing(MemoryStore())
+
+    assert during_a_write(capi, store, lambda: zarrcore.open_array(store, path="a").resize(6)) == 0
+    array = zarrcore.open_array(store, path="a")
+    array.resize(20)
+    assert array[:].tolist() == [1, 2, 3, 4, 5, 6] + [0] * 14
+
+
+def test_a_write_under_way_leaves_nothing_in_an_array_that_replaces_its_own(capi: Any) -> None:
+    store = Pausing(MemoryStore())
+
+    def replace() -> None:
+        zarrcore.create_array(store, name="a", shape=20, chunks=4, dtype="f4", overwrite=True)
+
+    assert during_a_write(capi, store, replace) == 0
+    assert zarrcore.open_array(store, path="a")[:].tolist() == [0] * 20
+
+
+def test_a_write_under_way_leaves_nothing_of_a_group_that_is_removed(capi: Any) -> None:
+    store = Pausing(MemoryStore())
+
+    def remove() -> None:
+        zarrcore.create_group(store, overwrite=True)
+
+    assert during_a_write(capi, store, remove) == 0
+    assert list(store.list()) == ["zarr.json"]
+
+
+def test_writes_to_other_arrays_are_not_waited_for(capi: Any) -> None:
+    store = Pausing(MemoryStore())
+    other = zarrcore.create_array(store, name="b", shape=20, chunks=4, dtype="i4")
+
+    assert during_a_write(capi, store, lambda: other.resize(6), waits=False) == 0
+
+
+def test_a_handle_of_an_array_that_has_shrunk(capi: Any, error_of: Any, store: Any) -> None:
+    array = zarrcore.create_array(store, name="a", shape=20, chunks=4, dtype="i4")
+    handle, error = capi.from_python(id(array)), error_of()
+    zarrcore.open_array(store, path="a").resize(6)
+    for write in (True, False):
+        assert capi.region(handle, np.ones(20, "i4"), write=write, error=error) == STALE
+        assert b"shape (6,)" in error.message
+        assert b"(20,)" in error.message
+    assert not [key for key in store.list() if "/c/" in key]
+    capi.release(handle)
+    handle = capi.from_python(id(array))  # whose object follows
+    assert capi.region(handle, np.ones(6, "i4"), write=True) == 0
+    assert array[:].tolist() == [1] * 6
+    capi.release(handle)
+
+
+def test_a_handle_of_an_array_that_has_grown(capi: Any, store: Any) -> None:
+    array = zarrcore.create_array(store, name="a", shape=6, chunks=4, dtype="i4")
+    handle = capi.from_python(id(array))
+    array.resize(12)
+    array[:] = 5
+    other = zarrcore.create_array(store, name="b", shape=6, chunks=4, dtype="i4")
+    other.resize(2)  # a loss, elsewhere
+    assert capi.region(handle, np.ones(6, "i4"), write=True) == 0
+    assert array[:].tolist() == [1] * 6 + [5] * 6
+    capi.release(handle)
+
+
+@pytest.mark.parametrize("change", ["another type", "removed", "a group"])
+def test_a_handle_of_an_array_that_was_replaced(capi: Any, error_of: Any, store: Any, change: str) -> None:
+    group = zarrcore.create_group(store)
+    array = group.create_array("a", shape=20, chunks=4, dtype="i4")
+    handle, error, out = capi.from_python(id(array)), error_of(), np.zeros(20, "i4")
+    if change == "another type":
+        group.create_array("a", shape=20, chunks=4, dtype="f4", overwrite=True)[:] = 1.5
+    elif change == "removed":
+        del group["a"]
+    else:
+        group.create_group("a", overwrite=True)
+    before = {key: bytes(store.get(key)) for key in store.list()}
+    for write in (True, False):
+        assert capi.region(handle, out, write=write, error=error) == STALE
+        assert b"array 'a'" in error.message
+    nbytes = (capi.load_chunk.argtypes[5]._type_)()
+    assert capi.load_chunk(handle, (capi.read.argtypes[1]._type_ * 1)(0), 0, None, 0, nbytes, error) == STALE
+    assert {key: bytes(store.get(key)) for key in store.list()} == before
+    assert not out.any()
+    capi.release(handle)

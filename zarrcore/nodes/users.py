@@ -1,0 +1,79 @@
+"""Who uses the arrays of this process: handles that have to notice a loss, and writes that are under way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakSet
+
+from zarrcore._locks import Rank, RLock, forkable, lock
+from zarrcore.storage.path import StorePath
+
+BINDING = forkable(lock(Rank.TABLE))
+"""Held while an array takes over an engine that fits its metadata."""
+
+COMPILED: WeakSet[Any] = WeakSet()
+"""Open arrays that read and write by the metadata that they have now."""
+
+losses = 0
+"""How often this process has made an array shrink, or replaced or removed what was at a place."""
+
+WRITES: dict[Any, Any] = {}
+"""Writes under way: a lock that the writing thread holds, and the open array."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=WRITES.clear)
+
+
+def note_loss(place: StorePath) -> None:
+    """Have all handles of arrays at a place, or below it, look at their metadata again."""
+    from zarrcore._core import engine
+
+    global losses
+    with BINDING:
+        losses += 1  # before that of C, which asks for this one
+        now, compiled = losses, list(COMPILED)
+    engine.note_loss()
+    scope = _scope(place)
+    for array in compiled:
+        with BINDING:
+            if array.store_path is place or _scope(array.store_path).startswith(scope):
+                array.forget_engine()
+            elif array.losses == now - 1:
+                array.losses = now
+
+
+def _scope(place: StorePath) -> str:
+    scope = place.store._scope(place.path)
+    return scope if scope.endswith("/") else f"{scope}/"
+
+
+@contextmanager
+def writing(array: Any) -> Iterator[None]:
+    """Enclose a write to an open array, from before it looks at the shape until its last chunk is stored."""
+    under_way = RLock()
+    WRITES[under_way] = array
+    try:
+        with under_way:
+            yield
+    finally:
+        WRITES.pop(under_way, None)
+
+
+def wait_for_writes(place: StorePath) -> bool:
+    """Wait for writes under way at a place or below it; return whether there were any.
+
+    They may go by what was there before :func:`note_loss`; those that begin later have seen the loss.  A
+    write of this very thread is not waited for.
+    """
+    from zarrcore._core import engine
+
+    scope, waited = _scope(place), False
+    for under_way, array in WRITES.copy().items():
+        if _scope(array.store_path).startswith(scope):
+            waited = True
+            with under_way:
+                pass
+    return engine.wait_for_writes(engine.Place(scope)) or waited
