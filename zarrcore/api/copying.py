@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar, Unpack
 
 from zarrcore.arrays.options import CopyNodeOptions, takes
 from zarrcore.node import state_of
@@ -35,6 +35,7 @@ def copy(
     if_exists: str = "raise",
     dry_run: bool = False,
     *,
+    on_error: Literal["raise", "skip"] = "raise",
     threads: int = 0,
     progress: Progress | None = None,
     **create_kws: Unpack[CopyNodeOptions],
@@ -62,10 +63,16 @@ def copy(
         Told about each node, and how many there were in the end.
     if_exists : {"raise", "replace", "skip", "skip_initialized"}
         What to do where there is something already: an array, or a group where an array is to be.
-        ``"skip_initialized"`` leaves out arrays whose chunks are all stored, and replaces the others.
-        A group that is there is added to.
+        ``"replace"`` removes it, a group with all its members, just before the copy is stored; if storing
+        fails, neither is there.  ``"skip_initialized"`` leaves out arrays whose chunks are all stored, and
+        replaces the others.  A group that is there is added to, whatever `if_exists` says.
     dry_run : bool
         Write nothing, only count and write the log.
+    on_error : {"raise", "skip"}
+        What to do with nodes and attributes that Zarr has no form for, or that the source cannot read: such
+        as references and ragged data sets of HDF5, links to nothing, a damaged chunk.  ``"skip"`` leaves them
+        out, one by one, and names them in the log and in one `ZarrUserWarning`.  Errors of the store that is
+        written always end the copy.
     threads : int
         Number of threads; 0 for the configured number.
     progress : callable, optional
@@ -82,7 +89,8 @@ def copy(
     Raises
     ------
     CopyError
-        If something exists already, or the target is the source or lies in it; nothing has been written.
+        If something exists already, the target is the source or lies in it, or a node is no array and no
+        group; nothing has been written.  Also if an array of another library cannot be read.
 
     Examples
     --------
@@ -105,6 +113,7 @@ def copy(
         without_attrs=without_attrs,
         if_exists=if_exists,
         dry_run=dry_run,
+        on_error=on_error,
         threads=threads,
         progress=progress,
         create_kws={**create_kws},
@@ -123,6 +132,7 @@ def copy_all(
     if_exists: str = "raise",
     dry_run: bool = False,
     *,
+    on_error: Literal["raise", "skip"] = "raise",
     threads: int = 0,
     progress: Progress | None = None,
     **create_kws: Unpack[CopyNodeOptions],
@@ -146,6 +156,7 @@ def copy_all(
         without_attrs=without_attrs,
         if_exists=if_exists,
         dry_run=dry_run,
+        on_error=on_error,
         threads=threads,
         progress=progress,
         create_kws={**create_kws},

@@ -122,13 +122,15 @@ def from_array(
     Parameters
     ----------
     store, name, fill_value, order, zarr_format, attributes, dimension_names
-        As for :func:`create_array`; by default those of `data`, if it is an :class:`Array`.
+        As for :func:`create_array`; by default those of `data`, if it is an :class:`Array`.  Of arrays of
+        zarr-python, h5py and xarray, fill value, attributes and dimension names are kept.
     chunk_key_encoding, storage_transformers
-        The same.
+        As for :func:`create_array`; by default those of `data`, if it is an :class:`Array`.
     storage_options, overwrite, config, chunk_grid
         As for :func:`create_array`.
     data : Array or array_like
-        Values; an :class:`Array` also has the layout that ``"keep"`` keeps.
+        Values; an :class:`Array` also has the layout that ``"keep"`` keeps.  Of other arrays it keeps the
+        shapes of chunks and shards.
     write_data : bool
         Copy the values.
     chunks, shards, filters, compressors, serializer
@@ -210,7 +212,8 @@ def array(data: ArrayLike, **kwargs: Unpack[OfValuesOptions]) -> Array:
     data : array_like or Array
         Values.
     **kwargs
-        As for :func:`create`; if `data` is an :class:`Array`, as for :func:`from_array`.
+        As for :func:`create`; if `data` is an :class:`Array`, as for :func:`from_array`.  What :func:`from_array`
+        keeps of `data` is kept here too.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.engine.build import chunk_store
 from zarrcore.engine.projection import Axis, axes_of, batches
-from zarrcore.errors import MetadataValidationError, UnknownCodecError
+from zarrcore.errors import CopyError, MetadataValidationError, UnknownCodecError
 from zarrcore.metadata import ArrayMetadata, layout
 from zarrcore.node import state_of
 from zarrcore.storage.base import Store
@@ -197,7 +197,7 @@ def _write_regions(source: Any, dest: OpenArray, threads: int) -> Generator[int,
         size = math.prod(shape)
         selection = indexing.basic_selection(region, dest.shape)
         if not isinstance(source, OpenArray):
-            values = source[region if shape else ...]
+            values = _read_other(source, region if shape else ...)
         elif source.dtype.kind in "OT":
             values = get(source, selection, None, None, threads)
         else:
@@ -208,6 +208,15 @@ def _write_regions(source: Any, dest: OpenArray, threads: int) -> Generator[int,
         put(dest, selection, values, None, threads)
         del values
         yield size * dest.dtype.itemsize
+
+
+def _read_other(source: Any, region: Any) -> Any:
+    """Return a part of an array of another library."""
+    try:
+        return source[region]
+    except Exception as error:
+        name = getattr(source, "name", None) or type(source).__name__
+        raise CopyError(f"{name} cannot be read at {region}: {error}") from error
 
 
 def _source_edges(source: Any, dest: OpenArray) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -261,23 +261,28 @@ def as_source(data: Any) -> Any:
     return data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asarray(data)
 
 
-def create_array_at(
-    place: StorePath,
+class NewArray(NamedTuple):
+    """An array that is going to be created: all that is known before anything is stored."""
+
+    metadata: ArrayMetadata
+    config: ArrayConfig
+    values: Any
+    write_data: bool
+    overwrite: Overwrite
+
+
+def new_array(
     options: ArrayOptions,
     *,
     zarr_format: int | None,
     compressor: Any = "auto",
     codecs: Any = None,
     values: Any = None,
-    threads: int = 0,
-    progress: Progress | None = None,
-    group: StorePath | None = None,
-) -> OpenArray:
-    """Create an array; the options are those of :func:`zarrcore.create_array`.
+) -> NewArray:
+    """Return an array to be created; the options are those of :func:`zarrcore.create_array`.
 
-    `values` is for those who give shape and data type as well, unlike `data`; `group` is a group above the
-    place that has been read; `compressor` is another way to give one of the `compressors`, `codecs` one to
-    give all codecs of format 3.
+    `values` is for those who give shape and data type as well, unlike `data`; `compressor` is another way to
+    give one of the `compressors`, `codecs` one to give all codecs of format 3.
     """
     zarr_format = default_format(zarr_format)
     options = complete(ArrayOptions, options)
@@ -290,11 +295,30 @@ def create_array_at(
     if options["order"] is not None:
         config = replace(config, order=options["order"])
     metadata = _metadata(zarr_format, config.order, options, codecs)
-    overwrite = options["overwrite"]
-    values = data if options["write_data"] and values is None else values
+    values = data if values is None else values
+    return NewArray(metadata, config, values, options["write_data"], options["overwrite"])
+
+
+def create_array_at(
+    place: StorePath, options: ArrayOptions, *, group: StorePath | None = None, **how: Any
+) -> OpenArray:
+    """Create an array; the parameters are those of :func:`new_array` and :func:`create_new`."""
+    return create_new(place, new_array(options, **how), group=group)
+
+
+def create_new(
+    place: StorePath,
+    new: NewArray,
+    *,
+    threads: int = 0,
+    progress: Progress | None = None,
+    group: StorePath | None = None,
+) -> OpenArray:
+    """Create an array with its values; `group` is a group above the place that has been read."""
+    metadata, config, values, write_data, overwrite = new
     if overwrite:
-        refuse_own_source(place, data if values is None else values)
-    if values is None:
+        refuse_own_source(place, values)
+    if values is None or not write_data:
         refuse_unusable_codecs(metadata)
         create_node(place, metadata, overwrite=overwrite, group=group)
         return _stored(place, metadata, config)

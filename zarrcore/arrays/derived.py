@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from zarrcore.arrays.creation import as_source, create_array_at, default_format, refuse_own_source
+from zarrcore.arrays.copying import Progress
+from zarrcore.arrays.creation import NewArray, as_source, create_new, default_format, new_array
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.arrays.options import FromArrayOptions, complete
+from zarrcore.arrays.options import KeepOptions, complete
+from zarrcore.arrays.sources import attributes_of, kept_options
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.layout import codecs_of, grid_edges, inner_chunks
 from zarrcore.storage.path import StorePath
@@ -27,11 +29,12 @@ def like_arguments(
     Codecs and memory order of an array are taken over if the new one has the same Zarr format.
     """
     data = as_source(data)
-    arguments: dict[str, Any] = {"shape": tuple(data.shape), "dtype": data.dtype}
+    arguments: dict[str, Any] = {"shape": tuple(data.shape)}
     if isinstance(data, OpenArray):
         _like_array(data, zarr_format, arguments)
-    elif isinstance(getattr(data, "chunks", None), tuple) and all(isinstance(n, int) for n in data.chunks):
-        arguments["chunks"] = data.chunks
+    else:
+        kept = kept_options(data, 2)[1]
+        arguments.update({name: kept[name] for name in ("dtype", "chunks", "fill_value") if name in kept})
     if zarr_format is not None:
         arguments["zarr_format"] = zarr_format
     if given and given.get("chunk_grid") is not None:
@@ -73,35 +76,47 @@ def _kept_transformers(metadata: ArrayMetadata) -> tuple[Any, ...]:
 
 
 def from_array_at(
-    place: StorePath, *, data: Any, zarr_format: int | None = None, **given: Unpack[FromArrayOptions]
+    place: StorePath,
+    *,
+    data: Any,
+    zarr_format: int | None = None,
+    threads: int = 0,
+    progress: Progress | None = None,
+    **given: Unpack[KeepOptions],
 ) -> OpenArray:
     """Create an array from another; the options are those of :func:`zarrcore.from_array`."""
+    new = array_from(data, zarr_format, **given)
+    return create_new(place, new, threads=threads, progress=progress)
+
+
+def array_from(data: Any, zarr_format: int | None = None, **given: Unpack[KeepOptions]) -> NewArray:
+    """Return what :func:`from_array_at` is going to store."""
     data = as_source(data)
-    options: Any = complete(FromArrayOptions, given)
-    if options["overwrite"]:
-        refuse_own_source(place, data)
+    options: Any = complete(KeepOptions, given)
     if isinstance(data, OpenArray):
         zarr_format = _keep(data, zarr_format, options)
     else:
         zarr_format = default_format(zarr_format)
-        if _keeps(options["chunks"]) and options["chunk_grid"] is None:
-            options["chunks"] = like_arguments(data, None).get("chunks", "auto")
-        data, options["dtype"] = _with_data_type(data)
+        data = _keep_of_others(data, zarr_format, options)
     for name in _LAYOUT:
         if _keeps(options[name]):  # where there is nothing to keep
             options[name] = None if name == "shards" else "auto"
     options["shape"] = tuple(data.shape)
-    values = data if options.pop("write_data") else None
-    how = {name: options.pop(name) for name in ("threads", "progress")}
-    return create_array_at(place, options, zarr_format=zarr_format, values=values, **how)
+    return new_array(options, zarr_format=zarr_format, values=data)
 
 
-def _with_data_type(data: Any) -> tuple[Any, Any]:
-    """Return an array of another library with its data type; h5py names strings in metadata of the dtype."""
-    items = (getattr(data.dtype, "metadata", None) or {}).get("vlen")
-    if items is str:
-        return data.asstr() if hasattr(data, "asstr") else data, "str"
-    return data, "bytes" if items is bytes else data.dtype
+def _keep_of_others(data: Any, zarr_format: int, options: dict[str, Any]) -> Any:
+    """Put what a new array keeps of one of another library in place of the options; returns its values."""
+    values, kept = kept_options(data, zarr_format)
+    if options["attributes"] is None:
+        options["attributes"] = attributes_of(data, zarr_format)
+    if options["chunk_grid"] is not None or not _keeps(options["chunks"]):
+        kept = {name: value for name, value in kept.items() if name not in ("chunks", "shards")}
+    for name, value in kept.items():
+        given = options.get(name)
+        if given is None or given is ... or _keeps(given):
+            options[name] = value
+    return values
 
 
 def _keep(array: OpenArray, zarr_format: int | None, options: dict[str, Any]) -> int:

@@ -15,9 +15,10 @@ from zarrcore.arrays.creation import (
     is_auto,
     v2_config,
 )
-from zarrcore.arrays.derived import from_array_at, like_arguments
+from zarrcore.arrays.derived import from_array_at
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import ArrayOptions, LegacyOptions, complete
+from zarrcore.arrays.sources import attributes_of, kept_options
 from zarrcore.storage.path import StorePath
 
 _FORMAT_2_ONLY = ("dimension_separator", "filters", "object_codec")
@@ -70,11 +71,15 @@ def array_at(place: StorePath, data: Any, **kwargs: Any) -> OpenArray:
     data = as_source(data)
     if isinstance(data, OpenArray):
         return from_array_at(place, data=data, **kwargs)
-    if kwargs.get("dtype") is None:
-        kwargs["dtype"] = data.dtype
-    if all(kwargs.get(name) is None for name in ("chunks", "chunk_shape", "chunk_grid")):
-        kwargs["chunks"] = like_arguments(data, None).get("chunks")
-    return create_at(place, tuple(data.shape), data=data, **kwargs)
+    zarr_format = default_format(kwargs.get("zarr_format"))
+    values, kept = kept_options(data, zarr_format)
+    kept.pop("shards", None)  # which the older arguments do not have
+    if any(kwargs.get(name) is not None for name in ("chunks", "chunk_shape", "chunk_grid")):
+        kept.pop("chunks", None)
+    if kwargs.get("attributes") is None:
+        kept["attributes"] = attributes_of(data, zarr_format)
+    given = {name: value for name, value in kwargs.items() if value is not None or name not in kept}
+    return create_at(place, tuple(data.shape), data=values, **{**kept, **given})
 
 
 def _refuse_foreign(zarr_format: int, options: LegacyOptions) -> None:

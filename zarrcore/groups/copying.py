@@ -10,16 +10,17 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple, TypeAlias
 
 from zarrcore.arrays.chunks import count_stored
-from zarrcore.arrays.derived import from_array_at
+from zarrcore.arrays.creation import NewArray, create_new
+from zarrcore.arrays.derived import array_from
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.errors import CopyError
+from zarrcore.arrays.sources import attributes_of, is_of_hdf5
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrUserWarning
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
+from zarrcore.metadata.departures import level_of_caller
 from zarrcore.nodes.move import stored_value
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.remote import in_parallel
@@ -30,6 +31,8 @@ Progress = Callable[[int, int], object]
 
 _NODE_CHOICES = ("raise", "replace", "skip", "skip_initialized")
 _KEY_CHOICES = ("raise", "replace", "skip")
+_ERROR_CHOICES = ("raise", "skip")
+_OF_SOURCES = (CopyError, ChunkDecodeError, ChunkEncodeError)
 
 
 class Counts(NamedTuple):
@@ -57,6 +60,7 @@ class NodeCopyOptions(CopyOptions):
 
     shallow: bool = False
     without_attrs: bool = False
+    on_error: str = "raise"
     create_kws: dict[str, Any] = field(default_factory=dict)
 
 
@@ -65,22 +69,23 @@ class _Step(NamedTuple):
 
     source: Any
     path: str
-    is_array: bool
+    new: NewArray | None
+    attributes: dict[str, Any]
     skip: bool
     replace: bool
 
     @property
     def nbytes(self) -> int:
-        return int(self.source.nbytes) if self.is_array and not self.skip else 0
+        return 0 if self.new is None else int(self.source.nbytes)
 
     def __str__(self) -> str:
-        name = getattr(self.source, "name", self.path)
-        return f"{name} {self.source.shape} {self.source.dtype}" if self.is_array else str(name)
+        name = _name(self.source, self.path)
+        return f"{name} {self.source.shape} {self.source.dtype}" if _is_array(self.source) else name
 
 
-def _check_choice(options: CopyOptions, choices: tuple[str, ...]) -> None:
-    if options.if_exists not in choices:
-        raise ValueError(f"if_exists: expected one of {', '.join(choices)}, got {options.if_exists!r}")
+def _check_choice(options: CopyOptions, name: str, choices: tuple[str, ...]) -> None:
+    if (value := getattr(options, name)) not in choices:
+        raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
 
 
 # --- nodes
@@ -88,44 +93,179 @@ def _check_choice(options: CopyOptions, choices: tuple[str, ...]) -> None:
 
 def copy_node(source: Any, dest: OpenGroup, name: str, options: NodeCopyOptions) -> Counts:
     """Copy an array or a group into a group."""
-    steps = list(_plan(source, dest, normalize_path(name), options, is_root=True))
-    return _run(steps, dest, options)
+    return _Copy(dest, options).run([(normalize_path(name), source, None)])
 
 
 def copy_members(source: Any, dest: OpenGroup, options: NodeCopyOptions) -> Counts:
     """Copy the members of a group, and its attributes, into another group."""
     _refuse_own_source(source, dest.place)
-    steps = [
-        step for name, node in _members(source) for step in _plan(node, dest, name, options, is_root=False)
-    ]
-    counts = _run(steps, dest, options)
-    if not options.without_attrs and not options.dry_run:
-        _add_attributes(dest, _attributes(source))
+    copy = _Copy(dest, options)
+    attributes = copy.attributes(source, "")
+    counts = copy.run([(name, node, (source, None)) for name, node in _members(source)])
+    if attributes and not options.dry_run:
+        _add_attributes(dest, attributes)
     return counts
 
 
-def _plan(
-    source: Any, dest: OpenGroup, path: str, options: NodeCopyOptions, *, is_root: bool
-) -> Iterator[_Step]:
-    """Yield the steps for a node and all below it, groups before their members."""
-    _check_choice(options, _NODE_CHOICES)
-    is_array = hasattr(source, "shape")
-    if not is_array and options.shallow and not is_root:
+_Above: TypeAlias = "tuple[Any, _Above] | None"  # the groups that a node is in, the innermost first
+_Found: TypeAlias = "tuple[str, Any, _Above]"
+
+
+class _Copy:
+    """One call of :func:`copy_node` or :func:`copy_members`: all is planned, then copied node by node."""
+
+    def __init__(self, dest: OpenGroup, options: NodeCopyOptions) -> None:
+        _check_choice(options, "if_exists", _NODE_CHOICES)
+        _check_choice(options, "on_error", _ERROR_CHOICES)
+        self.dest, self.options = dest, options
+        self.left_out: list[str] = []
+        self.failed = 0  # nodes, without the attributes
+
+    def run(self, found: list[_Found]) -> Counts:
+        """Copy nodes and all that is below them."""
+        counts = self._copied(list(self._planned(found)))
+        if self.left_out:
+            import warnings
+
+            text = "; ".join(self.left_out[:20]) + ("; ..." if len(self.left_out) > 20 else "")
+            warnings.warn(f"not copied: {text}", ZarrUserWarning, stacklevel=level_of_caller())
+        return counts
+
+    def leave_out(self, name: str, reason: object) -> None:
+        """Note a node or an attribute that Zarr has no form for, or that cannot be read."""
+        text = str(reason) if str(reason).startswith(name) else f"{name}: {reason}"
+        self.left_out.append(text)
+        self.options.log(f"cannot copy {text}")
+
+    def attributes(self, source: Any, path: str) -> dict[str, Any]:
+        """Return the user attributes that are copied."""
+        if self.options.without_attrs:
+            return {}
+        if isinstance(source, OpenArray | OpenGroup):
+            return dict(source.metadata.attributes)  # NaN that stands there may be stored again
+        skipped = partial(self.leave_out, _name(source, path)) if self.options.on_error == "skip" else None
+        return attributes_of(source, self.dest.zarr_format, skipped=skipped)
+
+    def _planned(self, found: list[_Found]) -> Iterator[_Step]:
+        """Yield the steps in the order of the source, groups before their members."""
+        waiting = found[::-1]
+        while waiting:
+            path, source, above = waiting.pop()
+            is_array = _is_array(source)
+            if self.options.shallow and above is not None and not is_array and source is not None:
+                continue
+            skip, replace = self._in_the_way(source, path, is_array)
+            new, attributes = None, {}
+            try:
+                _refuse_unusable(source, above)
+                if not skip:
+                    attributes = self.attributes(source, path)
+                    new = self._new(source, attributes, replace) if is_array else None
+            except (TypeError, ValueError) as error:
+                name = _name(source, path)
+                if self.options.on_error == "raise":
+                    error.add_note(f"{name} cannot be copied, and nothing has been written; see on_error")
+                    raise
+                self.leave_out(name, error)
+                self.failed += 1
+                continue
+            yield _Step(source, path, new, attributes, skip, replace)
+            if not is_array and not skip:
+                inside = (source, above)
+                below = [(join_path(path, name), node, inside) for name, node in _members(source)]
+                waiting += below[::-1]
+
+    def _in_the_way(self, source: Any, path: str, is_array: bool) -> tuple[bool, bool]:
+        """Return whether a node is left out, and whether it replaces another, because of what is there."""
+        choice, target = self.options.if_exists, self.dest.place / path
+        _refuse_own_source(source, target)
+        existing = members.get(self.dest, path)
+        if existing is None or not (is_array or isinstance(existing, OpenArray)):
+            return False, False
+        if choice == "raise":
+            raise CopyError(f"{path!r} exists in {self.dest.place} already (if_exists='raise')")
+        skip = choice == "skip"
+        if choice == "skip_initialized" and isinstance(existing, OpenArray):
+            skip = count_stored(existing) == existing.nchunks
+        if not skip:
+            _refuse_own_source(source, target, replace=True)
+        return skip, True
+
+    def _new(self, source: Any, attributes: dict[str, Any], replace: bool) -> NewArray:
+        """Return the array that is going to be stored; what cannot be stored is found here."""
+        arguments = {"zarr_format": self.dest.zarr_format, **self.options.create_kws}
+        arguments.setdefault("attributes", attributes)
+        arguments.setdefault("overwrite", replace)
+        if "compressor" in arguments:  # as zarr 2 has it
+            arguments["compressors"] = arguments.pop("compressor")
+        return array_from(source, **arguments)
+
+    def _copied(self, steps: list[_Step]) -> Counts:
+        """Do what is planned, array by array."""
+        options = self.options
+        copied = skipped = nbytes = 0
+        progress = options.progress
+        total = sum(step.nbytes for step in steps)
+        done: list[str] = []
+        for step in steps:
+            options.log(f"{'skip' if step.skip else 'copy'} {step}")
+            if step.skip:
+                skipped += 1
+                continue
+            if not options.dry_run:
+                try:
+                    self._copy_one(step, progress and partial(_progress_of_all, progress, nbytes, total))
+                except BaseException as error:
+                    if options.on_error == "skip" and isinstance(error, _OF_SOURCES):
+                        self.leave_out(_name(step.source, step.path), error)
+                        self.failed += 1
+                        continue
+                    complete = ", ".join(map(repr, done)) or "nothing"
+                    error.add_note(f"while {step.path!r} was copied; complete are: {complete}")
+                    raise
+                nbytes += step.nbytes
+                done.append(step.path)
+            copied += 1
+        return Counts(copied, skipped + self.failed, nbytes)
+
+    def _copy_one(self, step: _Step, progress: Progress | None) -> None:
+        if step.new is None:
+            if step.replace:
+                changing.remove(self.dest, step.path)
+            group = creating.require_group(self.dest, step.path, None, overwrite=False)
+            if step.attributes:
+                _add_attributes(group, step.attributes)
+            return
+        self.dest.look_in_store()
+        place = self.dest.place / step.path
+        create_new(place, step.new, threads=self.options.threads, progress=progress)
+
+
+def _is_array(node: Any) -> bool:
+    return hasattr(node, "shape")
+
+
+def _name(node: Any, path: str) -> str:
+    """Return the name of a node in its own hierarchy."""
+    return str(getattr(node, "name", None) or f"/{path}")
+
+
+def _refuse_unusable(node: Any, above: _Above) -> None:
+    """Refuse what is in a group of another library, but is neither an array nor a group that ends."""
+    if isinstance(node, OpenArray | OpenGroup):
         return
-    _refuse_own_source(source, dest.place / path)
-    existing = members.get(dest, path)
-    in_the_way = existing is not None and (is_array or isinstance(existing, OpenArray))
-    if in_the_way and options.if_exists == "raise":
-        raise CopyError(f"{path!r} exists in {dest.place} already (if_exists='raise')")
-    skip = in_the_way and options.if_exists == "skip"
-    if in_the_way and options.if_exists == "skip_initialized" and isinstance(existing, OpenArray):
-        skip = count_stored(existing) == existing.nchunks
-    if in_the_way and not skip:
-        _refuse_own_source(source, dest.place / path, replace=True)
-    yield _Step(source, path, is_array, skip, in_the_way)
-    if not is_array and not skip:
-        for name, node in _members(source):
-            yield from _plan(node, dest, join_path(path, name), options, is_root=False)
+    if node is None:
+        raise CopyError("it is a link to nothing")
+    if _is_array(node):
+        if node.shape is None:
+            raise CopyError("it is an empty data set of HDF5, which has no shape")
+        return
+    if not hasattr(node, "members") and not hasattr(node, "items"):
+        raise CopyError(f"expected an array or a group, found {type(node).__name__}")
+    while above is not None:
+        group, above = above
+        if node is group or (is_of_hdf5(node) and node == group):
+            raise CopyError(f"it is a link to {_name(group, '')}, the group that it is in")
 
 
 def _refuse_own_source(source: Any, target: StorePath, *, replace: bool = False) -> None:
@@ -146,76 +286,8 @@ def _members(group: Any) -> Iterable[tuple[str, Any]]:
     return found
 
 
-def _attributes(node: Any) -> dict[str, Any]:
-    """User attributes; NumPy's arrays, scalars and byte strings, which h5py returns, become JSON."""
-    if isinstance(node, OpenArray | OpenGroup):
-        return dict(node.metadata.attributes)  # NaN that stands there may be stored again
-    items = dict(getattr(node, "attrs", {})).items()
-    return {name: _plain(value) for name, value in items}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    try:
-        return value.decode() if isinstance(value, bytes) else value
-    except UnicodeDecodeError:
-        return value  # refused where it is stored, with the name of the attribute
-
-
-def _run(steps: list[_Step], dest: OpenGroup, options: NodeCopyOptions) -> Counts:
-    """Do what is planned, array by array."""
-    copied = skipped = nbytes = 0
-    progress = options.progress
-    total = sum(step.nbytes for step in steps)
-    done: list[str] = []
-    for step in steps:
-        options.log(f"{'skip' if step.skip else 'copy'} {step}")
-        if step.skip:
-            skipped += 1
-            continue
-        copied += 1
-        if options.dry_run:
-            continue
-        try:
-            _copy_one(step, dest, options, progress and partial(_progress_of_all, progress, nbytes, total))
-        except BaseException as error:
-            complete = ", ".join(map(repr, done)) or "nothing"
-            error.add_note(f"while {step.path!r} was copied; complete are: {complete}")
-            raise
-        nbytes += step.nbytes
-        done.append(step.path)
-    return Counts(copied, skipped, nbytes)
-
-
 def _progress_of_all(progress: Progress, before: int, total: int, done: int, _: int) -> None:
     progress(before + done, total)
-
-
-def _copy_one(step: _Step, dest: OpenGroup, options: NodeCopyOptions, progress: Progress | None) -> None:
-    attributes = {} if options.without_attrs else _attributes(step.source)
-    if not step.is_array:
-        if step.replace:
-            changing.remove(dest, step.path)
-        group = creating.require_group(dest, step.path, None, overwrite=False)
-        if attributes:
-            _add_attributes(group, attributes)
-        return
-    arguments = {"zarr_format": dest.zarr_format, **options.create_kws}
-    arguments.setdefault("attributes", attributes)
-    arguments.setdefault("overwrite", step.replace)
-    if "compressor" in arguments:  # as zarr 2 has it
-        arguments["compressors"] = arguments.pop("compressor")
-    if not isinstance(step.source, OpenArray):
-        fill_value = getattr(step.source, "fill_value", getattr(step.source, "fillvalue", None))
-        if fill_value is not None:
-            is_text = (getattr(step.source.dtype, "metadata", None) or {}).get("vlen") is str
-            arguments.setdefault("fill_value", _plain(fill_value) if is_text else fill_value)
-    dest.look_in_store()
-    arguments.update(data=step.source, threads=options.threads, progress=progress)
-    from_array_at(dest.place / step.path, **arguments)
 
 
 def _add_attributes(group: OpenGroup, attributes: dict[str, Any]) -> None:
@@ -229,7 +301,7 @@ def copy_keys(
     source: StorePath, dest: StorePath, options: CopyOptions, wanted: Callable[[str], bool]
 ) -> Counts:
     """Copy keys that are wanted, and their values, as they are."""
-    _check_choice(options, _KEY_CHOICES)
+    _check_choice(options, "if_exists", _KEY_CHOICES)
     ours, theirs = source._address, dest._address
     if theirs.startswith(ours):
         raise CopyError(f"{source} cannot be copied to {dest}, which lies in it")
