@@ -126,9 +126,13 @@ static zc_status conditional_decode(const zc_coding *c, size_t *written)
     if (status != ZC_OK) {
         return status;
     }
-    return n_used == 0 ? zc_codec_put(c, c->src + header, c->n - header, written)
-                       : zc_stages_decode(used, n_used, c->src + header, c->n - header, c->dst, c->cap, written, c->ws,
-                                          c->err);
+    if (n_used == 0) {
+        return zc_codec_put(c, c->src + header, c->n - header, written);
+    }
+    zc_output out = {c->dst, c->cap, 0};
+    status = zc_stages_decode(used, n_used, (zc_bytes){c->src + header, c->n - header}, &out, c->ws, c->err);
+    *written = out.written;
+    return status;
 }
 
 const zc_codec_class zc_codec_conditional = {

@@ -62,27 +62,24 @@ static size_t most_of(size_t n)
     return zc_mul_size(n, 2048, &n) && zc_add_size(n, (size_t)1 << 24, &n) ? n : ZC_SIZE_MAX;
 }
 
-/* Decode to a scratch buffer that is opened here, however long that is: with more and more room, so that a small value
- * that claims to be huge costs little. */
-static zc_status decode_unknown(const zc_codec *codec, const uint8_t **data, size_t *n, zc_workspace *ws, int *pushed,
-                                zc_error *err)
+/* Decode to scratch memory, however long that is: with more and more room, so that a small value that claims to be huge
+ * costs little. */
+static zc_status decode_unknown(const zc_codec *codec, zc_bytes *bytes, zc_workspace *ws, zc_error *err)
 {
-    const size_t most = most_of(*n);
+    const zc_callback *const callback = codec->callback;
+    const size_t n = bytes->n, most = most_of(n);
     size_t made = 0;
 
-    for (size_t room = *n < most / 4 - 65536 ? 4 * *n + 65536 : most;;) {
+    for (size_t room = n < most / 4 - 65536 ? 4 * n + 65536 : most;;) {
         uint8_t *const dst = zc_scratch_push(ws, room, err);
         if (dst == NULL) {
             return ZC_ERR_MEMORY;
         }
-        const zc_callback *const callback = codec->callback;
         const zc_status status =
-            callback != NULL ? callback->decode(callback, ws, *data, *n, dst, room, most, &made, err)
-                             : zc_codec_decode(codec, ws, *data, *n, dst, room, &made, err);
+            callback != NULL ? callback->decode(callback, ws, bytes->data, n, dst, room, most, &made, err)
+                             : zc_codec_decode(codec, ws, bytes->data, n, dst, room, &made, err);
         if (status == ZC_OK) {
-            ++*pushed;
-            *data = dst;
-            *n = made;
+            *bytes = (zc_bytes){dst, made};
             return ZC_OK;
         }
         zc_scratch_pop(ws);
@@ -95,99 +92,85 @@ static zc_status decode_unknown(const zc_codec *codec, const uint8_t **data, siz
 }
 
 /* Undo one stage: in place where the codec can, else into a new scratch buffer. */
-static zc_status undo_one(const zc_codec *codec, const uint8_t **data, size_t *n, size_t cap, zc_workspace *ws,
-                          int *pushed, zc_error *err)
+static zc_status undo_one(const zc_codec *codec, zc_bytes *bytes, size_t cap, zc_workspace *ws, zc_error *err)
 {
     if (codec->cls->strip != NULL) {
-        return codec->cls->strip(codec, *data, *n, data, n, err);
+        return codec->cls->strip(codec, bytes->data, bytes->n, &bytes->data, &bytes->n, err);
     }
     if (cap == ZC_SIZE_MAX) {
-        return decode_unknown(codec, data, n, ws, pushed, err);
+        return decode_unknown(codec, bytes, ws, err);
     }
-    uint8_t *dst = zc_scratch_push(ws, cap, err);
-    if (dst == NULL) {
-        return ZC_ERR_MEMORY;
+    uint8_t *const dst = zc_scratch_push(ws, cap, err);
+    const uint8_t *const src = bytes->data;
+    bytes->data = dst;
+    return dst != NULL ? zc_codec_decode(codec, ws, src, bytes->n, dst, cap, &bytes->n, err) : ZC_ERR_MEMORY;
+}
+
+zc_status zc_stages_undo(const zc_codec *stages, int n_stages, int first, zc_bytes *bytes, size_t decoded,
+                         zc_workspace *ws, zc_error *err)
+{
+    zc_assert(n_stages >= 0 && n_stages <= ZC_MAX_STAGES && first >= 0);
+
+    zc_status status = ZC_OK;
+
+    for (int s = n_stages - 1; s >= first && status == ZC_OK; s--) {
+        status = undo_one(&stages[s], bytes, zc_stages_capacity(stages, s, decoded), ws, err);
+        if (status != ZC_OK) {
+            zc_error_set_codec(err, stages[s].cls->name);
+        }
     }
-    ++*pushed;
-    const zc_status status = zc_codec_decode(codec, ws, *data, *n, dst, cap, n, err);
-    *data = dst;
     return status;
 }
 
-zc_status zc_stages_undo(const zc_codec *stages, int n_stages, int first, const uint8_t *src, size_t n,
-                         size_t decoded, zc_workspace *ws, const uint8_t **out, size_t *out_n, int *pushed,
-                         zc_error *err)
+zc_status zc_stages_decode(const zc_codec *stages, int n_stages, zc_bytes src, zc_output *out, zc_workspace *ws,
+                           zc_error *err)
 {
-    zc_assert(n_stages >= 0 && n_stages <= ZC_MAX_STAGES && first >= 0);
-    *pushed = 0;
-    for (int s = n_stages - 1; s >= first; s--) {
-        const size_t cap = zc_stages_capacity(stages, s, decoded);
-        const zc_status status = undo_one(&stages[s], &src, &n, cap, ws, pushed, err);
-        if (status != ZC_OK) {
-            zc_error_set_codec(err, stages[s].cls->name);
-            zc_pop(ws, *pushed);
-            *pushed = 0;
-            return status;
-        }
-    }
-    *out = src;
-    *out_n = n;
-    return ZC_OK;
-}
+    zc_assert(n_stages >= 1 && n_stages <= ZC_MAX_STAGES && zc_is_apart(out->data, out->cap, src.data, src.n));
 
-zc_status zc_stages_decode(const zc_codec *stages, int n_stages, const uint8_t *src, size_t n, uint8_t *dst,
-                           size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
-{
-    zc_assert(n_stages >= 1 && n_stages <= ZC_MAX_STAGES && zc_is_apart(dst, cap, src, n));
-
-    int pushed;
-    zc_status status = zc_stages_undo(stages, n_stages, 1, src, n, cap, ws, &src, &n, &pushed, err);
+    const int mark = zc_scratch_mark(ws);
+    zc_status status = zc_stages_undo(stages, n_stages, 1, &src, out->cap, ws, err);
 
     if (status == ZC_OK) {
-        status = zc_codec_decode(&stages[0], ws, src, n, dst, cap, written, err);
+        status = zc_codec_decode(&stages[0], ws, src.data, src.n, out->data, out->cap, &out->written, err);
     }
-    zc_pop(ws, pushed);
+    zc_scratch_release(ws, mark);
     return status;
 }
 
 /* ---- encoding --------------------------------------------------------------------------------- */
 
-zc_status zc_stages_encode(const zc_codec *stages, int n_stages, const uint8_t *src, size_t n, uint8_t *dst,
-                           size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+/* Scratch memory for what a codec makes of n bytes. */
+static zc_status push_room(const zc_codec *codec, size_t n, zc_output *out, zc_workspace *ws, zc_error *err)
 {
-    zc_assert(n_stages >= 0 && n_stages <= ZC_MAX_STAGES && zc_is_apart(dst, cap, src, n));
+    if (!codec->cls->bound(codec, n, &out->cap)) {
+        zc_error_set_codec(err, codec->cls->name);
+        return zc_fail(err, ZC_ERR_OVERFLOW, "cannot encode %zu bytes at once", n);
+    }
+    out->data = zc_scratch_push(ws, out->cap, err);
+    return out->data != NULL ? ZC_OK : ZC_ERR_MEMORY;
+}
 
-    int pushed = 0;
+zc_status zc_stages_encode(const zc_codec *stages, int n_stages, zc_bytes src, zc_output *out, zc_workspace *ws,
+                           zc_error *err)
+{
+    zc_assert(n_stages >= 0 && n_stages <= ZC_MAX_STAGES && zc_is_apart(out->data, out->cap, src.data, src.n));
+
+    const int mark = zc_scratch_mark(ws);
     zc_status status = ZC_OK;
 
     if (n_stages == 0) {
-        memcpy(dst, src, n);
-        *written = n;
-        return ZC_OK;
+        memcpy(out->data, src.data, src.n);
     }
     for (int s = 0; s < n_stages && status == ZC_OK; s++) {
-        const zc_codec *codec = &stages[s];
-        const bool last = s + 1 == n_stages;
-        uint8_t *target = dst;
-        size_t room = cap;
-
-        if (!last) {
-            if (!codec->cls->bound(codec, n, &room)) {
-                zc_error_set_codec(err, codec->cls->name);
-                status = zc_fail(err, ZC_ERR_OVERFLOW, "cannot encode %zu bytes at once", n);
-            } else if ((target = zc_scratch_push(ws, room, err)) == NULL) {
-                status = ZC_ERR_MEMORY;
-            } else {
-                pushed++;
-            }
-        }
+        zc_output made = *out;
+        status = s + 1 < n_stages ? push_room(&stages[s], src.n, &made, ws, err) : ZC_OK;
         if (status == ZC_OK) {
-            zc_assert(zc_codec_has_room(codec, n, room));
-            status = zc_codec_encode(codec, ws, src, n, target, room, &n, err);
-            src = target;
+            zc_assert(zc_codec_has_room(&stages[s], src.n, made.cap));
+            status = zc_codec_encode(&stages[s], ws, src.data, src.n, made.data, made.cap, &src.n, err);
+            src.data = made.data;
         }
     }
-    *written = n;
-    zc_pop(ws, pushed);
+    out->written = src.n;
+    zc_scratch_release(ws, mark);
     return status;
 }

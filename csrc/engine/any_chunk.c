@@ -66,13 +66,15 @@ static zc_status decode_kept(const zc_context *ctx, const zc_chunk *chunk, const
 static zc_status read_cached(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
     zc_cached *entry = zc_cache_find(from->origin, from->base);
+    zc_context decoding = *ctx;
     zc_status status = ZC_OK;
 
     if (entry == NULL) {
-        status = decode_kept(ctx, chunk, from, &entry);
+        decoding.prefetch = false;   /* of what lies inside, the elements are wanted */
+        status = decode_kept(&decoding, chunk, from, &entry);
     }
     if (status == ZC_OK) {
-        status = zc_elements_place(ctx, chunk, zc_cached_data(entry));
+        status = ctx->prefetch ? ZC_OK : zc_elements_place(ctx, chunk, zc_cached_data(entry));
         zc_cached_let_go(entry);
     }
     return status;
@@ -86,23 +88,31 @@ zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_v
 
     const zc_chain_ops *ops = chunk->chain->ops;
     const zc_origin *origin = from->origin;
-    const bool prefetch = zc_selection_is_prefetch(chunk->selection);
     stored_chunk stored;
     const zc_status status = store_order(chunk, &stored, ctx->err);
 
-    if (status != ZC_OK || (prefetch && origin == NULL)) {
+    if (status != ZC_OK || (ctx->prefetch && origin == NULL)) {
         return status;               /* no cache would keep it */
     }
     if (origin != NULL && ops->decode != NULL) {
         if (zc_cache_takes(origin->cache, stored.chunk.size)) {
             return read_cached(ctx, &stored.chunk, from);
         }
-        if (prefetch) {
+        if (ctx->prefetch) {
             return ZC_OK;
         }
         zc_cache_count_miss(origin->cache);
     }
     return ops->read(ctx, &stored.chunk, from);
+}
+
+zc_status zc_chunk_list(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, bool *more)
+{
+    zc_assert(is_valid(ctx, chunk) && chunk->chain->ops->list != NULL);
+    stored_chunk stored;
+    const zc_status status = store_order(chunk, &stored, ctx->err);
+
+    return status == ZC_OK ? chunk->chain->ops->list(ctx, &stored.chunk, from, more) : status;
 }
 
 zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const void *data)
@@ -116,7 +126,7 @@ zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const voi
 zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out)
 {
     zc_assert(is_valid(ctx, chunk) && chunk->bounds != NULL);
-    zc_assert(ctx->blocks != NULL || !zc_selection_is_prefetch(chunk->selection));
+    zc_assert(ctx->blocks != NULL || chunk->selection->memory != NULL);
     stored_chunk stored;
     zc_status status = store_order(chunk, &stored, ctx->err);
 
@@ -185,8 +195,8 @@ static zc_status compose(const zc_context *ctx, const zc_chunk *chunk, const zc_
     if (status == ZC_OK && selection->kind == ZC_SELECT_GIVEN) {
         zc_selection_gather_masked(selection, chunk->shape, (char *)out, item);
     } else if (status == ZC_OK) {
-        status = zc_selection_gather(selection, chunk->shape, out, 0, (int64_t)(chunk->size / item->size), item,
-                                     ctx->ws, ctx->err);
+        const zc_elements all = zc_elements_all(chunk, out);
+        status = zc_selection_gather(selection, &all, ctx->ws, ctx->err);
     }
     return status;
 }

@@ -57,24 +57,24 @@ zc_status zc_chain_check_size(uint64_t n, size_t decoded, zc_error *err)
     return ZC_OK;
 }
 
-zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
-                                size_t decoded, zc_workspace *ws, zc_error *err)
+zc_status zc_chain_unstage_into(const zc_chain *chain, zc_bytes src, uint8_t *dst, size_t decoded, zc_workspace *ws,
+                                zc_error *err)
 {
-    zc_assert(zc_is_apart(dst, decoded, src, n));
+    zc_assert(zc_is_apart(dst, decoded, src.data, src.n));
 
-    size_t written = 0;
+    zc_output out = {dst, decoded, 0};
 
     if (chain->n_stages == 0) {
-        const zc_status status = zc_chain_check_size(n, decoded, err);
+        const zc_status status = zc_chain_check_size(src.n, decoded, err);
         if (status == ZC_OK) {
-            memcpy(dst, src, decoded);
+            memcpy(dst, src.data, decoded);
         }
         return status;
     }
-    zc_status status = zc_stages_decode(chain->stages, chain->n_stages, src, n, dst, decoded, &written, ws, err);
-    if (status == ZC_OK && written != decoded) {
+    zc_status status = zc_stages_decode(chain->stages, chain->n_stages, src, &out, ws, err);
+    if (status == ZC_OK && out.written != decoded) {
         zc_error_set_codec(err, chain->stages[0].cls->name);
-        status = zc_fail(err, ZC_ERR_SIZE, "decoded to %zu bytes, the metadata demand %zu", written, decoded);
+        status = zc_fail(err, ZC_ERR_SIZE, "decoded to %zu bytes, the metadata demand %zu", out.written, decoded);
     }
     return status;
 }

@@ -52,6 +52,7 @@ struct zc_chain {
     int order[ZC_MAX_DIMS];          /* stored dimension i is memory dimension order[i] */
     int n_stages;
     zc_codec stages[ZC_MAX_STAGES];  /* in the order of encoding */
+    const zc_codec *blocks;          /* staged: the innermost stage, if it has blocks that are decoded by themselves */
 
     bool sharded;                    /* a shard, wrapped or not, and so the members up to index_at_start are set (inner_size
                                       * by zc_chain_choose_kind) */
@@ -83,18 +84,8 @@ zc_status zc_chain_check_plausible(const zc_chain *chain, uint64_t nbytes, size_
 zc_status zc_chain_check_size(uint64_t n, size_t decoded, zc_error *err);
 
 /* Undo all stages of src into dst[0..decoded), which must come out full. */
-zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
-                                size_t decoded, zc_workspace *ws, zc_error *err);
-
-/* zc_stages_undo of a chain's stages; the result may be in scratch memory. */
-static inline zc_status zc_chain_unstage(const zc_chain *chain, int first_stage, const uint8_t *src, size_t n,
-                                         size_t decoded, zc_workspace *ws, const uint8_t **out, size_t *out_n,
-                                         zc_error *err)
-{
-    int pushed = 0;                  /* the caller knows how many buffers were open before */
-
-    return zc_stages_undo(chain->stages, chain->n_stages, first_stage, src, n, decoded, ws, out, out_n, &pushed, err);
-}
+zc_status zc_chain_unstage_into(const zc_chain *chain, zc_bytes src, uint8_t *dst, size_t decoded, zc_workspace *ws,
+                                zc_error *err);
 
 /* ---- lengths (reshape.c) ---- */
 

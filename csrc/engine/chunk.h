@@ -14,7 +14,7 @@ typedef struct zc_context {
     const zc_call *call;
     const void *fill;
     bool split;              /* too few chunks for the threads: work on inner chunks in parallel */
-    bool collects;           /* dry run: nothing is decoded, what the value lacks is noted, see fetch_ranges.h */
+    bool prefetch;           /* decode into the cache, and place nothing */
     bool keeps_beyond;       /* what lies beyond the array, as the call knows it, may have been written by others */
     const zc_given *blocks;  /* the call's, down to the level of shards that they are for */
     zc_workspace *ws;
@@ -32,17 +32,11 @@ static inline zc_context zc_context_on(const zc_context *ctx, zc_workspace *ws, 
 }
 
 /* The bytes of a value in memory: its own, or a copy in scratch memory. */
-static inline zc_status zc_bytes_of(const zc_context *ctx, const zc_value *from, const uint8_t **data)
+static inline zc_status zc_bytes_of(const zc_context *ctx, const zc_value *from, zc_bytes *out)
 {
-    return zc_value_view(from, 0, from->size, ctx->ws, data, ctx->err);
+    out->n = (size_t)from->size;
+    return zc_value_view(from, 0, from->size, ctx->ws, &out->data, ctx->err);
 }
-
-/* Where encoded bytes go. */
-typedef struct zc_output {
-    uint8_t *data;
-    size_t cap;
-    size_t written;          /* 0: nothing needs to be stored */
-} zc_output;
 
 /* A chunk, or an inner chunk. */
 typedef struct zc_chunk {
@@ -62,6 +56,10 @@ struct zc_chain_ops {
     /* Decode the elements of the selection to its memory.  The chunk is not in a cache. */
     zc_status (*read)(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 
+    /* List (zc_fetch_wants) which ranges of a value `read` will ask for.  If they follow from an index that has not been
+     * fetched yet, list that, and set *more: there is more to list once it is there.  NULL: all of the value. */
+    zc_status (*list)(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, bool *more);
+
     /* All elements to dst[0 .. chunk->size), as the chain stores them: not swapped.  NULL: chunks are read, and kept in
      * caches, by their inner chunks. */
     zc_status (*decode)(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst);
@@ -80,8 +78,6 @@ struct zc_chain_ops {
     size_t (*plausible)(const zc_chain *chain, size_t decoded);
 
     bool is_plain;           /* the stored bytes are the elements */
-    bool is_staged;          /* zc_chain_unstage_into makes elements of the stored bytes */
-    bool has_ranges;         /* of a value in a store no more is read than the selection needs */
 };
 
 extern const zc_chain_ops zc_plain_ops, zc_staged_ops, zc_shard_ops, zc_n5_block_ops, zc_filtered_ops, zc_wrapped_ops,
@@ -99,6 +95,9 @@ bool zc_shares_parts(const zc_context *ctx, size_t n, size_t nbytes);
 /* Decode the elements of the selection out of a value, or a part of one, through the cache that the value's origin names. */
 zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 
+/* ops->list for a chunk in memory order. */
+zc_status zc_chunk_list(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, bool *more);
+
 /*
  * Encode a chunk: the elements of the selection from the caller's memory, all others from the old chunk (NULL: the fill
  * value).  out->cap is the chain's bound at least.  out->written is 0 if nothing needs to be stored, because all
@@ -113,13 +112,20 @@ zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const voi
 zc_status zc_elements_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out);
 
-/* zc_chunk_place for shape and selection in stored order. */
-static inline zc_status zc_elements_place(const zc_context *ctx, const zc_chunk *chunk, const void *data)
+/* All elements of a chunk in stored order. */
+static inline zc_elements zc_elements_all(const zc_chunk *chunk, const void *data)
 {
     const zc_item *item = &chunk->chain->item;
 
-    return zc_selection_scatter(chunk->selection, chunk->shape, data, 0, (int64_t)(chunk->size / item->size), item,
-                                ctx->ws, ctx->err);
+    return (zc_elements){chunk->shape, item, 0, (int64_t)(chunk->size / item->size), (char *)data};
+}
+
+/* zc_chunk_place for shape and selection in stored order. */
+static inline zc_status zc_elements_place(const zc_context *ctx, const zc_chunk *chunk, const void *data)
+{
+    const zc_elements all = zc_elements_all(chunk, data);
+
+    return zc_selection_scatter(chunk->selection, &all, ctx->ws, ctx->err);
 }
 
 /* Set elements at dst[0..size) to the fill value, as the chain stores it. */
@@ -131,6 +137,7 @@ zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_v
 zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 zc_status zc_staged_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst);
 zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
+zc_status zc_shard_list(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, bool *more);
 zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out);
 
 /*
@@ -154,6 +161,9 @@ zc_status zc_plain_source(zc_plain *plain, zc_file_source *out, bool *empty);
 
 /* ---- indexes of shards (shard_layout.c) ---- */
 
+/* Where the index of n inner chunks lies; its offset is ZC_SIZE_UNKNOWN if it is the end of a value of unknown size. */
+zc_status zc_shard_index_place(const zc_chain *chain, size_t n, const zc_value *from, zc_extent *out, zc_error *err);
+
 /* Read and check the index of a shard.  *out is in scratch memory and has one extent for each of n inner chunks, relative
  * to the value. */
 zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_value *from,
@@ -162,6 +172,16 @@ zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size
 /* The same from the array's cache, if it is there; *pin, where it is not NULL, is for zc_cached_let_go then. */
 zc_status zc_shard_index_find(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_value *from,
                               const zc_extent **out, zc_cached **pin);
+
+/* Say in which inner chunk a fault lies; the outermost level of nested shards has the last word. */
+static inline zc_status zc_blame_inner(zc_status status, size_t number, zc_error *err)
+{
+    if (status != ZC_OK && err != NULL) {
+        err->in_shard = true;
+        err->inner_chunk = number;
+    }
+    return status;
+}
 
 /* Grid of the inner chunks of a shard as grid axes. */
 void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_grid_axis *out);

@@ -62,17 +62,18 @@ static zc_status both_fills(const zc_build *b, uint8_t *before, uint8_t *after, 
 static bool bring_back(const zc_build *b, const uint8_t *before, const uint8_t *after, size_t n, zc_workspace *ws)
 {
     const zc_chain *const chain = b->chain;
+    const zc_bytes given = {before, b->item_size}, wanted = {after, n};
     uint8_t item[ZC_FILTER_ITEM_MAX];
-    size_t made = 0;
+    zc_output made = {item, sizeof item, 0}, back = {item, b->item_size, 0};
+    size_t most = 0;
     zc_error err;
 
     zc_error_clear(&err);
-    return zc_stages_bound(chain->stages, chain->n_stages, b->item_size, &made, &err) == ZC_OK && made <= sizeof item &&
-           zc_stages_encode(chain->stages, chain->n_stages, before, b->item_size, item, sizeof item, &made, ws,
-                            &err) == ZC_OK &&
-           made == n && memcmp(item, after, n) == 0 &&
-           zc_stages_decode(chain->stages, chain->n_stages, after, n, item, b->item_size, &made, ws, &err) == ZC_OK &&
-           made == b->item_size && memcmp(item, before, made) == 0;
+    return zc_stages_bound(chain->stages, chain->n_stages, given.n, &most, &err) == ZC_OK && most <= sizeof item &&
+           zc_stages_encode(chain->stages, chain->n_stages, given, &made, ws, &err) == ZC_OK &&
+           made.written == n && memcmp(item, after, n) == 0 &&
+           zc_stages_decode(chain->stages, chain->n_stages, wanted, &back, ws, &err) == ZC_OK &&
+           back.written == given.n && memcmp(item, before, given.n) == 0;
 }
 
 /* The fill value after the filters, in memory of the arena, and whether they bring it back. */

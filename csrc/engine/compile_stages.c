@@ -192,5 +192,6 @@ bool zc_chain_choose_kind(zc_chain *chain, zc_arena *arena)
         return chain->n_stages == 0 || wrap(chain, arena);
     }
     chain->ops = chain->n_stages > 0 ? &zc_staged_ops : &zc_plain_ops;
+    chain->blocks = chain->n_stages > 0 && chain->stages[0].cls->open_blocks != NULL ? &chain->stages[0] : NULL;
     return true;
 }

@@ -61,6 +61,7 @@ typedef struct zc_call {
     const zc_selection *selection;   /* of the whole array */
     int threads;                     /* 0: the default */
     bool write_empty;                /* store chunks that hold nothing but the fill value */
+    bool prefetch;                   /* zc_read: decode chunks into the array's cache, and copy nothing to memory */
     const zc_given *blocks;          /* writing: the values, if not in the selection's memory; NULL: there */
     zc_poll poll;
     void *poll_arg;
@@ -70,6 +71,7 @@ typedef struct zc_call {
 typedef struct zc_fault {
     bool in_chunk;                   /* chunk is known */
     int64_t chunk[ZC_MAX_DIMS];
+    size_t call;                     /* zc_read_many: the number of the call; SIZE_MAX if it is none of them */
 } zc_fault;
 
 /* the selection's memory <- array. */
@@ -80,10 +82,10 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err);
 
 /*
  * n reads as one job, on that many threads (0: the default); threads and poll of the calls mean nothing.  Calls on one
- * array share its zc_array and its store.  *failed_call is the number of the one that failed, SIZE_MAX if it is none.
+ * array share its zc_array and its store.
  */
-zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
-                       size_t *failed_call, zc_fault *fault, zc_error *err);
+zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg, zc_fault *fault,
+                       zc_error *err);
 
 /* How many threads the reads of n chunks, or the write of them, are worth; threads: what the caller said, 0 the default. */
 int zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads);

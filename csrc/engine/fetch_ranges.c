@@ -58,6 +58,16 @@ static bool note(zc_fetch *set, const zc_fetched *item, uint64_t offset, size_t 
     return true;
 }
 
+bool zc_fetch_wants(const zc_value *value, uint64_t offset, size_t n)
+{
+    zc_fetched *item = value->token;
+
+    offset += offset != ZC_SIZE_UNKNOWN ? value->base : 0;
+    const bool there = find(item, offset, n) != NULL;
+    item->alone = item->alone || (!there && !note(item->set, item, offset, n));
+    return there;
+}
+
 /* What the first pass has not seen coming is read by a request of its own. */
 static zc_status read_now(const zc_fetch *set, const char *key, uint64_t offset, void *dst, size_t n, zc_error *err)
 {
@@ -75,19 +85,13 @@ static zc_status read_now(const zc_fetch *set, const char *key, uint64_t offset,
 static zc_status range_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
 {
     zc_fetched *item = value->token;
-    zc_fetch *set = item->set;
     const uint8_t *data = find(item, offset, n);
 
-    if (data == NULL && set->collecting) {
-        return note(set, item, offset, n) ? ZC_ERR_PENDING : ZC_ERR_MEMORY;
-    }
     if (data == NULL) {
         atomic_store_explicit(&item->late, true, memory_order_relaxed);
-        return read_now(set, item->key, offset, dst, n, err);
+        return read_now(item->set, item->key, offset, dst, n, err);
     }
-    if (dst != NULL) {
-        memcpy(dst, data, n);
-    }
+    memcpy(dst, data, n);
     return ZC_OK;
 }
 
@@ -207,13 +211,14 @@ static zc_status fetch_noted(zc_fetch *set, bool ranges, size_t *failed, zc_erro
 }
 
 /* Note what is wanted of an item; true if that is a range. */
-static bool collect_item(zc_fetch *set, zc_fetched *item, zc_collect collect, void *arg)
+static bool list_item(zc_fetch *set, zc_fetched *item)
 {
     zc_error err;
 
-    if (item->cached != NULL || item->absent || item->alone || item->value.data != NULL) {
+    if (!item->more || item->absent || item->alone) {
         return false;
     }
+    item->more = false;
     if (item->whole) {
         item->alone = !note(set, item, 0, ZC_SIZE_MAX);
         return false;
@@ -221,8 +226,8 @@ static bool collect_item(zc_fetch *set, zc_fetched *item, zc_collect collect, vo
     const zc_value value = zc_fetch_value(item);
     const size_t before = set->n_requests;
     zc_error_clear(&err);
-    const zc_status status = collect(arg, item, &value, &err);
-    item->alone = status != ZC_OK && status != ZC_ERR_PENDING;
+    const zc_status status = set->list(set->arg, item, &value, &item->more, &err);
+    item->alone = item->alone || status != ZC_OK;
     return set->n_requests > before;
 }
 
@@ -237,28 +242,31 @@ bool zc_fetch_is_torn(const zc_fetched *item)
     return atomic_load_explicit(&item->late, memory_order_relaxed) && has_changed(item);
 }
 
-zc_status zc_fetch_open(zc_fetch *set, const zc_store *store, zc_fetched *items, size_t n, zc_collect collect,
-                        void *arg, size_t *failed, zc_error *err)
+zc_status zc_fetch_open(zc_fetch *set, size_t *failed, zc_error *err)
 {
+    zc_fetched *const items = set->items;
+    const size_t n = set->n;
     zc_status status = ZC_OK;
 
-    *set = (zc_fetch){.real = store, .store = *store, .items = items, .n = n, .collecting = true};
+    set->store = *set->real;
     set->store.self = set;
     set->store.read = range_read;
     set->store.read_tail = range_read_tail;
+    for (size_t i = 0; i < n; i++) {
+        items[i].set = set;
+        items[i].more = items[i].cached == NULL;
+    }
     for (int round = 0; round < ROUNDS_MAX && status == ZC_OK; round++) {
         bool ranges = false;
         set->n_requests = 0;
         for (size_t i = 0; i < n; i++) {
-            items[i].set = set;
-            ranges |= collect_item(set, &items[i], collect, arg);
+            ranges |= list_item(set, &items[i]);
         }
         if (set->n_requests == 0) {
             break;
         }
-        status = fetch_noted(set, ranges || store->fetch == NULL, failed, err);
+        status = fetch_noted(set, ranges || set->real->fetch == NULL, failed, err);
     }
-    set->collecting = false;
     for (size_t i = 0; i < n; i++) {
         if (items[i].n > 1 && has_changed(&items[i])) {
             items[i].alone = true;   /* a write of this process may have come between two rounds */

@@ -3,11 +3,10 @@
  * Values of one store, or ranges of them, that are fetched for many chunks at once: whole ones by one call of the store,
  * ranges in rounds, all indexes of shards at once and then all inner chunks at once.
  *
- * There are two passes over the chunks.  The first asks for each of them which ranges it wants: that is a read in dry
- * run (zc_context.collects) of what has been fetched so far.  What is not there yet is noted, the read ends with
- * ZC_ERR_PENDING, and what all of them noted is fetched by one call of the store.  Inner chunks are known once their
- * index is there, so the first pass takes a round for each level of nested shards and one more.  The second pass is the
- * caller's: zc_fetch_value stands for the value, and the same read decodes what was fetched.
+ * There are two passes over the chunks.  The first lists for each of them which ranges it wants (zc_chunk_list), and fetches
+ * them.  Inner chunks are known once their index is there, so there is a round for the indexes of each level of nested
+ * shards, and one for the inner chunks; a round is one call of the store.  The second pass is the caller's: it reads from
+ * zc_fetch_value, which has what was fetched.
  */
 #ifndef ZC_ENGINE_FETCH_RANGES_H
 #define ZC_ENGINE_FETCH_RANGES_H
@@ -29,6 +28,7 @@ typedef struct zc_fetched {
     bool whole;              /* in: all of the value is wanted */
     zc_cached *cached;       /* in: the decoded chunk, which then needs no value; NULL: fetch it */
     bool absent;             /* out: there is none */
+    bool more;               /* not all ranges are listed: they follow from those of this round */
     bool alone;              /* out: something kept it from being fetched with the others, so read it by its key */
     atomic_bool late;        /* out: a range was fetched after the rounds, see zc_fetch_is_torn */
     uint64_t generation;     /* in: of the key, from before it was looked for */
@@ -38,29 +38,33 @@ typedef struct zc_fetched {
     struct zc_fetch *set;
 } zc_fetched;
 
+/* The first pass for one item: call zc_fetch_wants for the ranges of its value that are wanted, as far as they are known;
+ * *more: the rest when those have been fetched. */
+typedef zc_status (*zc_list)(void *arg, const zc_fetched *item, const zc_value *value, bool *more, zc_error *err);
+
 /* Those of one store. */
 typedef struct zc_fetch {
-    const zc_store *real;
-    zc_store store;          /* of the values that are given out */
-    zc_fetched *items;
+    const zc_store *real;    /* in, as the next four */
+    zc_fetched *items;       /* kept by the caller until zc_fetch_close; what is not marked "in" is zero */
     size_t n;
-    bool collecting;         /* the first pass */
+    zc_list list;
+    void *arg;
+    zc_store store;          /* of the values that are given out */
     zc_request *requests;    /* of the round; owner: number of the item */
     size_t n_requests, room;
     zc_value *values;        /* where all are whole: as the store returned them */
     size_t n_values;
 } zc_fetch;
 
-/* The first pass for one item: read what is wanted of its value, in dry run. */
-typedef zc_status (*zc_collect)(void *arg, const zc_fetched *item, const zc_value *value, zc_error *err);
-
 /*
- * Fetch what n items need (what is marked "in" is set, the rest zeroed), on the calling thread.  The caller keeps them
- * until zc_fetch_close, which is needed whether this fails or not.  It fails with what has to end the call: *failed is
- * the item, if it was one.  Other failures show when the item is read by its key.
+ * Fetch what the items need, on the calling thread.  zc_fetch_close is needed whether this fails or not.  It fails with
+ * what has to end the call: *failed is the item, if it was one.  Other failures show when the item is read by its key.
  */
-zc_status zc_fetch_open(zc_fetch *set, const zc_store *store, zc_fetched *items, size_t n, zc_collect collect,
-                        void *arg, size_t *failed, zc_error *err);
+zc_status zc_fetch_open(zc_fetch *set, size_t *failed, zc_error *err);
+
+/* n bytes at an offset (ZC_SIZE_UNKNOWN: the last n) of the value of an item, or a part of it, are wanted.  False if they
+ * have to be fetched first. */
+bool zc_fetch_wants(const zc_value *value, uint64_t offset, size_t n);
 
 /* The value of an item that is neither cached nor absent nor alone; any thread may read it. */
 zc_value zc_fetch_value(const zc_fetched *item);

@@ -77,7 +77,7 @@ static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_v
     const zc_chunk made_chunk = {.chain = array->chain, .ndim = array->ndim, .shape = shape, .selection = &all};
     status = zc_chunk_read(&inside, &made_chunk, &unknown);
     if (status == ZC_OK && chain->n_stages > 0) {
-        status = zc_chain_unstage_into(chain, made, size, dst, chunk->size, ctx->ws, ctx->err);
+        status = zc_chain_unstage_into(chain, (zc_bytes){made, size}, dst, chunk->size, ctx->ws, ctx->err);
     }
     zc_pop(ctx->ws, chain->n_stages > 0);
     return status;
@@ -109,17 +109,17 @@ static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint
     const zc_chain *chain = chunk->chain;
     const uint8_t *made = elements;
     int64_t shape[ZC_MAX_DIMS];
-    size_t size, n;
+    size_t size;
     zc_status status = measure(chain, chunk->ndim, chunk->shape, chunk->size, shape, &size, ctx->err);
 
     if (status == ZC_OK && chain->n_stages > 0) {
-        uint8_t *const room = zc_scratch_push(ctx->ws, size, ctx->err);
-        if (room == NULL) {
+        zc_output room = {zc_scratch_push(ctx->ws, size, ctx->err), size, 0};
+        if (room.data == NULL) {
             return ZC_ERR_MEMORY;
         }
-        status = zc_stages_encode(chain->stages, chain->n_stages, elements, chunk->size, room, size, &n, ctx->ws,
+        status = zc_stages_encode(chain->stages, chain->n_stages, (zc_bytes){elements, chunk->size}, &room, ctx->ws,
                                   ctx->err);
-        made = room;
+        made = room.data;
     }
     if (status == ZC_OK) {
         status = encode_made(ctx, chunk, shape, made, out);

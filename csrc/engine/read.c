@@ -45,7 +45,6 @@ typedef struct chunk_job {
     uint8_t *room;                   /* cap bytes for a small one */
     size_t cap;
     bool whole;
-    bool collects;                   /* dry run, see zc_context */
     bool again;                      /* what the first try decoded may be torn: nothing of it is used */
     zc_workspace *ws;
     zc_error *err;
@@ -60,7 +59,7 @@ static void chunk_open(chunk_job *c, read_job *job, size_t item, zc_workspace *w
     c->job = job;
     c->ws = ws;
     c->err = err;
-    c->again = c->collects = false;
+    c->again = false;
     c->wants = zc_wants_of(wants, item, &c->own, &c->n, c->chunk);
     c->call = c->wants->call;
     c->none = !zc_plan_selection(zc_wants_plan(wants, c->call), c->wants->item, c->chunk, c->shape, &c->selection);
@@ -88,10 +87,10 @@ static bool wants_whole(const chunk_job *c, size_t *bytes)
 
     *bytes = ZC_SIZE_MAX;
     if (!zc_chain_decoded_size(chain, ndim, c->shape, &size)) {
-        return !chain->ops->has_ranges;
+        return chain->ops->list == NULL;
     }
     *bytes = size;
-    if (!chain->ops->has_ranges) {
+    if (chain->ops->list == NULL) {
         return true;
     }
     for (size_t i = 0; i < c->n; i++) {
@@ -119,7 +118,7 @@ static bool pays_to_share(const chunk_job *c)
     if (c->n < 2 || chain->ops->is_plain) {
         return false;
     }
-    if (!chain->ops->is_staged || chain->stages[0].cls->open_blocks == NULL) {
+    if (chain->blocks == NULL) {
         return true;
     }
     const int first = chain->order_ndim > 0 ? chain->order[0] : 0;
@@ -139,7 +138,7 @@ static size_t load_size(const chunk_job *c)
     const zc_chain *chain = c->call->array->chain;
     size_t size;
 
-    if (c->call->store->load == NULL || c->call->array->cache != NULL || chain->ops->has_ranges || c->n > 1 ||
+    if (c->call->store->load == NULL || c->call->array->cache != NULL || chain->ops->list != NULL || c->n > 1 ||
         !zc_chain_decoded_size(chain, c->selection.ndim, c->shape, &size) || size > SMALL_CHUNK ||
         (chain->ops->is_plain && !zc_selection_covers(&c->selection, c->shape) && size > SMALL_CHUNK / 16)) {
         return 0;
@@ -181,9 +180,6 @@ static zc_status fill_selection(const zc_array *array, const zc_selection *selec
     zc_selection piece = *selection;
     int axis = 0;
 
-    if (zc_selection_is_prefetch(selection)) {
-        return ZC_OK;
-    }
     while (axis < selection->ndim && selection->axis[axis].count == 1) {
         axis++;
     }
@@ -215,7 +211,15 @@ static zc_status read_absent(const chunk_job *c, const zc_call *call, const zc_s
         return zc_fail(c->err, ZC_ERR_MISSING, "the chunk is missing from the store");
     }
     zc_error_clear(c->err);          /* absent, and only that, means the fill value */
-    return fill_selection(array, selection, c->ws, c->err);
+    return call->prefetch ? ZC_OK : fill_selection(array, selection, c->ws, c->err);
+}
+
+static zc_context context_of(const chunk_job *c, size_t number)
+{
+    const zc_call *call = c->wants[number].call;
+
+    return (zc_context){.call = call, .fill = call->array->fill, .split = c->job->split, .prefetch = call->prefetch,
+                        .ws = c->ws, .err = c->err};
 }
 
 /* Read what all calls want: out of the chunk in a cache, out of the value, or, where there is neither, of one that is
@@ -224,14 +228,12 @@ static zc_status read_wants(const chunk_job *c, zc_cached *cached, const zc_valu
 {
     const zc_array *array = c->call->array;
     zc_chunk chunk = {.chain = array->chain, .ndim = array->ndim, .shape = c->shape};
-    bool pending = false;
     zc_status status = ZC_OK;
     zc_selection room;
 
     for (size_t i = 0; i < c->n && status == ZC_OK; i++) {
+        const zc_context ctx = context_of(c, i);
         chunk.selection = selection_of(c, i, &room);
-        const zc_context ctx = {.call = c->wants[i].call, .fill = array->fill, .split = c->job->split && !c->collects,
-                                .collects = c->collects, .ws = c->ws, .err = c->err};
         if (i > 0 && zc_workspace_cancelled(c->ws)) {
             return ZC_ERR_CANCELLED;
         }
@@ -239,20 +241,16 @@ static zc_status read_wants(const chunk_job *c, zc_cached *cached, const zc_valu
             continue;
         }
         if (cached != NULL) {
-            status = zc_chunk_place(&ctx, &chunk, zc_cached_data(cached));
+            status = ctx.prefetch ? ZC_OK : zc_chunk_place(&ctx, &chunk, zc_cached_data(cached));
         } else {
             status = value == NULL ? ZC_ERR_MISSING : zc_chunk_read(&ctx, &chunk, value);
         }
         if (status == ZC_ERR_MISSING) {
             status = read_absent(c, ctx.call, chunk.selection);
         }
-        if (status == ZC_ERR_PENDING) {
-            pending = true;
-            status = ZC_OK;
-        }
         c->wants[i].failed = status != ZC_OK;
     }
-    return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
+    return status;
 }
 
 static zc_status open_and_read(void *arg)
@@ -355,20 +353,30 @@ static zc_status run_items(read_job *job, size_t n, size_t *failed, zc_error *er
     return zc_pool_run(&run, failed, err);
 }
 
-/* The first pass of zc_fetch_open: what all calls want of a value, in dry run. */
-static zc_status collect(void *arg, const zc_fetched *item, const zc_value *value, zc_error *err)
+/* The first pass of zc_fetch_open: list what all calls want of a value. */
+static zc_status list_wants(void *arg, const zc_fetched *item, const zc_value *value, bool *more, zc_error *err)
 {
     read_job *job = arg;
-    chunk_job c;
+    zc_status status = ZC_OK;
     zc_value known = *value;
     zc_origin origin;
+    zc_selection room;
+    chunk_job c;
 
     chunk_open(&c, job, job->first + (size_t)(item - job->fetched), job->wants.ws, err);
-    c.collects = true;
-    if (c.call->array->cache != NULL) {
+    const zc_array *array = c.call->array;
+    zc_chunk chunk = {.chain = array->chain, .ndim = array->ndim, .shape = c.shape};
+    if (array->cache != NULL) {
         known.origin = origin_of(&c, &item->known, item->key, item->generation, value, &origin);
     }
-    return read_wants(&c, NULL, &known);
+    for (size_t i = 0; i < c.n && status == ZC_OK; i++) {
+        const zc_context ctx = context_of(&c, i);
+        chunk.selection = selection_of(&c, i, &room);
+        if (chunk.selection != NULL && (!ctx.prefetch || known.origin != NULL)) {
+            status = zc_chunk_list(&ctx, &chunk, &known, more);
+        }
+    }
+    return status;
 }
 
 /* Does the store serve one thread at a time, so that many values are fetched at once?  A single one in memory is opened:
@@ -378,7 +386,7 @@ static bool is_fetched(const read_job *job, const zc_call *call)
     const zc_store *store = call->store;
 
     return store->fetch_parts != NULL ||
-           (store->fetch != NULL && (store->values_in_memory ? job->wants.n_items > 1 : !call->array->chain->ops->has_ranges));
+           (store->fetch != NULL && (store->values_in_memory ? job->wants.n_items > 1 : call->array->chain->ops->list == NULL));
 }
 
 /* Prepare an item of a batch; returns roughly how many bytes of memory it takes. */
@@ -436,7 +444,8 @@ static zc_status fetch_and_read(read_job *job, size_t n, zc_fetch *sets, size_t 
         for (end = at + 1; end < n && zc_wants_call(&job->wants, job->first + end)->store == store;) {
             end++;
         }
-        status = zc_fetch_open(&sets[n_sets++], store, &job->fetched[at], end - at, collect, job, failed, err);
+        sets[n_sets] = (zc_fetch){.real = store, .items = &job->fetched[at], .n = end - at, .list = list_wants, .arg = job};
+        status = zc_fetch_open(&sets[n_sets++], failed, err);
         if (status != ZC_OK && *failed != SIZE_MAX) {
             *failed += at;
         }
@@ -507,7 +516,7 @@ static zc_status read_all(read_job *job, size_t *failed, zc_error *err)
 }
 
 /* Where chunks were absent, is the array itself gone? */
-static zc_status check_places(const read_job *job, size_t *failed_call, zc_error *err)
+static zc_status check_places(const read_job *job, zc_fault *fault, zc_error *err)
 {
     zc_status status = ZC_OK;
 
@@ -515,18 +524,18 @@ static zc_status check_places(const read_job *job, size_t *failed_call, zc_error
         const zc_call *call = &job->wants.calls[i];
         if (job->absent[i] && call->store->check != NULL) {
             status = call->store->check(call->store, call->array->prefix, call->array->prefix_len, err);
-            *failed_call = status != ZC_OK ? i : *failed_call;
+            fault->call = status != ZC_OK ? i : fault->call;
         }
     }
     return status;
 }
 
 /* Read n calls, for which there is room in plans and job->absent. */
-static zc_status read_calls(read_job *job, const zc_call *calls, size_t n, zc_plan *plans, int threads,
-                            size_t *failed_call, zc_fault *fault, zc_error *err)
+static zc_status read_calls(read_job *job, const zc_call *calls, size_t n, zc_plan *plans, int threads, zc_fault *fault,
+                            zc_error *err)
 {
     size_t failed = SIZE_MAX;
-    zc_status status = zc_wants_open(&job->wants, calls, n, plans, failed_call, err);
+    zc_status status = zc_wants_open(&job->wants, calls, n, plans, fault, err);
 
     if (status != ZC_OK) {
         return status;
@@ -536,9 +545,9 @@ static zc_status read_calls(read_job *job, const zc_call *calls, size_t n, zc_pl
     job->shared = job->wants.shares ? zc_cache_new(SHARED_BYTES) : NULL;
     status = read_all(job, &failed, err);
     if (status != ZC_OK) {
-        zc_wants_blame(&job->wants, failed, failed_call, fault);
+        zc_wants_blame(&job->wants, failed, fault);
     } else {
-        status = check_places(job, failed_call, err);
+        status = check_places(job, fault, err);
     }
     zc_cache_free(job->shared);
     zc_wants_close(&job->wants);
@@ -549,19 +558,18 @@ zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
 {
     atomic_bool absent = false;
     read_job job = {.absent = &absent, .poll = call->poll, .poll_arg = call->poll_arg};
-    size_t failed_call;
     zc_plan plan;
 
     fault->in_chunk = false;
-    return read_calls(&job, call, 1, &plan, call->threads, &failed_call, fault, err);
+    return read_calls(&job, call, 1, &plan, call->threads, fault, err);
 }
 
-zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
-                       size_t *failed_call, zc_fault *fault, zc_error *err)
+zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg, zc_fault *fault,
+                       zc_error *err)
 {
     read_job job = {.poll = poll, .poll_arg = poll_arg};
 
-    *failed_call = SIZE_MAX;
+    fault->call = SIZE_MAX;
     fault->in_chunk = false;
     if (n == 0) {
         return ZC_OK;
@@ -569,7 +577,7 @@ zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll
     zc_plan *plans = zc_alloc_array(n, sizeof *plans);
     job.absent = calloc(n, sizeof *job.absent);
     const zc_status status = plans != NULL && job.absent != NULL
-                                 ? read_calls(&job, calls, n, plans, threads, failed_call, fault, err)
+                                 ? read_calls(&job, calls, n, plans, threads, fault, err)
                                  : zc_fail(err, ZC_ERR_MEMORY, "no memory for %zu reads", n);
     free(plans);
     free((void *)job.absent);

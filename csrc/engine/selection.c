@@ -83,7 +83,7 @@ bool zc_selection_clip(const zc_selection *selection, const int64_t *lo, const i
         }
         total += shift;
     }
-    out->memory = zc_selection_is_prefetch(selection) ? NULL : selection->memory + total;
+    out->memory = selection->memory != NULL ? selection->memory + total : NULL;
     return true;
 }
 
@@ -165,7 +165,7 @@ bool zc_selection_is_chunk_image(const zc_selection *selection, const int64_t *s
 {
     int64_t stride = (int64_t)itemsize;
 
-    if (zc_selection_is_prefetch(selection) || selection->window != NULL || !zc_selection_covers(selection, shape)) {
+    if (selection->window != NULL || !zc_selection_covers(selection, shape)) {
         return false;
     }
     for (int d = selection->ndim - 1; d >= 0; d--) {
@@ -310,12 +310,6 @@ static zc_status tables_open(const zc_selection *selection, const int64_t *chunk
 
 typedef enum direction { TO_MEMORY, TO_CHUNK } direction;
 
-/* Where elements come from or go to. */
-typedef struct side {
-    char *at;
-    const int64_t *stride, *const *table;
-} side;
-
 /* Move all elements of a region; chunk points to its element (0, 0, ...), stride in elements. */
 static zc_status move_region(const zc_selection *selection, char *chunk, const int64_t *stride, direction way,
                              const zc_item *item, zc_workspace *ws, zc_error *err)
@@ -346,13 +340,12 @@ static zc_status move_region(const zc_selection *selection, char *chunk, const i
         return status;
     }
     item = zc_selection_item(selection, item);
-    const side sides[] = {{selection->memory, memory_stride, t.memory}, {chunk, chunk_stride, t.chunk}};
-    const side *const to = &sides[way == TO_CHUNK], *const from = &sides[way == TO_MEMORY];
+    const zc_side sides[] = {{selection->memory, memory_stride, t.memory}, {chunk, chunk_stride, t.chunk}};
+    const zc_side *const to = &sides[way == TO_CHUNK], *const from = &sides[way == TO_MEMORY];
     if (t.pushed) {
-        zc_region_gather(selection->ndim, shape, to->at, to->stride, to->table, from->at, from->stride, from->table,
-                         item);
+        zc_region_gather(selection->ndim, shape, to, from, item);
     } else {
-        zc_region_copy(selection->ndim, shape, to->at, to->stride, from->at, from->stride, item);
+        zc_region_copy(selection->ndim, shape, to->at, to->strides, from->at, from->strides, item);
     }
     zc_pop(ws, t.pushed);
     return ZC_OK;
@@ -360,19 +353,18 @@ static zc_status move_region(const zc_selection *selection, char *chunk, const i
 
 #define POINTS_AT_ONCE 512
 
-/* Move the points among the flat elements first .. first + n; chunk points to element `first`. */
-static void move_points(const zc_selection *selection, char *chunk, const int64_t *shape, int64_t first, int64_t n,
-                        direction way, const zc_item *item)
+/* Move the points among the elements. */
+static void move_points(const zc_selection *selection, const zc_elements *elements, direction way)
 {
-    const zc_item *const moved = zc_selection_item(selection, item);
+    const zc_item *const moved = zc_selection_item(selection, elements->item);
+    char *const chunk = elements->data + zc_selection_offset(selection);
     int64_t in_chunk[POINTS_AT_ONCE], in_memory[POINTS_AT_ONCE];
     size_t held = 0;
 
-    chunk += zc_selection_offset(selection);
     for (size_t p = 0; p < selection->n_points; p++) {
-        const int64_t flat = zc_selection_point_flat(selection, shape, selection->points[p]) - first;
-        if (flat >= 0 && flat < n) {
-            in_chunk[held] = flat * (int64_t)item->size;
+        const int64_t flat = zc_selection_point_flat(selection, elements->shape, selection->points[p]) - elements->first;
+        if (flat >= 0 && flat < elements->n) {
+            in_chunk[held] = flat * (int64_t)elements->item->size;
             in_memory[held] = selection->points[p] * selection->point_stride;
             held++;
         }
@@ -391,11 +383,8 @@ static void move_points(const zc_selection *selection, char *chunk, const int64_
 /* ---- chunk <-> memory ---------------------------------------------------------------------- */
 
 typedef struct mover {
-    const zc_selection *selection;
-    char *chunk;                     /* element `first` */
-    int64_t first;
+    const zc_elements *elements;
     direction way;
-    const zc_item *item;
     zc_workspace *ws;
     zc_error *err;
     zc_status status;
@@ -404,53 +393,47 @@ typedef struct mover {
 static bool move_box(box_walk *walk, const zc_selection *inside)
 {
     mover *m = walk->context;
-    int64_t at = -m->first;
+    const zc_elements *elements = m->elements;
+    int64_t at = -elements->first;
 
     for (int d = 0; d < inside->ndim; d++) {
         at += walk->lo[d] * walk->stride[d];
     }
-    m->status = move_region(inside, m->chunk + at * (int64_t)m->item->size, walk->stride, m->way, m->item, m->ws,
-                            m->err);
+    m->status = move_region(inside, elements->data + at * (int64_t)elements->item->size, walk->stride, m->way,
+                            elements->item, m->ws, m->err);
     return m->status == ZC_OK;
 }
 
-/* Move what lies among the flat elements m->first .. m->first + n. */
-static zc_status move_range(mover *m, const int64_t *shape, int64_t n)
+static zc_status move_elements(const zc_selection *selection, const zc_elements *elements, direction way,
+                               zc_workspace *ws, zc_error *err)
 {
-    const zc_selection *selection = m->selection;
+    zc_assert(selection->memory != NULL);
+
+    mover m = {elements, way, ws, err, ZC_OK};
     box_walk walk;
 
-    if (zc_selection_is_prefetch(selection)) {
-        return ZC_OK;
-    }
     if (selection->kind == ZC_SELECT_POINTS) {
-        move_points(selection, m->chunk, shape, m->first, n, m->way, m->item);
+        move_points(selection, elements, way);
         return ZC_OK;
     }
-    walk_begin(&walk, selection, shape);
-    if (m->first == 0 && (selection->ndim == 0 || n == shape[0] * walk.stride[0])) {
-        return move_region(selection, m->chunk, walk.stride, m->way, m->item, m->ws, m->err);
+    walk_begin(&walk, selection, elements->shape);
+    if (elements->first == 0 && (selection->ndim == 0 || elements->n == elements->shape[0] * walk.stride[0])) {
+        return move_region(selection, elements->data, walk.stride, way, elements->item, ws, err);
     }
     walk.visit = move_box;
-    walk.context = m;
-    walk_range(&walk, 0, m->first, n);
-    return m->status;
+    walk.context = &m;
+    walk_range(&walk, 0, elements->first, elements->n);
+    return m.status;
 }
 
-zc_status zc_selection_scatter(const zc_selection *selection, const int64_t *shape, const void *chunk, int64_t first,
-                               int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err)
+zc_status zc_selection_scatter(const zc_selection *selection, const zc_elements *from, zc_workspace *ws, zc_error *err)
 {
-    mover m = {selection, (char *)chunk, first, TO_MEMORY, item, ws, err, ZC_OK};
-
-    return move_range(&m, shape, n);
+    return move_elements(selection, from, TO_MEMORY, ws, err);
 }
 
-zc_status zc_selection_gather(const zc_selection *selection, const int64_t *shape, void *chunk, int64_t first,
-                              int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err)
+zc_status zc_selection_gather(const zc_selection *selection, const zc_elements *to, zc_workspace *ws, zc_error *err)
 {
-    mover m = {selection, chunk, first, TO_CHUNK, item, ws, err, ZC_OK};
-
-    return move_range(&m, shape, n);
+    return move_elements(selection, to, TO_CHUNK, ws, err);
 }
 
 bool zc_selection_keeps_rows(const zc_selection *selection)
@@ -509,9 +492,6 @@ static zc_status fill_pieces(const zc_selection *selection, size_t itemsize, con
 zc_status zc_selection_fill(const zc_selection *selection, size_t itemsize, const void *fill, zc_workspace *ws,
                             zc_error *err)
 {
-    if (zc_selection_is_prefetch(selection)) {
-        return ZC_OK;
-    }
     if (selection->window != NULL && selection->window->item.n_pieces > 0) {
         return fill_pieces(selection, itemsize, fill, ws, err);
     }

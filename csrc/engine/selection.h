@@ -67,7 +67,8 @@ typedef enum zc_selection_kind {
 typedef struct zc_selection {
     zc_selection_kind kind;
     int ndim;
-    char *memory;            /* the element with k = 0 in every dimension; NULL: only read into a cache */
+    char *memory;            /* the element with k = 0 in every dimension; NULL where nothing is moved: a call that
+                              * prefetches, or whose values are blocks */
     zc_axis axis[ZC_MAX_DIMS];
     const zc_window *window; /* NULL: whole elements */
 
@@ -109,26 +110,23 @@ static inline const zc_item *zc_selection_item(const zc_selection *selection, co
 /* All of a chunk of that shape, to or from C-contiguous memory; false if its size overflows. */
 bool zc_selection_whole(int ndim, const int64_t *shape, size_t itemsize, void *memory, zc_selection *out);
 
-/* Is the chunk only read into a cache, so that nothing is copied to memory? */
-static inline bool zc_selection_is_prefetch(const zc_selection *selection)
-{
-    return selection->memory == NULL;
-}
-
 /* How many elements. */
 size_t zc_selection_count(const zc_selection *selection);
 
 /* Reorder the dimensions: dimension i of the result is dimension order[i]. */
 void zc_selection_permute(zc_selection *selection, const int *order);
 
-/* chunk -> memory.  chunk is C-contiguous; it holds the flat elements first .. first + n of a chunk of that
- * shape, and only those elements of the selection are copied.  item swaps on the way. */
-zc_status zc_selection_scatter(const zc_selection *selection, const int64_t *shape, const void *chunk, int64_t first,
-                               int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err);
+/* Elements of a chunk of that shape: its flat elements first .. first + n, C-contiguous. */
+typedef struct zc_elements {
+    const int64_t *shape;
+    const zc_item *item;     /* which swaps where they are moved */
+    int64_t first, n;
+    char *data;
+} zc_elements;
 
-/* memory -> chunk.  chunk holds the flat elements first .. first + n, as above. */
-zc_status zc_selection_gather(const zc_selection *selection, const int64_t *shape, void *chunk, int64_t first,
-                              int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err);
+/* elements -> memory, and memory -> elements: of the selection, those that are among the elements. */
+zc_status zc_selection_scatter(const zc_selection *selection, const zc_elements *from, zc_workspace *ws, zc_error *err);
+zc_status zc_selection_gather(const zc_selection *selection, const zc_elements *to, zc_workspace *ws, zc_error *err);
 
 /* How many elements of a ZC_SELECT_PICKED are wanted; whether any is. */
 size_t zc_selection_picks(const zc_selection *selection);

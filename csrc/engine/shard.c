@@ -45,8 +45,8 @@ static size_t plausible(const zc_chain *chain, size_t decoded)
 
 const zc_chain_ops zc_shard_ops = {
     .read = zc_shard_read,
+    .list = zc_shard_list,
     .write = zc_shard_write,
     .bound = bound,
     .plausible = plausible,
-    .has_ranges = true,
 };

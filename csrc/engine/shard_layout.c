@@ -53,33 +53,46 @@ zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_e
 
 /* ---- reading the index ------------------------------------------------------------------------------ */
 
-static zc_status index_bytes(const zc_context *ctx, const zc_chain *chain, size_t index_size, const zc_value *from,
-                             const uint8_t **out)
+zc_status zc_shard_index_place(const zc_chain *chain, size_t n, const zc_value *from, zc_extent *out, zc_error *err)
 {
-    if (from->size == ZC_SIZE_UNKNOWN && !chain->index_at_start) {
-        uint8_t *const dst = zc_scratch_push(ctx->ws, index_size, ctx->err);
-        *out = dst;
-        return dst != NULL ? from->store->read_tail(from, dst, index_size, ctx->err) : ZC_ERR_MEMORY;
+    const bool at_end = !chain->index_at_start, known = from->size != ZC_SIZE_UNKNOWN;
+    size_t size = 0;
+    const zc_status status = zc_chain_index_size(chain, n, &size, err);
+
+    if (known && from->size < size) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "a shard of %llu bytes cannot hold its index of %zu bytes",
+                       (unsigned long long)from->size, size);
     }
-    return zc_value_view(from, chain->index_at_start ? 0 : from->size - index_size, index_size, ctx->ws, out, ctx->err);
+    *out = (zc_extent){!at_end ? 0 : known ? from->size - size : ZC_SIZE_UNKNOWN, size};
+    return status;
 }
 
-/* Fetch and decode the index, of index_size bytes, to out. */
-static zc_status read_extents(const zc_context *ctx, const zc_chain *chain, size_t n, size_t index_size,
+static zc_status index_bytes(const zc_context *ctx, zc_extent at, const zc_value *from, zc_bytes *out)
+{
+    out->n = (size_t)at.nbytes;
+    if (at.offset == ZC_SIZE_UNKNOWN) {
+        uint8_t *const dst = zc_scratch_push(ctx->ws, out->n, ctx->err);
+        out->data = dst;
+        return dst != NULL ? from->store->read_tail(from, dst, out->n, ctx->err) : ZC_ERR_MEMORY;
+    }
+    return zc_value_view(from, at.offset, at.nbytes, ctx->ws, &out->data, ctx->err);
+}
+
+/* Fetch and decode the index to out. */
+static zc_status read_extents(const zc_context *ctx, const zc_chain *chain, size_t n, zc_extent at,
                               const zc_value *from, zc_extent *out)
 {
-    const uint8_t *data;
-    size_t decoded = 0;
-    zc_status status = index_bytes(ctx, chain, index_size, from, &data);
+    zc_bytes bytes;
+    zc_status status = index_bytes(ctx, at, from, &bytes);
 
     if (status == ZC_OK) {
-        status = zc_chain_unstage(chain->index, 0, data, index_size, 16 * n, ctx->ws, &data, &decoded, ctx->err);
+        status = zc_stages_undo(chain->index->stages, chain->index->n_stages, 0, &bytes, 16 * n, ctx->ws, ctx->err);
     }
     if (status == ZC_OK) {
-        status = zc_chain_check_size(decoded, 16 * n, ctx->err);
+        status = zc_chain_check_size(bytes.n, 16 * n, ctx->err);
     }
     return status == ZC_OK
-               ? zc_shard_index_unpack(data, n, chain->index->item.word == 8, from->size, out, ctx->err)
+               ? zc_shard_index_unpack(bytes.data, n, chain->index->item.word == 8, from->size, out, ctx->err)
                : status;
 }
 
@@ -88,24 +101,20 @@ zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size
 {
     zc_assert(chain->sharded && chain->index != NULL);
 
-    size_t index_size;
-    zc_status status = zc_chain_index_size(chain, n, &index_size, ctx->err);
+    zc_extent at = {0, 0};
+    zc_status status = zc_shard_index_place(chain, n, from, &at, ctx->err);
 
-    if (status == ZC_OK && from->size != ZC_SIZE_UNKNOWN && from->size < index_size) {
-        status = zc_fail(ctx->err, ZC_ERR_CORRUPT, "a shard of %llu bytes cannot hold its index of %zu bytes",
-                         (unsigned long long)from->size, index_size);
-    }
     if (status == ZC_OK) {
         zc_extent *const extents = zc_scratch_array(ctx->ws, n, sizeof *extents, ctx->err);
         if (extents == NULL) {
             return ZC_ERR_MEMORY;
         }
         const int mark = zc_scratch_mark(ctx->ws);
-        status = read_extents(ctx, chain, n, index_size, from, extents);
+        status = read_extents(ctx, chain, n, at, from, extents);
         zc_scratch_release(ctx->ws, mark);
         *out = extents;
     }
-    if (status != ZC_OK && status != ZC_ERR_MISSING && status != ZC_ERR_PENDING) {
+    if (status != ZC_OK && status != ZC_ERR_MISSING) {
         zc_error_set_codec(ctx->err, "sharding_indexed");
     }
     return status;

@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/pool.h"
 #include "engine/chunk.h"
+#include "engine/fetch_ranges.h"
 
 #define SLAB ((size_t)512 << 10)     /* decoded bytes of one run */
 #define RUN_MAX 64                   /* inner chunks of one run */
@@ -29,6 +30,10 @@ typedef struct shard {
     int64_t run;                     /* inner chunks of a run */
     size_t runs_a_row;
     const zc_point_groups *groups;   /* points: one run each */
+    zc_point_groups found;
+    size_t n_runs;
+    zc_cached *pin;                  /* keeps the extents, if they are in a cache */
+    int mark;
     bool split;                      /* fewer runs than threads: these share inner chunks */
 } shard;
 
@@ -37,6 +42,7 @@ typedef struct run {
     const shard *s;
     int64_t chunk[ZC_MAX_DIMS];      /* the last entry is set for each inner chunk */
     int64_t first, n;                /* positions along the span of the last dimension */
+    const size_t *points;            /* a group of points: where it begins and ends */
     const uint8_t *bytes[RUN_MAX];   /* encoded inner chunks that have been fetched */
     const zc_context *ctx;           /* of the thread */
 } run;
@@ -70,6 +76,10 @@ static bool run_selection(const run *r, zc_selection *out)
         lo[d] = r->chunk[d] * s->chain->inner_shape[d];
         hi[d] = lo[d] + s->chain->inner_shape[d];
     }
+    if (s->groups != NULL) {
+        zc_selection_take_points(s->selection, s->groups->order + r->points[0], r->points[1] - r->points[0], lo, out);
+        return true;
+    }
     return zc_selection_clip(s->selection, lo, hi, out) &&
            (out->kind != ZC_SELECT_PICKED || zc_selection_picks_any(out));
 }
@@ -83,16 +93,14 @@ static bool is_skipped(run *r, int64_t j)
            (r->s->selection->kind == ZC_SELECT_PICKED && !run_selection(r, &selection));
 }
 
-/* Say in which inner chunk a fault lies; the outermost level of nested shards has the last word. */
+/* zc_blame_inner, with its place in the shard. */
 static zc_status blame(const run *r, size_t number, zc_status status)
 {
     if (status != ZC_OK && r->ctx->err != NULL) {
-        r->ctx->err->in_shard = true;
-        r->ctx->err->inner_chunk = number;
         r->ctx->err->offset = r->s->extents[number].offset;
         r->ctx->err->nbytes = r->s->extents[number].nbytes;
     }
-    return status;
+    return zc_blame_inner(status, number, r->ctx->err);
 }
 
 /* A value that vanished after its index was read is a fault, not an absent chunk. */
@@ -101,12 +109,16 @@ static zc_status gone(zc_status status, zc_error *err)
     return status == ZC_ERR_MISSING ? zc_fail(err, ZC_ERR_CORRUPT, "the shard is gone") : status;
 }
 
+static zc_chunk inner_chunk(const shard *s, const zc_selection *selection)
+{
+    return (zc_chunk){.chain = s->chain->inner, .ndim = s->ndim, .shape = s->chain->inner_shape,
+                      .selection = selection, .size = s->chain->inner_size};
+}
+
 /* Decode what is selected of an inner chunk. */
 static zc_status read_inner(run *r, size_t number, const zc_selection *selection, const zc_value *from)
 {
-    const shard *s = r->s;
-    const zc_chunk chunk = {.chain = s->chain->inner, .ndim = s->ndim, .shape = s->chain->inner_shape,
-                            .selection = selection};
+    const zc_chunk chunk = inner_chunk(r->s, selection);
     const zc_status status = zc_chunk_read(r->ctx, &chunk, from);
 
     return blame(r, number, gone(status, r->ctx->err));
@@ -120,7 +132,7 @@ static bool fits_slab(run *r, int64_t j, int64_t n)
     const int last = s->ndim - 1;
 
     if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->selection->kind != ZC_SELECT_REGION ||
-        !s->chain->inner->ops->is_staged || s->chain->inner->order_ndim > 0) {
+        s->chain->inner->ops->decode == NULL || s->chain->inner->order_ndim > 0) {
         return false;
     }
     for (int d = 0; d < s->ndim; d++) {
@@ -165,14 +177,14 @@ static void place_slab(const shard *s, const zc_selection *selection, const uint
 static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_selection *selection)
 {
     const shard *s = r->s;
-    uint8_t *slab = zc_scratch_push(r->ctx->ws, (size_t)n * s->chain->inner_size, r->ctx->err);
+    const zc_chunk chunk = inner_chunk(s, selection);
+    uint8_t *slab = zc_scratch_push(r->ctx->ws, (size_t)n * chunk.size, r->ctx->err);
     zc_status status = slab == NULL ? ZC_ERR_MEMORY : ZC_OK;
 
     for (int64_t i = 0; i < n && status == ZC_OK; i++) {
         const size_t number = run_at(r, j + i);
-        status = zc_chain_unstage_into(s->chain->inner, r->bytes[j + i], (size_t)s->extents[number].nbytes,
-                                       slab + (size_t)i * s->chain->inner_size, s->chain->inner_size, r->ctx->ws, r->ctx->err);
-        status = blame(r, number, status);
+        const zc_value from = zc_value_of_memory(r->bytes[j + i], (size_t)s->extents[number].nbytes);
+        status = blame(r, number, chunk.chain->ops->decode(r->ctx, &chunk, &from, slab + (size_t)i * chunk.size));
     }
     if (status == ZC_OK) {
         place_slab(s, selection, slab, n);
@@ -288,41 +300,14 @@ static zc_status fetch(run *r)
 
 /* ---- one run ------------------------------------------------------------------------------------ */
 
-/* In a dry run, of an inner chunk without compression that is larger than this no more is fetched than is used, when it
- * is. */
-#define FETCHED_MAX ((uint64_t)256 << 10)
-
-/* Note all bytes of an inner chunk; of a shard within a shard, the ranges that are wanted. */
-static zc_status collect_inner(run *r, size_t number, const zc_selection *selection)
-{
-    const shard *s = r->s;
-    const zc_chain *inner = s->chain->inner;
-    const zc_extent e = s->extents[number];
-
-    if (zc_extent_empty(e) || (inner->ops->is_plain && e.nbytes > FETCHED_MAX) ||
-        (s->value->origin != NULL && zc_cache_has(s->value->origin, s->value->base + e.offset))) {
-        return ZC_OK;
-    }
-    if (inner->ops->has_ranges) {
-        const zc_value from = zc_value_part(s->value, e.offset, e.nbytes);
-        return read_inner(r, number, selection, &from);
-    }
-    const zc_status status = check_plausible(r, number);
-    return status != ZC_OK ? status
-                           : s->value->store->read(s->value, s->value->base + e.offset, NULL, (size_t)e.nbytes, r->ctx->err);
-}
-
 /* A single inner chunk: of one without compression, no more than the wanted bytes need to be read. */
 static zc_status read_alone(run *r, size_t number, const zc_selection *selection)
 {
     const shard *s = r->s;
     const zc_extent e = s->extents[number];
 
-    if (s->ctx->collects) {
-        return collect_inner(r, number, selection);
-    }
     if (zc_extent_empty(e)) {
-        return zc_selection_fill(selection, s->chain->inner->item.size, s->ctx->fill, r->ctx->ws, r->ctx->err);
+        return r->ctx->prefetch ? ZC_OK : zc_selection_fill(selection, s->chain->inner->item.size, s->ctx->fill, r->ctx->ws, r->ctx->err);
     }
     const zc_value from = zc_value_part(s->value, e.offset, e.nbytes);
     return read_inner(r, number, selection, &from);
@@ -331,16 +316,14 @@ static zc_status read_alone(run *r, size_t number, const zc_selection *selection
 /* The inner chunks j .. j + n, each by itself. */
 static zc_status read_one_by_one(run *r, int64_t j, int64_t n)
 {
-    bool pending = false;
     zc_status status = ZC_OK;
     zc_selection selection;
 
-    for (; n > 0 && (status == ZC_OK || status == ZC_ERR_PENDING); j++, n--) {
+    for (; n > 0 && status == ZC_OK; j++, n--) {
         const size_t number = run_at(r, j);
         status = run_selection(r, &selection) ? read_alone(r, number, &selection) : ZC_OK;
-        pending |= status == ZC_ERR_PENDING;
     }
-    return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
+    return status;
 }
 
 /* Are all inner chunks of the run that are there in a cache? */
@@ -361,7 +344,7 @@ static zc_status read_run(run *r)
 {
     const int mark = zc_scratch_mark(r->ctx->ws);
 
-    if (r->n == 1 || r->s->ctx->collects || is_cached(r)) {
+    if (r->n == 1 || is_cached(r)) {
         return read_one_by_one(r, 0, r->n);
     }
     zc_status status = fetch(r);
@@ -380,39 +363,63 @@ static zc_status read_run(run *r)
     return status == ZC_OK && zc_workspace_cancelled(r->ctx->ws) ? ZC_ERR_CANCELLED : status;
 }
 
-/* ---- one shard ------------------------------------------------------------------------------------ */
+/* ---- what is fetched of a shard -------------------------------------------------------------------- */
 
-static zc_status read_points_group(const shard *s, size_t item, run *r)
+/* Of an inner chunk without compression that is larger than this no more is fetched than is used, when it is. */
+#define FETCHED_MAX ((uint64_t)256 << 10)
+
+/* List all bytes of an inner chunk; of a shard within a shard, the ranges that are wanted. */
+static zc_status list_inner(run *r, int64_t j, bool *more)
 {
-    const size_t *const begin = &s->groups->begin[item];
-    const int64_t point = s->groups->order[begin[0]];
-    int64_t lo[ZC_MAX_DIMS];
+    const shard *s = r->s;
+    const zc_chain *inner = s->chain->inner;
+    const size_t number = run_at(r, j);
+    const zc_extent e = s->extents[number];
     zc_selection selection;
 
-    for (int d = 0; d < s->ndim; d++) {
-        const zc_axis *axis = &s->selection->axis[d];
-        r->chunk[d] = (axis->start + axis->index[point]) / s->chain->inner_shape[d];
-        lo[d] = r->chunk[d] * s->chain->inner_shape[d];
+    if (is_skipped(r, j) || (inner->ops->is_plain && e.nbytes > FETCHED_MAX) ||
+        (s->value->origin != NULL && zc_cache_has(s->value->origin, s->value->base + e.offset))) {
+        return ZC_OK;
     }
-    zc_selection_take_points(s->selection, s->groups->order + begin[0], begin[1] - begin[0], lo, &selection);
-    return read_alone(r, inner_number(s, r->chunk), &selection);
+    if (inner->ops->list == NULL) {
+        const zc_status status = check_plausible(r, number);
+        return status == ZC_OK && !zc_fetch_wants(s->value, e.offset, (size_t)e.nbytes) ? ZC_OK : status;
+    }
+    if (!run_selection(r, &selection)) {
+        return ZC_OK;
+    }
+    const zc_chunk chunk = inner_chunk(s, &selection);
+    const zc_value from = zc_value_part(s->value, e.offset, e.nbytes);
+    return blame(r, number, zc_chunk_list(r->ctx, &chunk, &from, more));
+}
+
+/* ---- one shard ------------------------------------------------------------------------------------ */
+
+/* Where a run lies. */
+static void run_open(run *r, size_t item)
+{
+    const shard *s = r->s;
+
+    r->n = 1;
+    if (s->groups != NULL) {
+        r->points = &s->groups->begin[item];
+        for (int d = 0; d < s->ndim; d++) {
+            const zc_axis *axis = &s->selection->axis[d];
+            r->chunk[d] = (axis->start + axis->index[s->groups->order[r->points[0]]]) / s->chain->inner_shape[d];
+        }
+    } else if (s->ndim > 0) {
+        r->first = (int64_t)(item % s->runs_a_row) * s->run;
+        const int64_t rest = s->span[s->ndim - 1].n - r->first;
+        r->n = rest < s->run ? rest : s->run;
+        zc_span_item(s->ndim - 1, s->span, item / s->runs_a_row, r->chunk);
+    }
 }
 
 static zc_status shard_item(const shard *s, size_t item, const zc_context *ctx)
 {
     run r = {.s = s, .ctx = ctx};
 
-    if (s->groups != NULL) {
-        return read_points_group(s, item, &r);
-    }
-    const size_t row = item / s->runs_a_row;
-    r.first = (int64_t)(item % s->runs_a_row) * s->run;
-    r.n = 1;
-    if (s->ndim > 0) {
-        const int64_t rest = s->span[s->ndim - 1].n - r.first;
-        r.n = rest < s->run ? rest : s->run;
-        zc_span_item(s->ndim - 1, s->span, row, r.chunk);
-    }
+    run_open(&r, item);
     return read_run(&r);
 }
 
@@ -426,16 +433,16 @@ static zc_status shard_task(void *job, size_t item, zc_workspace *ws, zc_error *
 }
 
 /* Find out which inner chunks are wanted, and divide them into runs. */
-static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *groups, size_t *n_items)
+static zc_status plan_runs(shard *s, const zc_grid_axis *axes)
 {
     const zc_context *ctx = s->ctx;
     zc_status status;
     size_t rows;
 
     if (s->selection->kind == ZC_SELECT_POINTS) {
-        s->groups = groups;
-        status = zc_points_group(s->selection, axes, groups, ctx->ws, ctx->err);
-        *n_items = groups->n;
+        s->groups = &s->found;
+        status = zc_points_group(s->selection, axes, &s->found, ctx->ws, ctx->err);
+        s->n_runs = s->found.n;
         return status;
     }
     status = zc_spans_make(s->ndim, s->selection->axis, axes, s->span, ctx->ws, ctx->err);
@@ -445,17 +452,17 @@ static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *
     const size_t fitting = SLAB / s->chain->inner_size;
     const int64_t length = s->ndim > 0 ? s->span[s->ndim - 1].n : 1;
     /* An inner shard is read by its own index: its total length does not matter. */
-    s->run = fitting < 1 || s->chain->inner->ops->has_ranges ? 1 : fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
+    s->run = fitting < 1 || s->chain->inner->ops->list != NULL ? 1 : fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
     s->runs_a_row = (size_t)((length + s->run - 1) / s->run);
     status = zc_span_count(s->ndim > 0 ? s->ndim - 1 : 0, s->span, &rows, ctx->err);
-    if (status == ZC_OK && !zc_mul_size(rows, s->runs_a_row, n_items)) {
+    if (status == ZC_OK && !zc_mul_size(rows, s->runs_a_row, &s->n_runs)) {
         status = zc_fail(ctx->err, ZC_ERR_OVERFLOW, "too many inner chunks to count");
     }
     return status;
 }
 
 /* Bytes that the runs decode, or move where inner chunks are not encoded. */
-static size_t bytes_of_runs(const shard *s, size_t n_items)
+static size_t bytes_of_runs(const shard *s)
 {
     const zc_chain *inner = s->chain->inner;
     const size_t each = (size_t)(s->groups != NULL ? 1 : s->run) * s->chain->inner_size;
@@ -464,54 +471,98 @@ static size_t bytes_of_runs(const shard *s, size_t n_items)
     if (inner->ops->is_plain) {
         return zc_selection_count(s->selection) * inner->item.size;
     }
-    return zc_mul_size(n_items, each, &bytes) ? bytes : ZC_SIZE_MAX;
+    return zc_mul_size(s->n_runs, each, &bytes) ? bytes : ZC_SIZE_MAX;
 }
 
-static zc_status run_all(shard *s, size_t n_items)
+static zc_status read_runs(shard *s)
 {
     const zc_call *call = s->ctx->call;
     zc_status status = ZC_OK;
 
-    if (zc_shares_parts(s->ctx, n_items, bytes_of_runs(s, n_items))) {
-        s->split = zc_has_more_threads(call, n_items);
-        const zc_run job = {.task = shard_task, .job = s, .n_items = n_items, .threads = call->threads,
+    if (zc_shares_parts(s->ctx, s->n_runs, bytes_of_runs(s))) {
+        s->split = zc_has_more_threads(call, s->n_runs);
+        const zc_run job = {.task = shard_task, .job = s, .n_items = s->n_runs, .threads = call->threads,
                             .poll = call->poll, .poll_arg = call->poll_arg};
         return zc_pool_run(&job, NULL, s->ctx->err);
     }
-    bool pending = false;
-    for (size_t item = 0; item < n_items && (status == ZC_OK || status == ZC_ERR_PENDING); item++) {
+    for (size_t item = 0; item < s->n_runs && status == ZC_OK; item++) {
         status = shard_item(s, item, s->ctx);
-        pending |= status == ZC_ERR_PENDING;
     }
-    return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
+    return status;
+}
+
+static zc_status list_runs(const shard *s, bool *more)
+{
+    zc_status status = ZC_OK;
+
+    for (size_t item = 0; item < s->n_runs && status == ZC_OK; item++) {
+        run r = {.s = s, .ctx = s->ctx};
+        run_open(&r, item);
+        for (int64_t j = 0; j < r.n && status == ZC_OK; j++) {
+            status = list_inner(&r, j, more);
+        }
+    }
+    return status;
+}
+
+/* Find the index and the runs; shard_close is needed whether this fails or not. */
+static zc_status shard_open(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, zc_grid_axis *axes,
+                            shard *s)
+{
+    const zc_chain *chain = chunk->chain;
+    size_t n_inner;
+
+    *s = (shard){.ctx = ctx, .chain = chain, .selection = chunk->selection, .value = from, .ndim = chunk->ndim,
+                 .mark = zc_scratch_mark(ctx->ws)};
+    zc_status status = zc_chain_inner_grid(chain, s->ndim, chunk->shape, s->grid, &n_inner, ctx->err);
+    if (status == ZC_OK) {
+        status = zc_shard_index_find(ctx, chain, n_inner, from, &s->extents, &s->pin);
+    }
+    if (status == ZC_OK) {
+        zc_inner_axes(chain, s->ndim, chunk->shape, axes);
+        status = plan_runs(s, axes);
+    }
+    return status;
+}
+
+static void shard_close(shard *s)
+{
+    if (s->pin != NULL) {
+        zc_cached_let_go(s->pin);
+    }
+    zc_scratch_release(s->ctx->ws, s->mark);
 }
 
 zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
     zc_assert(chunk->chain->sharded && chunk->chain->n_stages == 0);
 
-    const zc_chain *chain = chunk->chain;
-    shard s = {.ctx = ctx, .chain = chain, .selection = chunk->selection, .value = from, .ndim = chunk->ndim};
     zc_grid_axis axes[ZC_MAX_DIMS];
-    zc_point_groups groups;
-    size_t n_inner, n_items = 0;
-    zc_cached *pin = NULL;
-    const int mark = zc_scratch_mark(ctx->ws);
+    shard s;
+    zc_status status = shard_open(ctx, chunk, from, axes, &s);
 
-    zc_status status = zc_chain_inner_grid(chain, s.ndim, chunk->shape, s.grid, &n_inner, ctx->err);
-    if (status == ZC_OK) {
-        status = zc_shard_index_find(ctx, chain, n_inner, from, &s.extents, &pin);
+    status = status == ZC_OK ? read_runs(&s) : status;
+    shard_close(&s);
+    return status;
+}
+
+zc_status zc_shard_list(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, bool *more)
+{
+    const zc_chain *chain = chunk->chain;
+    zc_grid_axis axes[ZC_MAX_DIMS];
+    int64_t grid[ZC_MAX_DIMS];
+    size_t n_inner;
+    zc_extent index;
+    shard s;
+
+    zc_status status = zc_chain_inner_grid(chain, chunk->ndim, chunk->shape, grid, &n_inner, ctx->err);
+    status = status == ZC_OK ? zc_shard_index_place(chain, n_inner, from, &index, ctx->err) : status;
+    if (status != ZC_OK || !zc_fetch_wants(from, index.offset, (size_t)index.nbytes)) {
+        *more = status == ZC_OK;     /* the index tells what else is wanted */
+        return status;
     }
-    if (status == ZC_OK) {
-        zc_inner_axes(chain, s.ndim, chunk->shape, axes);
-        status = plan_runs(&s, axes, &groups, &n_items);
-    }
-    if (status == ZC_OK) {
-        status = run_all(&s, n_items);
-    }
-    if (pin != NULL) {
-        zc_cached_let_go(pin);
-    }
-    zc_scratch_release(ctx->ws, mark);
+    status = shard_open(ctx, chunk, from, axes, &s);
+    status = status == ZC_OK ? list_runs(&s, more) : status;
+    shard_close(&s);
     return status;
 }

@@ -124,15 +124,6 @@ static bool is_given(const shard *s, size_t number)
     return find_given(s, number, &found);
 }
 
-static zc_status blame(size_t number, zc_status status, zc_error *err)
-{
-    if (status != ZC_OK && err != NULL) {
-        err->in_shard = true;
-        err->inner_chunk = number;
-    }
-    return status;
-}
-
 static zc_status check_plausible(const shard *s, size_t number, zc_error *err)
 {
     const uint64_t nbytes = s->old_extents[number].nbytes;
@@ -176,7 +167,7 @@ static zc_status keep_run(const shard *s, size_t first, size_t at, size_t *next,
         if (n > 0 && e.offset != begin + n) {
             break;
         }
-        const zc_status status = blame(i, check_kept(s, i, err), err);
+        const zc_status status = zc_blame_inner(check_kept(s, i, err), i, err);
         if (status != ZC_OK) {
             return status;
         }
@@ -188,7 +179,7 @@ static zc_status keep_run(const shard *s, size_t first, size_t at, size_t *next,
     *written = (size_t)n;
     const zc_status status = check_room(s, at, n, err);
     return status == ZC_OK && n > 0
-               ? blame(first, zc_value_read(s->old, begin, s->data + at, (size_t)n, err), err)
+               ? zc_blame_inner(zc_value_read(s->old, begin, s->data + at, (size_t)n, err), first, err)
                : status;
 }
 
@@ -228,7 +219,7 @@ static zc_status make_and_note(const shard *s, size_t number, const given *value
     status = status == ZC_OK ? make_inner(s, number, values, &out, ctx) : status;
     s->extents[number] = out.written > 0 ? (zc_extent){at, out.written}
                                          : (zc_extent){ZC_SHARD_EMPTY, ZC_SHARD_EMPTY};
-    return blame(number, status, ctx->err);
+    return zc_blame_inner(status, number, ctx->err);
 }
 
 /* ---- all inner chunks ----------------------------------------------------------------------------- */
@@ -308,7 +299,7 @@ static zc_status add_index(const shard *s, uint8_t *dst, size_t index_size, size
 {
     const zc_context *ctx = s->ctx;
     const zc_chain *chain = s->chain;
-    size_t written;
+    zc_output out = {chain->index_at_start ? dst : dst + n, index_size, 0};
     uint8_t *packed = zc_scratch_array(ctx->ws, s->n_inner, 16, ctx->err);
 
     if (packed == NULL) {
@@ -320,9 +311,8 @@ static zc_status add_index(const shard *s, uint8_t *dst, size_t index_size, size
         }
     }
     zc_shard_index_pack(s->extents, s->n_inner, chain->index->item.word == 8, packed);
-    const zc_status status = zc_stages_encode(chain->index->stages, chain->index->n_stages, packed, 16 * s->n_inner,
-                                              chain->index_at_start ? dst : dst + n, index_size, &written, ctx->ws,
-                                              ctx->err);
+    const zc_bytes bytes = {packed, 16 * s->n_inner};
+    const zc_status status = zc_stages_encode(chain->index->stages, chain->index->n_stages, bytes, &out, ctx->ws, ctx->err);
     zc_scratch_pop(ctx->ws);
     return status;
 }

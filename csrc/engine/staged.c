@@ -33,8 +33,7 @@ static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint
         }
         return status;
     }
-    return zc_stages_encode(chain->stages, chain->n_stages, elements, chunk->size, out->data, out->cap, &out->written,
-                            ctx->ws, ctx->err);
+    return zc_stages_encode(chain->stages, chain->n_stages, (zc_bytes){elements, chunk->size}, out, ctx->ws, ctx->err);
 }
 
 static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, size_t *out,
@@ -67,7 +66,6 @@ const zc_chain_ops zc_plain_ops = {
     .bound = bound,
     .plausible = plain_plausible,
     .is_plain = true,
-    .is_staged = true,
 };
 
 const zc_chain_ops zc_staged_ops = {
@@ -77,7 +75,6 @@ const zc_chain_ops zc_staged_ops = {
     .encode = encode,
     .bound = bound,
     .plausible = staged_plausible,
-    .is_staged = true,
 };
 
 /* ---- plain chunks piece by piece ------------------------------------------------------------------- */
@@ -123,9 +120,9 @@ static zc_status plain_piece(void *self, uint64_t offset, const void **data, siz
     if (!zc_selection_covers(selection, plain->stored)) {
         status = zc_elements_fill(ctx, plain->chunk.chain, plain->buffer, *n);
     }
-    return status != ZC_OK ? status
-                           : zc_selection_gather(selection, plain->stored, plain->buffer, (int64_t)(offset / item->size),
-                                                 (int64_t)(*n / item->size), item, ctx->ws, err);
+    const zc_elements piece = {plain->stored, item, (int64_t)(offset / item->size), (int64_t)(*n / item->size),
+                               (char *)plain->buffer};
+    return status == ZC_OK ? zc_selection_gather(selection, &piece, ctx->ws, err) : status;
 }
 
 zc_status zc_plain_source(zc_plain *plain, zc_file_source *out, bool *empty)

@@ -115,7 +115,8 @@ static zc_status read_piece(const chunk_job *job, reader *r, const zc_selection 
     if (zc_workspace_cancelled(job->ctx->ws)) {
         return ZC_ERR_CANCELLED;
     }
-    return zc_selection_scatter(selection, job->chunk->shape, buffer, at, n, item, job->ctx->ws, job->ctx->err);
+    const zc_elements piece = {job->chunk->shape, item, at, n, (char *)buffer};
+    return zc_selection_scatter(selection, &piece, job->ctx->ws, job->ctx->err);
 }
 
 /* The pieces of a region, from element `first` to element `last`. */
@@ -424,7 +425,7 @@ static zc_status read_stripped(const chunk_job *job, const zc_codec *codec, cons
 static zc_status read_innermost(const chunk_job *job, const zc_encoded *encoded)
 {
     const zc_codec *codec = &job->chunk->chain->stages[0];
-    const bool blocks = codec->cls->open_blocks != NULL;
+    const bool blocks = job->chunk->chain->blocks != NULL;
     const source from = {.codec = codec, .encoded = encoded, .blocks = blocks, .has_parts = blocks};
     zc_status status;
 
@@ -442,7 +443,7 @@ static zc_status read_innermost(const chunk_job *job, const zc_encoded *encoded)
 /* Is it a value whose only codec has blocks, and large?  Then only one block needs to be in memory. */
 static bool suits_ranges(const zc_chain *chain, const zc_value *from)
 {
-    return chain->n_stages == 1 && chain->stages[0].cls->open_blocks != NULL && from->size >= RANGED_FROM &&
+    return chain->n_stages == 1 && chain->blocks != NULL && from->size >= RANGED_FROM &&
            from->size != ZC_SIZE_UNKNOWN && has_cheap_ranges(from);
 }
 
@@ -479,19 +480,19 @@ static zc_status read_over_itself(const chunk_job *job, const zc_value *from, si
     const zc_context *ctx = job->ctx;
     const zc_chunk *chunk = job->chunk;
     const zc_codec *codec = &chunk->chain->stages[0];
-    size_t n = (size_t)from->size;
+    const size_t n = (size_t)from->size;
     const int mark = zc_scratch_mark(ctx->ws);
     uint8_t *buffer = zc_scratch_push(ctx->ws, room, ctx->err);
 
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const uint8_t *data = buffer + room - n;
+    zc_bytes bytes = {buffer + room - n, n};
     zc_status status = zc_value_read(from, 0, buffer + room - n, n, ctx->err);
     if (status == ZC_OK) {
-        status = zc_chain_unstage(chunk->chain, 1, data, n, chunk->size, ctx->ws, &data, &n, ctx->err);
+        status = zc_stages_undo(chunk->chain->stages, chunk->chain->n_stages, 1, &bytes, chunk->size, ctx->ws, ctx->err);
     }
-    *done = status == ZC_OK && codec->cls->decode_over(codec, ctx->ws, data, n, buffer, chunk->size);
+    *done = status == ZC_OK && codec->cls->decode_over(codec, ctx->ws, bytes.data, bytes.n, buffer, chunk->size);
     status = *done ? zc_elements_place(ctx, chunk, buffer) : ZC_OK;
     zc_scratch_release(ctx->ws, mark);
     return status;
@@ -501,17 +502,16 @@ static zc_status read_over_itself(const chunk_job *job, const zc_value *from, si
 static zc_status read_viewed(const chunk_job *job, const zc_value *from)
 {
     const zc_context *ctx = job->ctx;
+    const zc_chain *chain = job->chunk->chain;
     const int mark = zc_scratch_mark(ctx->ws);
-    const uint8_t *data;
-    size_t n;
-    zc_status status = zc_bytes_of(ctx, from, &data);
+    zc_bytes bytes;
+    zc_status status = zc_bytes_of(ctx, from, &bytes);
 
     if (status == ZC_OK) {
-        status = zc_chain_unstage(job->chunk->chain, 1, data, (size_t)from->size, job->chunk->size, ctx->ws, &data, &n,
-                                  ctx->err);
+        status = zc_stages_undo(chain->stages, chain->n_stages, 1, &bytes, job->chunk->size, ctx->ws, ctx->err);
     }
     if (status == ZC_OK) {
-        const zc_encoded encoded = zc_encoded_bytes(data, n);
+        const zc_encoded encoded = zc_encoded_bytes(bytes.data, bytes.n);
         status = read_innermost(job, &encoded);
     }
     zc_scratch_release(ctx->ws, mark);
@@ -519,10 +519,10 @@ static zc_status read_viewed(const chunk_job *job, const zc_value *from)
 }
 
 /* All of a chunk whose only codec has blocks. */
-static zc_status decode_blocks(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *data, size_t n, uint8_t *dst)
+static zc_status decode_blocks(const zc_context *ctx, const zc_chunk *chunk, zc_bytes bytes, uint8_t *dst)
 {
     const chunk_job job = {.ctx = ctx, .chunk = chunk};
-    const zc_encoded encoded = zc_encoded_bytes(data, n);
+    const zc_encoded encoded = zc_encoded_bytes(bytes.data, bytes.n);
     const source from = {.codec = &chunk->chain->stages[0], .encoded = &encoded, .blocks = true, .has_parts = true};
     reader r;
     zc_status status = reader_open(&job, &from, &r);
@@ -540,17 +540,17 @@ static zc_status decode_blocks(const zc_context *ctx, const zc_chunk *chunk, con
 zc_status zc_staged_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst)
 {
     const zc_chain *chain = chunk->chain;
-    const uint8_t *data;
+    zc_bytes bytes;
     const int mark = zc_scratch_mark(ctx->ws);
     zc_status status = zc_chain_check_plausible(chain, from->size, chunk->size, ctx->err);
 
     if (status == ZC_OK) {
-        status = zc_bytes_of(ctx, from, &data);
+        status = zc_bytes_of(ctx, from, &bytes);
     }
-    if (status == ZC_OK && ctx->split && chain->n_stages == 1 && chain->stages[0].cls->open_blocks != NULL) {
-        status = decode_blocks(ctx, chunk, data, (size_t)from->size, dst);
+    if (status == ZC_OK && ctx->split && chain->n_stages == 1 && chain->blocks != NULL) {
+        status = decode_blocks(ctx, chunk, bytes, dst);
     } else if (status == ZC_OK) {
-        status = zc_chain_unstage_into(chain, data, (size_t)from->size, dst, chunk->size, ctx->ws, ctx->err);
+        status = zc_chain_unstage_into(chain, bytes, dst, chunk->size, ctx->ws, ctx->err);
     }
     zc_scratch_release(ctx->ws, mark);
     return status;

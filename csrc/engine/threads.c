@@ -64,7 +64,7 @@ static size_t spanned(const zc_selection *selection, size_t itemsize)
 static size_t bytes_of_chunks(const zc_array *array, size_t n, size_t most)
 {
     const zc_chain *chain = array->chain;
-    const bool inner = n > 1 && chain->ops->has_ranges;
+    const bool inner = n > 1 && chain->ops->list != NULL;
     size_t bytes = chain->item.size, all;
 
     for (int d = 0; d < array->ndim && bytes < most; d++) {

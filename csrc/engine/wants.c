@@ -79,14 +79,13 @@ static zc_status sort_and_group(zc_wants *wants, zc_error *err)
     return ZC_OK;
 }
 
-zc_status zc_wants_open(zc_wants *wants, const zc_call *calls, size_t n, zc_plan *plans, size_t *failed_call,
-                        zc_error *err)
+zc_status zc_wants_open(zc_wants *wants, const zc_call *calls, size_t n, zc_plan *plans, zc_fault *fault, zc_error *err)
 {
     *wants = (zc_wants){.calls = calls, .plans = plans};
     for (; wants->n_calls < n; wants->n_calls++) {
         const zc_status status = zc_plan_open(&calls[wants->n_calls], &plans[wants->n_calls], err);
         if (status != ZC_OK) {
-            *failed_call = wants->n_calls;
+            fault->call = wants->n_calls;
             zc_wants_close(wants);
             return status;
         }
@@ -133,7 +132,7 @@ zc_want *zc_wants_of(const zc_wants *wants, size_t item, zc_want *own, size_t *n
     return first;
 }
 
-void zc_wants_blame(const zc_wants *wants, size_t item, size_t *failed_call, zc_fault *fault)
+void zc_wants_blame(const zc_wants *wants, size_t item, zc_fault *fault)
 {
     zc_want own;
     size_t n;
@@ -145,6 +144,6 @@ void zc_wants_blame(const zc_wants *wants, size_t item, size_t *failed_call, zc_
             of++;
             n--;
         }
-        *failed_call = (size_t)(of->call - wants->calls);
+        fault->call = (size_t)(of->call - wants->calls);
     }
 }

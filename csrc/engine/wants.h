@@ -28,9 +28,8 @@ typedef struct zc_wants {
     zc_workspace *ws;        /* of the calling thread */
 } zc_wants;
 
-/* Plan n calls; plans has room for as many.  *failed_call is the one that fails, or stays as it is. */
-zc_status zc_wants_open(zc_wants *wants, const zc_call *calls, size_t n, zc_plan *plans, size_t *failed_call,
-                        zc_error *err);
+/* Plan n calls; plans has room for as many.  fault->call is the one that fails, or stays as it is. */
+zc_status zc_wants_open(zc_wants *wants, const zc_call *calls, size_t n, zc_plan *plans, zc_fault *fault, zc_error *err);
 void zc_wants_close(zc_wants *wants);
 
 /* The plan of a call. */
@@ -49,6 +48,6 @@ static inline const zc_call *zc_wants_call(const zc_wants *wants, size_t item)
 zc_want *zc_wants_of(const zc_wants *wants, size_t item, zc_want *own, size_t *n, int64_t *chunk);
 
 /* Which of them a failed item was; in no chunk if its number is out of range. */
-void zc_wants_blame(const zc_wants *wants, size_t item, size_t *failed_call, zc_fault *fault);
+void zc_wants_blame(const zc_wants *wants, size_t item, zc_fault *fault);
 
 #endif

@@ -18,17 +18,16 @@ static zc_status unwrap(const zc_context *ctx, const zc_chunk *chunk, const zc_v
 {
     const zc_chain *chain = chunk->chain;
     const size_t most = chain->bare->ops->plausible(chain->bare, chunk->size);
-    const uint8_t *data = NULL;
-    size_t n = 0;
+    zc_bytes bytes = {NULL, 0};
     zc_status status = zc_chain_check_plausible(chain, from->size, chunk->size, ctx->err);
 
     if (status == ZC_OK) {
-        status = zc_bytes_of(ctx, from, &data);
+        status = zc_bytes_of(ctx, from, &bytes);
     }
     if (status == ZC_OK) {
-        status = zc_chain_unstage(chain, 0, data, (size_t)from->size, most, ctx->ws, &data, &n, ctx->err);
+        status = zc_stages_undo(chain->stages, chain->n_stages, 0, &bytes, most, ctx->ws, ctx->err);
     }
-    *out = zc_value_of_memory(data, n);
+    *out = zc_value_of_memory(bytes.data, bytes.n);
     return status;
 }
 
@@ -38,7 +37,7 @@ static zc_status read_bare(const zc_context *ctx, const zc_chunk *chunk, const z
     const int mark = zc_scratch_mark(ctx->ws);
     zc_value inside;
 
-    if (zc_selection_is_prefetch(chunk->selection)) {
+    if (ctx->prefetch) {
         return ZC_OK;                /* no cache keeps what lies before further codecs */
     }
     zc_status status = unwrap(ctx, chunk, from, &inside);
@@ -88,8 +87,8 @@ static zc_status write_bare(const zc_context *ctx, const zc_chunk *chunk, const 
 
     out->written = 0;
     if (status == ZC_OK && made.written > 0) {
-        status = zc_stages_encode(chunk->chain->stages, chunk->chain->n_stages, made.data, made.written, out->data,
-                                  out->cap, &out->written, ctx->ws, ctx->err);
+        status = zc_stages_encode(chunk->chain->stages, chunk->chain->n_stages, (zc_bytes){made.data, made.written}, out,
+                                  ctx->ws, ctx->err);
     }
     zc_scratch_release(ctx->ws, mark);
     return status;

@@ -43,7 +43,7 @@ static zc_status try_encode(const zc_context *ctx, const target *t, const zc_val
     size_t decoded;
     zc_status status = zc_chain_bound(chain, chunk.ndim, t->shape, &out->cap, ctx->err);
 
-    if (status == ZC_OK && chain->ops->has_ranges && old != NULL &&
+    if (status == ZC_OK && chain->ops->list != NULL && old != NULL &&
         zc_chain_decoded_size(chain, chunk.ndim, t->shape, &decoded)) {
         /* What stays of it may be the work of an encoder that makes more of a chunk than this one does. */
         const uint64_t most = chain->ops->plausible(chain, decoded);

@@ -48,7 +48,8 @@ static zc_status transfer(fuzz_array *a, const choice *c, bool write, void *memo
 {
     int64_t index[NDIM][16], numbers[16];
     zc_selection selection = {.ndim = NDIM, .memory = memory};
-    const zc_call call = {.array = &a->array, .store = &a->store, .selection = &selection, .threads = 1};
+    const zc_call call = {.array = &a->array, .store = &a->store, .selection = &selection, .threads = 1,
+                          .prefetch = memory == NULL};
     zc_fault fault;
 
     if (c->points) {

@@ -106,10 +106,12 @@ static bool plan_tail(zc_gather *g, int first, int ndim, const int64_t *shape, c
     return true;
 }
 
-void zc_region_gather(int ndim, const int64_t *shape,
-                      void *dst, const int64_t *dst_strides, const int64_t *const *dst_table,
-                      const void *src, const int64_t *src_strides, const int64_t *const *src_table,
-                      const zc_item *item)
+static zc_path path_of(const zc_side *side, int d, int64_t n)
+{
+    return make_path(n, side->table != NULL ? side->table[d] : NULL, side->strides[d]);
+}
+
+void zc_region_gather(int ndim, const int64_t *shape, const zc_side *dst, const zc_side *src, const zc_item *item)
 {
     zc_assert(zc_is_region(ndim));
     zc_assert(zc_item_is_valid(item));
@@ -119,8 +121,9 @@ void zc_region_gather(int ndim, const int64_t *shape,
 
     for (uint32_t i = 0; i < item->n_pieces; i++) {
         const zc_piece *const piece = &item->pieces[i];
-        zc_region_gather(ndim, shape, (char *)dst + piece->to, dst_strides, dst_table, (const char *)src + piece->from,
-                         src_strides, src_table, &piece->item);
+        const zc_side to = {dst->at + piece->to, dst->strides, dst->table};
+        const zc_side from = {src->at + piece->from, src->strides, src->table};
+        zc_region_gather(ndim, shape, &to, &from, &piece->item);
     }
     if (item->n_pieces > 0) {
         return;
@@ -130,8 +133,8 @@ void zc_region_gather(int ndim, const int64_t *shape,
             return;
         }
         g.shape[d] = shape[d];
-        g.dst[d] = make_path(shape[d], dst_table != NULL ? dst_table[d] : NULL, dst_strides[d]);
-        g.src[d] = make_path(shape[d], src_table != NULL ? src_table[d] : NULL, src_strides[d]);
+        g.dst[d] = path_of(dst, d, shape[d]);
+        g.src[d] = path_of(src, d, shape[d]);
         if (g.dst[d].table != NULL || g.src[d].table != NULL) {
             first = d + 1;
         }
@@ -146,10 +149,10 @@ void zc_region_gather(int ndim, const int64_t *shape,
         g.n_points = shape[g.ndim];
         g.dst_points = g.dst[g.ndim];
         g.src_points = g.src[g.ndim];
-        dst = (char *)dst + g.plan.outer.dst;
-        src = (const char *)src + g.plan.outer.src;
+        gather_walk(&g, dst->at + g.plan.outer.dst, src->at + g.plan.outer.src);
+    } else {
+        gather_walk(&g, dst->at, src->at);
     }
-    gather_walk(&g, dst, src);
 }
 
 void zc_points_copy(size_t n, void *dst, const int64_t *dst_offset, const void *src,

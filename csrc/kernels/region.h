@@ -66,14 +66,15 @@ static inline bool zc_item_swaps(const zc_item *item)
 void zc_region_copy(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
                     const void *src, const int64_t *src_strides, const zc_item *item);
 
-/*
- * The same where a dimension goes through an index table: the byte offset of position k in dimension d is
- * dst_table[d][k] if that is not NULL, else k * dst_strides[d]; likewise for src.
- */
-void zc_region_gather(int ndim, const int64_t *shape,
-                      void *dst, const int64_t *dst_strides, const int64_t *const *dst_table,
-                      const void *src, const int64_t *src_strides, const int64_t *const *src_table,
-                      const zc_item *item);
+/* Where the elements of a region lie: position k of dimension d is table[d][k] bytes further than the first one if there
+ * is such a table (NULL: there is none), else k * strides[d]. */
+typedef struct zc_side {
+    char *at;
+    const int64_t *strides, *const *table;
+} zc_side;
+
+/* The same where dimensions go through tables. */
+void zc_region_gather(int ndim, const int64_t *shape, const zc_side *dst, const zc_side *src, const zc_item *item);
 
 /* dst + dst_offset[k] = src + src_offset[k] for k < n (single items). */
 void zc_points_copy(size_t n, void *dst, const int64_t *dst_offset, const void *src,

@@ -72,7 +72,8 @@ static inline zc_status transfer(fixture *f, bool write, int64_t row, int64_t ro
                           uint16_t *memory, int threads, zc_fault *fault, zc_error *err)
 {
     zc_selection selection = {.ndim = NDIM, .memory = (char *)memory};
-    const zc_call call = {.array = &f->array, .store = &f->store, .selection = &selection, .threads = threads};
+    const zc_call call = {.array = &f->array, .store = &f->store, .selection = &selection, .threads = threads,
+                          .prefetch = selection.memory == NULL};
     zc_arena arena = {NULL};
 
     choose_kinds(&f->chain, &arena);

@@ -262,14 +262,16 @@ static void pieces_make_the_whole(void)
             chunk[e] = (uint16_t)(e + 1);
         }
         selection.memory = (char *)whole;
-        CHECK(zc_selection_scatter(&selection, shape, chunk, 0, total, &item, ws, &err) == ZC_OK);
+        const zc_elements all = {shape, &item, 0, total, (char *)chunk};
+        CHECK(zc_selection_scatter(&selection, &all, ws, &err) == ZC_OK);
         selection.memory = (char *)pieces;
         for (int64_t at = 0; at < total;) {
             int64_t n = 1 + random_below(40);
             n = n < total - at ? n : total - at;
             uint16_t before[1000];
             memcpy(before, pieces, sizeof before);
-            CHECK(zc_selection_scatter(&selection, shape, chunk + at, at, n, &item, ws, &err) == ZC_OK);
+            const zc_elements part = {shape, &item, at, n, (char *)(chunk + at)};
+            CHECK(zc_selection_scatter(&selection, &part, ws, &err) == ZC_OK);
             if (!zc_selection_touches(&selection, shape, at, n)) {
                 CHECK(memcmp(before, pieces, sizeof before) == 0);
             }

@@ -124,7 +124,8 @@ static zc_status transfer_chosen(fixture *f, bool write, int64_t row, int64_t ro
                                  uint16_t *memory, int threads, zc_error *err)
 {
     zc_selection selection = {.ndim = NDIM, .memory = (char *)memory};
-    const zc_call call = {.array = &f->array, .store = &f->store, .selection = &selection, .threads = threads};
+    const zc_call call = {.array = &f->array, .store = &f->store, .selection = &selection, .threads = threads,
+                          .prefetch = memory == NULL};
     zc_fault fault;
 
     selection.axis[0] = (zc_axis){.count = rows, .start = row, .step = 1, .stride = columns * 2};
@@ -160,7 +161,6 @@ static zc_status read_batch(fixture *f, int threads, zc_error *err)
     zc_selection selections[3];
     zc_call calls[3];
     zc_fault fault;
-    size_t failed;
 
     memset(selections, 0, sizeof selections);
     for (int i = 0; i < 3; i++) {
@@ -172,7 +172,7 @@ static zc_status read_batch(fixture *f, int threads, zc_error *err)
         calls[i] = (zc_call){.array = &f->array, .store = &f->store, .selection = &selections[i], .threads = threads};
     }
     zc_error_clear(err);
-    return zc_read_many(calls, 3, threads, NULL, NULL, &failed, &fault, err);
+    return zc_read_many(calls, 3, threads, NULL, NULL, &fault, err);
 }
 
 /* One attempt, with the kinds of the chain chosen for it. */

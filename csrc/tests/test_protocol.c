@@ -414,7 +414,6 @@ static zc_status read_two(handle *h, const range *r, uint32_t *memory)
     zc_call calls[2];
     zc_fault fault;
     zc_error err;
-    size_t failed;
 
     for (int i = 0; i < 2; i++) {
         selections[i] = (zc_selection){.ndim = 1, .memory = (char *)memory};
@@ -425,7 +424,7 @@ static zc_status read_two(handle *h, const range *r, uint32_t *memory)
     uint32_t again[N];
     selections[1].memory = (char *)again;
     zc_error_clear(&err);
-    return zc_read_many(calls, 2, 1, NULL, NULL, &failed, &fault, &err);
+    return zc_read_many(calls, 2, 1, NULL, NULL, &fault, &err);
 }
 
 static void check_values(const range *r, const uint32_t *memory, uint64_t since)

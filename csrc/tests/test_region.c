@@ -296,8 +296,9 @@ static void gather_random(void)
         }
         memset(got, 0xEE, ARENA);
         memset(want, 0xEE, ARENA);
-        zc_region_gather(c.ndim, c.shape, got + c.dst.base, c.dst.strides, i % 7 ? dt : no_tables,
-                         source + c.src.base, c.src.strides, st, &c.item);
+        const zc_side to = {(char *)got + c.dst.base, c.dst.strides, i % 7 ? dt : no_tables};
+        const zc_side from = {(char *)source + c.src.base, c.src.strides, st};
+        zc_region_gather(c.ndim, c.shape, &to, &from, &c.item);
         gather_naive(c.ndim, c.shape, want + c.dst.base, c.dst.strides, i % 7 ? dt : no_tables,
                      source + c.src.base, c.src.strides, st, &c.item);
         CHECK(memcmp(got, want, ARENA) == 0);
@@ -538,7 +539,7 @@ static void pieces(void)
     zc_region_copy(1, &shape, got, &out, source, &in, &item);
     CHECK(memcmp(got, want, sizeof got) == 0);
     memset(got, 0, sizeof got);
-    zc_region_gather(1, &shape, got, &out, &out_table, source, &in, &in_table, &item);
+    zc_region_gather(1, &shape, &(zc_side){(char *)got, &out, &out_table}, &(zc_side){(char *)source, &in, &in_table}, &item);
     CHECK(memcmp(got, want, sizeof got) == 0);
     memset(got, 0, sizeof got);
     zc_points_copy(N, got, to, source, from, &item);

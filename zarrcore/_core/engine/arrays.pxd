@@ -31,7 +31,7 @@ cdef class NativeArray:
     cdef int _set_axis(self, Py_ssize_t d, length, chunk) except -1
     cdef str _key(self, const int64_t *chunk)
     cdef int run(self, zc_selection *selection, int threads, bint write, bint write_empty, const zc_given *blocks=*,
-                 object token=*) except -1
+                 bint prefetch=*, object token=*) except -1
     cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, _Session session,
                            bint write, str prefix=*) except -1
     cdef object _inner_chunk(self, const zc_fault *fault, uint64_t number)

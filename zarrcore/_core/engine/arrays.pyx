@@ -197,7 +197,7 @@ cdef class NativeArray:
     # ---- calls
 
     cdef int run(self, zc_selection *selection, int threads, bint write, bint write_empty,
-                 const zc_given *blocks=NULL, object token=None) except -1:
+                 const zc_given *blocks=NULL, bint prefetch=False, object token=None) except -1:
         """Run one call of the engine and raise what went wrong; it may be cancelled by `token`."""
         cdef zc_call call
         cdef zc_store store
@@ -219,6 +219,7 @@ cdef class NativeArray:
         call.selection = selection
         call.threads = threads
         call.write_empty = write_empty
+        call.prefetch = prefetch
         call.blocks = blocks
         call.poll = poll_session
         call.poll_arg = <void *>session

@@ -121,7 +121,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
     `points` is true, of :meth:`NativeArray.read_points`, what is to be read and where to.  The message of a failure
     calls it by its number, or by that in `numbers`.
     """
-    cdef size_t n = len(requests), i, failed = 0
+    cdef size_t n = len(requests), i
     cdef int limit
     cdef NativeArray array
     cdef cnp.ndarray out
@@ -159,18 +159,18 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
     session = batch.sessions[0]
     zc_error_clear(&err)
     with nogil:
-        status = zc_read_many(batch.calls, n, limit, poll_session, <void *>session, &failed, &fault, &err)
+        status = zc_read_many(batch.calls, n, limit, poll_session, <void *>session, &fault, &err)
     if session.interrupted:
         raise session.error
     if status == ZC_OK:
         return
-    if failed >= n:
-        fault.in_chunk = False
-        failed = 0
-        prefix = ""
+    prefix = ""
+    if fault.call < n:
+        prefix = f"selection {fault.call if numbers is None else numbers[fault.call]}: "
     else:
-        prefix = f"selection {failed if numbers is None else numbers[failed]}: "
-    array = requests[failed][0]
+        fault.in_chunk = False
+        fault.call = 0
+    array = requests[fault.call][0]
     session = batch.sessions[places[_place_of(array)]]
     array.raise_failure(status, &fault, &err, batch.sessions[0] if err.cause else session, False, prefix)
 
@@ -190,4 +190,4 @@ def prefetch(NativeArray array not None, dims, shape, bint points, threads=0, to
     _kept = (set_points if points else set_region)(&selection, &array.c, dims, nothing)
     selection.memory = NULL
     if cnp.PyArray_SIZE(nothing):
-        array.run(&selection, thread_number(threads), False, False, NULL, token)
+        array.run(&selection, thread_number(threads), False, False, NULL, True, token)

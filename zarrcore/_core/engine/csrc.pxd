@@ -407,6 +407,7 @@ cdef extern from "engine/engine.h" nogil:
         const zc_selection *selection
         int threads
         bint write_empty
+        bint prefetch
         const zc_given *blocks
         zc_poll poll
         void *poll_arg
@@ -414,9 +415,10 @@ cdef extern from "engine/engine.h" nogil:
     ctypedef struct zc_fault:
         bint in_chunk
         int64_t chunk[64]
+        size_t call
 
     zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
-                           size_t *failed_call, zc_fault *fault, zc_error *err)
+                           zc_fault *fault, zc_error *err)
     zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
     zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
     void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst)
