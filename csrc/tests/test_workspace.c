@@ -2,13 +2,21 @@
 #include "base/workspace.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/counts.h"
 #include "check.h"
 #include "codecs/contexts.h"
 
 static zc_error err;
+
+#ifdef __SANITIZE_ADDRESS__
+static const bool is_watched = true;         /* its own allocator gives all memory */
+#else
+static const bool is_watched = false;
+#endif
 
 static bool aligned(const void *p)
 {
@@ -153,6 +161,34 @@ static void what_is_not_needed_goes_first(void)
     drop_spares();
 }
 
+/* Large buffers come in huge pages, where there are such, and those that fit stay between jobs. */
+static void large_buffers_take_few_pages(void)
+{
+    FILE *const huge = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    static const struct { size_t n, pages, again; } buffers[] = {
+        {50 * MIB, 28, 28}, {33 * MIB, 18, 0}, {18 * MIB, 10, 0}, {3 * MIB, 1000, 0}, {1000, 0, 0},
+    };
+
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        drop_spares();
+        for (int round = 0; round < 2; round++) {
+            zc_counts_reset();
+            zc_workspace *ws = zc_pool_borrow(NULL);
+            uint8_t *data = zc_scratch_push(ws, buffers[i].n, &err);
+            CHECK(aligned(data));
+            data[0] = data[buffers[i].n - 1] = 1;
+            zc_pool_release(ws);
+            const size_t pages = zc_counted(ZC_COUNT_PAGES), most = round == 0 ? buffers[i].pages : buffers[i].again;
+            CHECK(pages <= (huge != NULL || most == 0 ? most : buffers[i].n / 3000));
+            CHECK(!ZC_ASSERTIONS || is_watched || (pages > 0) == (most > 0));
+        }
+    }
+    drop_spares();
+    if (huge != NULL) {
+        fclose(huge);
+    }
+}
+
 static int destroyed;
 static int a_context;
 
@@ -208,6 +244,7 @@ int main(void)
     RUN(refusals);
     RUN(spares);
     RUN(what_is_not_needed_goes_first);
+    RUN(large_buffers_take_few_pages);
     RUN(contexts);
     RUN(cancelled);
     return check_report("workspace");
