@@ -17,6 +17,7 @@
 /* Of a chunk that is wanted in part, pieces of this size are read, or unshuffled, or skipped. */
 #define SMALL_PIECE ((size_t)16 << 10)
 #define RUN ((size_t)128 << 10)      /* as many neighbouring pieces as fit in here are read at once */
+#define GAP ((size_t)4 << 10)        /* bytes of a file between two points that are cheaper to read than to skip */
 
 /* Encoded chunks from this size on are read block by block, where the codec has blocks. */
 #define RANGED_FROM ((uint64_t)256 << 10)
@@ -160,9 +161,12 @@ static zc_status region_pieces(const chunk_job *job, reader *r, const piece_rang
     return status;
 }
 
-/* Points in the order in which they lie in the chunk, those of one piece together. */
-static zc_status points_pieces(const chunk_job *job, reader *r, int64_t length, uint8_t *buffer)
+/* Points in the order in which they lie in the chunk, those of one piece together; without a codec, those between which a
+ * read would save nothing, as many as the buffer takes. */
+static zc_status points_pieces(const chunk_job *job, reader *r, const piece_range *range, uint8_t *buffer)
 {
+    const bool raw = r->from->codec == NULL;
+    const int64_t length = range->length, gap = (int64_t)(GAP / job->chunk->chain->item.size);
     zc_grid_axis single[ZC_MAX_DIMS];
     zc_point_groups groups;
     zc_selection selection = *job->chunk->selection;
@@ -175,10 +179,10 @@ static zc_status points_pieces(const chunk_job *job, reader *r, int64_t length, 
     for (size_t g = 0, h; g < groups.n && status == ZC_OK; g = h) {
         const int64_t at = zc_selection_point_flat(&selection, job->chunk->shape, groups.order[groups.begin[g]]);
         int64_t last = at;
-        const int64_t end = at - at % length + length;
+        const int64_t end = raw ? at + length * (int64_t)range->at_once : at - at % length + length;
         for (h = g + 1; h < groups.n; h++) {
             const int64_t next = zc_selection_point_flat(&selection, job->chunk->shape, groups.order[groups.begin[h]]);
-            if (next >= end) {
+            if (next >= end || (raw && next - last > gap)) {
                 break;
             }
             last = next;
@@ -277,7 +281,7 @@ static zc_status read_part(const reading *all, const chunk_job *job, reader *r, 
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const zc_status status = job->chunk->selection->kind == ZC_SELECT_POINTS ? points_pieces(job, r, part->length, buffer)
+    const zc_status status = job->chunk->selection->kind == ZC_SELECT_POINTS ? points_pieces(job, r, part, buffer)
                                                                       : region_pieces(job, r, part, buffer);
     zc_scratch_pop(job->ctx->ws);
     return status;

@@ -1,24 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many threads a call is worth: the only place where that is decided.
+ * How many threads a call is worth: the only place where that is decided, by the time that one thread would take.  That is
+ * an estimate in nanoseconds, from what was measured at 2.5 GHz; a factor of two does no harm.
  */
 #include "base/arith.h"
 #include "engine/chunk.h"
 
-/* Below this much, waking another thread costs more than it brings. */
-#define READ_MIN ((size_t)128 << 10)
-#define WRITE_MIN ((size_t)64 << 10)
-#define WRITE_PLAIN_MIN ((size_t)256 << 10)      /* without codecs: threads wait for each other at the directory */
+/* Work that one thread has done by then is not shared: to wake another one takes up to half of it. */
+#define SHARED_FROM_NS 128e3
 
-/* Below this much for each chunk, threads wait longer for a store that serves one at a time than they copy. */
-#define COPIED_MIN ((size_t)64 << 10)
+/* A byte: copied (which memory bounds), decoded, encoded, or put into a file as it is; an element that is copied alone. */
+#define COPIED_NS 0.1
+#define ELEMENT_NS 2.0
+#define DECODED_NS 1.0
+#define ENCODED_NS 2.0
+#define STORED_NS 0.5
 
-/* Of a compressed chunk at least about this much is decoded for a single element. */
-#define DECODED_MIN ((size_t)64 << 10)
+/* A chunk in memory, or in a file, which is opened; an inner chunk; a file that is written. */
+#define CHUNK_NS 1e3
+#define FILE_NS 2e3
+#define INNER_NS 500.0
+#define WRITTEN_NS 8e3
 
-/* To read a point, or a row far from others, out of a file takes as long as to copy about this much. */
-#define POINT_COST ((size_t)512)
-#define ROW_COST ((size_t)4 << 10)
+/* A point, or a row far from others, that is read out of a file. */
+#define POINT_NS 400.0
+#define ROW_NS 3e3
+
+/* Of a compressed chunk at least about so many bytes are decoded for a single element. */
+#define DECODED_MIN 65536.0
+
+/* With fewer bytes in each chunk, threads wait longer for a store that serves one at a time than they copy. */
+#define COPIED_MIN 65536.0
 
 static int given_or_usual(int threads)
 {
@@ -30,139 +42,167 @@ bool zc_has_more_threads(const zc_call *call, size_t n)
     return n < (size_t)given_or_usual(call->threads);
 }
 
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- what a call moves ----------------------------------------------------------------------------- */
+
+/* The chain of the chunks that hold the elements. */
+static const zc_chain *innermost(const zc_chain *chain)
+{
+    while (chain->ops->list != NULL) {
+        chain = chain->inner;
+    }
+    return chain;
+}
+
+/* Are the stored bytes copied, after no more than a look at their checksums? */
+static bool is_copied(const zc_chain *chain)
+{
+    chain = innermost(chain);
+    for (int s = 0; s < chain->n_stages; s++) {
+        if (chain->stages[s].cls->strip == NULL) {
+            return false;
+        }
+    }
+    return chain->filtered == NULL && chain->block == NULL && !chain->sharded;
+}
+
+/* Bytes of the elements of a selection. */
+static double bytes_of(const zc_selection *selection, size_t itemsize)
+{
+    double bytes = (double)itemsize;
+
+    if (selection->kind == ZC_SELECT_POINTS || selection->kind == ZC_SELECT_PICKED) {
+        return bytes * (double)(selection->kind == ZC_SELECT_POINTS ? selection->n_points : selection->window->picked->count);
+    }
+    for (int d = 0; d < selection->ndim; d++) {
+        bytes *= (double)selection->axis[d].count;
+    }
+    return bytes;
+}
+
+/* To copy the elements of a selection: as rows, where these lie as they are in the chunk. */
+static double copy_ns(const zc_selection *selection, const zc_chain *chain)
+{
+    const zc_axis *last = selection->ndim > 0 ? &selection->axis[selection->ndim - 1] : NULL;
+    const double bytes = bytes_of(selection, chain->item.size);
+    const bool rows = selection->kind == ZC_SELECT_REGION && chain->order_ndim == 0 &&
+                      (last == NULL || (last->index == NULL && last->step == 1 && last->count > 1));
+
+    return COPIED_NS * bytes + (rows ? 0 : ELEMENT_NS * bytes / (double)chain->item.size);
+}
+
+/* Bytes of a chunk, or of an inner one where these are read and written one by one. */
+static double bytes_of_chunk(const zc_array *array, bool inner)
+{
+    double bytes = (double)array->chain->item.size;
+
+    for (int d = 0; d < array->ndim; d++) {
+        bytes *= (double)(inner ? array->chain->inner_shape[d] : array->grid[d].chunk);
+    }
+    return bytes;
+}
+
 /* How far along a dimension the elements of a selection reach. */
-static size_t reach(const zc_axis *axis)
+static double reach(const zc_axis *axis)
 {
     const int64_t last = axis->count - 1;
 
-    return 1 + (size_t)(axis->index != NULL ? axis->index[last] - axis->index[0] : last * axis->step);
+    return 1 + (double)(axis->index != NULL ? axis->index[last] - axis->index[0] : last * axis->step);
 }
 
-/* Bytes of uncompressed files that a selection with elements moves, roughly: what lies between rows is read too, where
- * that is not much. */
-static size_t spanned(const zc_selection *selection, size_t itemsize)
+/* To read a selection out of files without codecs: what lies between rows is read too, where that is not much. */
+static double ns_of_files(const zc_selection *selection, size_t itemsize)
 {
-    size_t rows = ROW_COST, span = itemsize;
+    double rows = ROW_NS, span = COPIED_NS * (double)itemsize;
 
     if (selection->kind == ZC_SELECT_POINTS) {
-        return zc_mul_size(selection->n_points, POINT_COST, &span) ? span : ZC_SIZE_MAX;
+        return POINT_NS * (double)selection->n_points;
     }
     for (int d = 0; d < selection->ndim; d++) {
-        const size_t count = (size_t)selection->axis[d].count;
-        if (!zc_mul_size(span, d == 0 ? count : reach(&selection->axis[d]), &span)) {
-            span = ZC_SIZE_MAX;
-        }
-        if (d < selection->ndim - 1 && !zc_mul_size(rows, count, &rows)) {
-            rows = ZC_SIZE_MAX;
-        }
+        span *= d == 0 ? (double)selection->axis[d].count : reach(&selection->axis[d]);
+        rows *= d < selection->ndim - 1 ? (double)selection->axis[d].count : 1;
     }
-    return span < rows ? span : rows;
+    return least(span, rows);
 }
 
-/* Bytes of n chunks, `most` counted for each at most, or of an inner one for each where these are read and written one by
- * one.  Where there is a single chunk, how much of it is worth sharing is decided where it is read or written. */
-static size_t bytes_of_chunks(const zc_array *array, size_t n, size_t most)
-{
-    const zc_chain *chain = array->chain;
-    const bool inner = n > 1 && chain->ops->list != NULL;
-    size_t bytes = chain->item.size, all;
+/* ---- reading --------------------------------------------------------------------------------------- */
 
-    for (int d = 0; d < array->ndim && bytes < most; d++) {
-        const int64_t length = inner ? chain->inner_shape[d] : array->grid[d].chunk;
-        bytes *= length < (int64_t)most ? (size_t)length : most;
-    }
-    return zc_mul_size(n, bytes < most ? bytes : most, &all) ? all : ZC_SIZE_MAX;
-}
-
-/* Bytes that the read of n chunks moves or decodes, roughly. */
-static size_t read_work(const zc_call *call, size_t n)
+/* To decode what a call wants of n chunks.  Where there is a single one, how much of it is worth sharing is decided where it
+ * is read. */
+static double read_ns(const zc_call *call, size_t n)
 {
     const zc_array *array = call->array;
     const zc_chain *chain = array->chain;
-    const zc_selection *selection = call->selection;
-    const size_t count = selection->kind == ZC_SELECT_PICKED ? selection->window->picked->count
-                                                             : zc_selection_count(selection);
-    size_t wanted;
+    const double wanted = bytes_of(call->selection, chain->item.size), copied = copy_ns(call->selection, chain);
 
-    if (!zc_mul_size(count, chain->item.size, &wanted)) {
-        return ZC_SIZE_MAX;
-    }
     if (chain->ops->is_plain) {
-        const size_t moved = count > 0 && !call->store->values_in_memory ? spanned(selection, chain->item.size) : 0;
-        return wanted > moved ? wanted : moved;
+        return most(copied, call->store->values_in_memory || wanted == 0 ? 0
+                                : ns_of_files(call->selection, chain->item.size));
     }
-    const size_t decoded = bytes_of_chunks(array, n, n == 1 ? READ_MIN : DECODED_MIN);
-    return wanted > decoded ? wanted : decoded;
+    if (is_copied(chain)) {
+        return copied + (chain->ops->list != NULL ? wanted / (double)chain->inner_size * INNER_NS : 0);
+    }
+    const double chunk = bytes_of_chunk(array, n > 1 && chain->ops->list != NULL);
+    return DECODED_NS * most(wanted, n == 1 ? chunk : (double)n * least(chunk, DECODED_MIN));
 }
 
-bool zc_shares_parts(const zc_context *ctx, size_t n, size_t nbytes)
+bool zc_shares_parts(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes)
 {
-    return ctx->split && n > 1 && nbytes >= READ_MIN;
+    return ctx->split && n > 1 && (is_copied(chain) ? COPIED_NS * (double)nbytes + INNER_NS * (double)n
+                                                    : DECODED_NS * (double)nbytes) >= SHARED_FROM_NS;
 }
 
 int zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads)
 {
-    return n_calls == 1 && n < 64 && read_work(calls, n) < READ_MIN ? 1 : given_or_usual(threads);
-}
+    double ns = (double)n * (calls->store->values_in_memory ? CHUNK_NS : FILE_NS);
 
-/* The bytes of the largest chunk, decoded, or of more; false if they cannot be counted. */
-static bool chunk_size(const zc_array *array, size_t *out)
-{
-    size_t bytes = array->chain->item.size;
-
-    for (int d = 0; d < array->ndim; d++) {
-        const int64_t most = array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length;
-        if (!zc_mul_size(bytes, (uint64_t)most, &bytes)) {
-            return false;
-        }
+    for (size_t i = 0; i < n_calls && ns < SHARED_FROM_NS; i++) {
+        ns += read_ns(&calls[i], n_calls == 1 ? n : 1);
     }
-    *out = bytes;
-    return true;
+    return ns < SHARED_FROM_NS ? 1 : given_or_usual(threads);
 }
+
+/* ---- writing --------------------------------------------------------------------------------------- */
 
 /* Threads for a store that is waited for: many, whatever the number of CPUs, if their chunks fit into memory. */
 static int waiting_threads(const zc_call *call, size_t n)
 {
-    const int usual = zc_pool_threads();
-    size_t bytes;
+    const zc_array *array = call->array;
+    const size_t usual = (size_t)zc_pool_threads();
+    double bytes = (double)array->chain->item.size;      /* of the largest chunk, or of more */
 
-    if (!chunk_size(call->array, &bytes)) {
-        return usual;
+    for (int d = 0; d < array->ndim; d++) {
+        bytes *= (double)(array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length);
     }
-    const size_t fitting = call->store->batch_bytes / (bytes > 0 ? bytes : 1) + (size_t)usual;
+    const double fitting = (double)call->store->batch_bytes / most(bytes, 1) + (double)usual;
     const size_t waiting = n < (size_t)call->store->waits ? n : (size_t)call->store->waits;
-    const size_t most = waiting < fitting ? waiting : fitting;
-    return most > (size_t)usual ? (int)most : usual;
-}
-
-/* Bytes that the write of n chunks copies, or encodes, roughly: all of a chunk that is written in part. */
-static size_t write_work(const zc_call *call, size_t n)
-{
-    const zc_chain *chain = call->array->chain;
-    size_t given;
-
-    /* A value that is repeated along a dimension may count more bytes than there are. */
-    if (!zc_mul_size(zc_selection_count(call->selection), chain->item.size, &given)) {
-        return ZC_SIZE_MAX;
-    }
-    if (chain->ops->is_plain) {
-        return given;
-    }
-    const size_t encoded = bytes_of_chunks(call->array, n, WRITE_MIN);
-    return given > encoded ? given : encoded;
+    const size_t threads = (double)waiting < fitting ? waiting : (size_t)fitting;
+    return (int)(threads > usual ? threads : usual);
 }
 
 int zc_write_threads(const zc_call *call, size_t n)
 {
-    const bool plain = call->array->chain->ops->is_plain;
-    const bool copies = plain && call->store->fetch != NULL;
+    const zc_chain *chain = call->array->chain;
+    const double given = bytes_of(call->selection, chain->item.size), chunks = (double)n;
 
     if (call->threads == 0 && call->store->waits > 0 && n > 1) {
         return waiting_threads(call, n);
     }
-    const size_t bytes = write_work(call, n);
-    if ((bytes < (plain ? WRITE_PLAIN_MIN : WRITE_MIN) && n < 16) || (copies && bytes / COPIED_MIN < n)) {
+    if (chain->ops->is_plain && call->store->fetch != NULL && given < COPIED_MIN * chunks) {
         return 1;
     }
-    return given_or_usual(call->threads);
+    /* A chunk that is written in part is decoded and encoded as a whole. */
+    const double chunk = bytes_of_chunk(call->array, n > 1 && chain->ops->list != NULL);
+    const double ns = is_copied(chain) ? STORED_NS * given
+                                       : ENCODED_NS * most(given, n == 1 ? chunk : chunks * least(chunk, DECODED_MIN));
+    return ns + WRITTEN_NS * chunks < SHARED_FROM_NS ? 1 : given_or_usual(call->threads);
 }

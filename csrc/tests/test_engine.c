@@ -184,6 +184,34 @@ static void no_thread_is_woken_for_little(void)
     }
 }
 
+/* Memory bounds what is only copied: sharing it pays later than sharing what is decoded. */
+static void copies_are_shared_where_it_pays(void)
+{
+    enum { MANY_ROWS = 2048, WIDE = 1024 };
+    static uint16_t values[MANY_ROWS * WIDE], found[MANY_ROWS * WIDE];
+    zc_fault fault;
+    zc_error err;
+    fixture f;
+
+    for (int i = 0; i < MANY_ROWS * WIDE; i++) {
+        values[i] = (uint16_t)(i * 7);
+    }
+    for (int checked = 0; checked < 2; checked++) {
+        open_fixture(&f, checked ? "copied-crc32c/" : "copied/", 128, WIDE);
+        f.array.grid[0].length = MANY_ROWS;
+        f.array.grid[1].length = WIDE;
+        if (checked) {
+            add_stage(&f.chain, "crc32c");
+        }
+        CHECK(transfer(&f, true, 0, MANY_ROWS, 0, WIDE, values, 4, &fault, &err) == ZC_OK);
+        zc_counts_reset();
+        CHECK(transfer(&f, false, 100, 256, 0, WIDE, found, 4, &fault, &err) == ZC_OK);
+        CHECK(zc_counted(ZC_COUNT_HELPERS) == 0 && memcmp(found, values + 100 * WIDE, 256 * WIDE * 2) == 0);
+        CHECK(transfer(&f, false, 0, MANY_ROWS, 0, WIDE, found, 4, &fault, &err) == ZC_OK);
+        CHECK((zc_counted(ZC_COUNT_HELPERS) > 0) == ZC_ASSERTIONS && memcmp(found, values, sizeof values) == 0);
+    }
+}
+
 static void shards(void)
 {
     fixture f;
@@ -384,6 +412,7 @@ int main(void)
     RUN(no_block_is_decompressed_twice);
     RUN(patches_of_a_large_chunk_are_shared);
     RUN(no_thread_is_woken_for_little);
+    RUN(copies_are_shared_where_it_pays);
     RUN(shards);
     RUN(gathered_blocks);
     RUN(many_reads);
