@@ -558,7 +558,7 @@ zc_status zc_shard_list(const zc_context *ctx, const zc_chunk *chunk, const zc_v
     zc_status status = zc_chain_inner_grid(chain, chunk->ndim, chunk->shape, grid, &n_inner, ctx->err);
     status = status == ZC_OK ? zc_shard_index_place(chain, n_inner, from, &index, ctx->err) : status;
     if (status != ZC_OK || !zc_fetch_wants(from, index.offset, (size_t)index.nbytes)) {
-        *more = status == ZC_OK;     /* the index tells what else is wanted */
+        *more = status == ZC_OK;     /* what else is wanted follows from it */
         return status;
     }
     status = shard_open(ctx, chunk, from, axes, &s);

@@ -182,7 +182,7 @@ static zc_status points_pieces(const chunk_job *job, reader *r, const piece_rang
         const int64_t end = raw ? at + length * (int64_t)range->at_once : at - at % length + length;
         for (h = g + 1; h < groups.n; h++) {
             const int64_t next = zc_selection_point_flat(&selection, job->chunk->shape, groups.order[groups.begin[h]]);
-            if (next >= end || (raw && next - last > gap)) {
+            if (next >= end || (raw && next - last - 1 > gap)) {
                 break;
             }
             last = next;

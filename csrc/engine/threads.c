@@ -200,9 +200,10 @@ int zc_write_threads(const zc_call *call, size_t n)
     if (chain->ops->is_plain && call->store->fetch != NULL && given < COPIED_MIN * chunks) {
         return 1;
     }
-    /* A chunk that is written in part is decoded and encoded as a whole. */
+    /* A chunk that is written in part is decoded and encoded as a whole, or copied. */
+    const bool copied = is_copied(chain);
     const double chunk = bytes_of_chunk(call->array, n > 1 && chain->ops->list != NULL);
-    const double ns = is_copied(chain) ? STORED_NS * given
-                                       : ENCODED_NS * most(given, n == 1 ? chunk : chunks * least(chunk, DECODED_MIN));
-    return ns + WRITTEN_NS * chunks < SHARED_FROM_NS ? 1 : given_or_usual(call->threads);
+    const double bytes = most(given, n == 1 || copied ? chunks * chunk : chunks * least(chunk, DECODED_MIN));
+    return (copied ? STORED_NS : ENCODED_NS) * bytes + WRITTEN_NS * chunks < SHARED_FROM_NS
+               ? 1 : given_or_usual(call->threads);
 }

@@ -13,7 +13,7 @@
 static zc_error err;
 
 #ifdef __SANITIZE_ADDRESS__
-static const bool is_watched = true;         /* its own allocator gives all memory */
+static const bool is_watched = true;         /* all memory is from its own allocator */
 #else
 static const bool is_watched = false;
 #endif
