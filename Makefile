@@ -8,12 +8,13 @@ PYTHON ?= $(word 2,$(shell wheels/pythons.sh))
 PYTEST := $(PY) -m pytest
 ZARR2 := .venvs/zarr2
 S3 := .venvs/s3
+SUITE := .venvs/zarr-suite
 PYTEST_ARGS ?=
 JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
     'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test s3 pytest demo smoke system-libs csrc-test csrc-asan csrc-tsan \
+.PHONY: help env sources zarr2 build test s3 zarr-python-suite pytest demo smoke system-libs csrc-test csrc-asan csrc-tsan \
         csrc-foreign fuzz fuzz-test asan tsan bench bench-random style lint lib wheel portable contents stubs clean
 
 help: ## show this list
@@ -74,6 +75,14 @@ endif
 s3: build $(S3)/.complete ## the tests of stores on S3, with a server of their own
 	ZARRCORE_NEED_S3=1 PYTHONPATH=$(CURDIR) $(S3)/bin/python -m pytest -p no:cacheprovider tests/s3 \
 	    -W "ignore:Unclosed:ResourceWarning" -W "ignore:Exception ignored:pytest.PytestUnraisableExceptionWarning"
+
+$(SUITE)/.complete: tests/interop/zarr-suite-requirements.txt $(ENV)/.complete
+	rm -rf $(SUITE) && $(PY) -m venv $(SUITE)
+	$(SUITE)/bin/python -m pip install -qq --only-binary :all: -r $<
+	@touch $@
+
+zarr-python-suite: build $(SUITE)/.complete ## the tests of zarr-python itself, with our codec pipeline
+	PYTHONPATH=$(CURDIR) $(SUITE)/bin/python tests/interop/zarr_python_suite.py $(SUITE) $(PYTEST_ARGS)
 
 NATIVE = NATIVE_CFLAGS="$$($(PY) wheels/native_libs.py --cflags)" NATIVE_LIBS="$$($(PY) wheels/native_libs.py --libs)"
 

@@ -67,19 +67,6 @@ def test_an_asynchronous_store_is_refused_when_it_is_defined() -> None:
                 yield prefix
 
 
-def test_stores_of_zarr_python_are_named_with_the_way_out(tmp_path: Path) -> None:
-    theirs = pytest.importorskip("zarr.storage")
-    for store, way_out in (
-        (theirs.MemoryStore(), "dictionary"),
-        (theirs.LocalStore(tmp_path), r"store\.root"),
-        (theirs.ZipStore(tmp_path / "a.zip", mode="w"), r"ZipStore\(store\.path\)"),
-    ):
-        with pytest.raises(
-            TypeError, match=rf"zarr\.storage\..*{type(store).__name__} is a class of zarr-python.*{way_out}"
-        ):
-            zarrcore.open(store)
-
-
 def test_dir_shows_what_is_public() -> None:
     names = [name for name in dir(zarrcore) if not name.startswith("__")]
     assert set(names) <= set(zarrcore.__all__) | {"abc", "api", "codecs", "dtype", "errors", "kernels"} | {

@@ -63,6 +63,8 @@ def create_node(
 def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False) -> Iterator[bool]:
     """A place for a node whose documents are stored when the block ends, once all its chunks are there.
 
+    Transactions that take no chunks without a node, and show nothing before they end, get them first.
+
     If the block fails there is no node, and what it stored is removed again where nothing else can have
     been.  The parameters and errors are those of :func:`create_node`; the block receives whether nothing lies
     at the place yet.
@@ -71,11 +73,16 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     replaces = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
     store = place.store
     is_new = store.supports_listing and store.is_empty(place.path)
+    is_made = False
     try:
+        if store._nodes_first:
+            _store_new(place, documents, replaces=replaces)
+            is_made = True
         yield is_new
-        _store_new(place, documents, replaces=replaces)
-    except BaseException:
-        if is_new and store.supports_deletes and read_node(place) is None:  # else somebody else made a node
+        if not is_made:
+            _store_new(place, documents, replaces=replaces)
+    except BaseException:  # if there is a node that is not ours, somebody else made it
+        if is_new and store.supports_deletes and (is_made or read_node(place) is None):
             store.erase_prefix(place.path)
         raise
 

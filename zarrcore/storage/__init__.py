@@ -15,6 +15,7 @@ HOMES = {
     "obstore": "ObjectStore",
     "path": "StoreLike StorePath make_store make_store_path",
     "validation": "normalize_path validate_key validate_prefix",
+    "zarr_python": "ZarrPythonStore",
     "zip": "ZipStore",
 }
 

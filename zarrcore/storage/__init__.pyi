@@ -24,6 +24,7 @@ from zarrcore.storage.path import (
 from zarrcore.storage.validation import (
     normalize_path as normalize_path, validate_key as validate_key, validate_prefix as validate_prefix,
 )
+from zarrcore.storage.zarr_python import ZarrPythonStore as ZarrPythonStore
 from zarrcore.storage.zip import ZipStore as ZipStore
 
 __all__: list[str]

@@ -73,6 +73,7 @@ class Store(ABC):
     supports_listing: bool = True
     supports_partial_writes: bool = False
     supports_consolidated_metadata: bool = True
+    _nodes_first: bool = False  # whether chunks are refused as long as their array has no document
     _is_near: bool = False  # whether reading one more document costs next to nothing
 
     def __init_subclass__(cls, *, announces: bool = True, **kwargs: Any) -> None:
@@ -541,6 +542,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     supports_listing = _of_wrapped("supports_listing")
     supports_partial_writes = _of_wrapped("supports_partial_writes")
     supports_consolidated_metadata = _of_wrapped("supports_consolidated_metadata")
+    _nodes_first = _of_wrapped("_nodes_first")
     _size = _of_wrapped("_size")
     _scope = _of_wrapped("_scope")
     _address = _of_wrapped("_address")

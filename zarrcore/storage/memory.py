@@ -88,7 +88,7 @@ class MemoryStore(Store):
     @announces_itself
     def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        data = value if type(value) is bytes else bytes(as_view(value, key))
+        data = self._kept(value if type(value) is bytes else bytes(as_view(value, key)))
         set_item = getattr(modules.get(ENGINE), "set_item", None)
         if set_item is None:
             self._store_dict[self._start + validate_key(key)] = data
@@ -98,7 +98,11 @@ class MemoryStore(Store):
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         # Through a memoryview: a new object, which `_create` recognises.
-        return self._create(key, bytes(memoryview(as_view(value, key))))
+        return self._create(key, self._kept(bytes(memoryview(as_view(value, key)))))
+
+    def _kept(self, data: bytes) -> Any:
+        """Return the form in which the dictionary keeps a value."""
+        return data
 
     def _create(self, key: str, data: Any) -> bool:
         key = self._start + validate_key(key)
@@ -148,7 +152,8 @@ class MemoryStore(Store):
             return None
         from zarrcore._core.engine import MemorySource
 
-        return MemorySource(self._store_dict, self._has_lost)
+        plain = type(self)._kept is MemoryStore._kept
+        return MemorySource(self._store_dict, self._has_lost, None if plain else self._kept)
 
 
 class _ManagedDict(dict[str, bytes]):

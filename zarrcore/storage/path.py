@@ -11,7 +11,7 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage.base import Store
 from zarrcore.storage.local import LocalStore
-from zarrcore.storage.validation import join_path, normalize_path
+from zarrcore.storage.validation import is_zarr_python_store, join_path, normalize_path
 
 if TYPE_CHECKING:
     from zarrcore.storage.byte_range import ByteRange
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 
 AccessMode = Literal["r", "r+", "a", "w", "w-"]
 _MODES = ("r", "r+", "a", "w", "w-")
-_OF_ZARR_PYTHON = {
-    "FsspecStore": "give its URL, or zarrcore.storage.FsspecStore(store.fs, path=store.path)",
-    "LocalStore": "give its directory, store.root",
-    "MemoryStore": "give the dictionary that it was made with, or copy its values into one",
-    "ObjectStore": "give zarrcore.storage.ObjectStore(store.store)",
-    "StorePath": "give its path or URL, and path=",
-    "ZipStore": "give zarrcore.storage.ZipStore(store.path)",
-}
 # Two letters at least: "C:" is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)|(file):(?=/)")
 
@@ -154,7 +146,7 @@ class _ForeignStore(Protocol):
     def get_range(self) -> Any: ...
 
 
-#: A store, a place in one, a path, a URL, a mapping, a store of obstore, or None for memory.
+#: A store or a place in one, also of zarr-python, a path, a URL, a mapping, a store of obstore, or None.
 StoreLike: TypeAlias = (
     Store | StorePath | str | os.PathLike[str] | MutableMapping[str, Any] | _ForeignStore | None
 )
@@ -172,10 +164,11 @@ def make_store(
     Parameters
     ----------
     store_like : Store, StorePath, str, os.PathLike, MutableMapping or None
-        A store; a directory, or an archive ``*.zip`` that is there, to be read; a URL; a dictionary; None for
-        a new dictionary.  ``file://...`` is a path, ``memory://name`` a dictionary of this process (with
-        `storage_options` the memory of fsspec), every other URL is opened by the package fsspec.  A mapping
-        of fsspec, a path of universal_pathlib and a store of obstore do as well.
+        A store, also one of zarr-python; a directory, or an archive ``*.zip`` that is there, to be read; a
+        URL; a dictionary; None for a new dictionary.  ``file://...`` is a path, ``memory://name`` is a
+        dictionary of this process (with `storage_options` the memory of fsspec), every other URL is opened by
+        the package fsspec.  A mapping of fsspec, a path of universal_pathlib and a store of obstore do as
+        well.
     mode : {"r", "r+", "a", "w", "w-"}, optional
         How the store is going to be used; ``"r"`` makes it read-only, the others want it to be writable.
         Nothing is created, checked or removed.
@@ -240,7 +233,8 @@ def make_store_path(
         If the mode is ``"w-"`` and there are keys below the path.
     """
     store = make_store(store_like, mode=mode, read_only=read_only, storage_options=storage_options)
-    base = store_like.path if isinstance(store_like, StorePath) else ""
+    is_place = isinstance(store_like, StorePath) or _is_place_of_zarr_python(store_like)
+    base = store_like.path if is_place else ""  # type: ignore[union-attr]
     place = StorePath(store, join_path(base, normalize_path(path)))
     if mode == "w-" and not place.is_empty():
         raise FileExistsError(f"{place} contains data already, and mode 'w-' does not replace it")
@@ -268,11 +262,6 @@ def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> 
 
             return MemoryStore(store_like)
     kind = type(store_like)
-    if kind.__module__.partition(".")[0] == "zarr":
-        way_out = _OF_ZARR_PYTHON.get(kind.__name__, "give its path, its URL or its dictionary")
-        raise TypeError(
-            f"{kind.__module__}.{kind.__name__} is a class of zarr-python, not a store of zarrcore: {way_out}"
-        )
     raise TypeError(f"expected a store, a path, a URL or a dictionary, got {kind.__module__}.{kind.__name__}")
 
 
@@ -314,7 +303,13 @@ def _is_remote_url(store_like: StoreLike, storage_options: dict[str, Any] | None
 
 
 def _of_other_packages(value: Any) -> Store | None:
-    """Return the store of an object of fsspec, universal_pathlib or obstore; imports none of these."""
+    """Return the store of an object of zarr-python, fsspec, universal_pathlib or obstore; imports none."""
+    if _is_place_of_zarr_python(value):
+        value = value.store
+    if is_zarr_python_store(value):
+        from zarrcore.storage.zarr_python import from_zarr_python
+
+        return from_zarr_python(value)
     protocol = getattr(value, "protocol", None)
     package = type(value).__module__.partition(".")[0]
     is_upath = isinstance(protocol, str) and hasattr(value, "fs")  # a path of universal_pathlib
@@ -329,6 +324,10 @@ def _of_other_packages(value: Any) -> Store | None:
 
         return ObjectStore(value)
     return None
+
+
+def _is_place_of_zarr_python(value: Any) -> bool:
+    return type(value).__name__ == "StorePath" and is_zarr_python_store(getattr(value, "store", None))
 
 
 def _path_of_file_url(url: str) -> str:

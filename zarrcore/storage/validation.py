@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 
 from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, StoreError
@@ -113,6 +114,12 @@ def patched(key: str, old: Buffer | None, parts: list[tuple[int, bytes | memoryv
         done = start + len(part)
         value[start:done] = part
     return bytes(value)
+
+
+def is_zarr_python_store(value: object) -> bool:
+    """Return whether a value is a store of zarr-python; imports nothing of it."""
+    base = getattr(sys.modules.get("zarr.abc.store"), "Store", None)
+    return base is not None and isinstance(value, base)
 
 
 def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:

@@ -22,6 +22,7 @@ load_modules(
         "masks": "MaskPoints mask_points",
         "arrays": "NativeArray",
         "batches": "entangled prefetch read_many",
+        "parts": "begins_of box_of",
         "capi": "_C_API",
     },
 )

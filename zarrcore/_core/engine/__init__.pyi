@@ -83,7 +83,12 @@ class LocalSource:
 
 @final
 class MemorySource:
-    def __init__(self, values: dict[str, Any], is_gone: Callable[[str], bool] | None = None) -> None: ...
+    def __init__(
+        self,
+        values: dict[str, Any],
+        is_gone: Callable[[str], bool] | None = None,
+        kept: Callable[[bytes], Any] | None = None,
+    ) -> None: ...
 
 @final
 class StoreSource:
@@ -219,6 +224,12 @@ def prefetch(
     threads: int = 0,
     token: object = None,
 ) -> None: ...
+def box_of(
+    array: NativeArray, parts: list[Any], place: type, store: object
+) -> tuple[list[tuple[int, int, int]], tuple[int | None, ...]] | None: ...
+def begins_of(
+    array: NativeArray, parts: list[Any], place: type, store: object
+) -> NDArray[np.int64] | None: ...
 def read_many(
     requests: list[tuple[NativeArray, Any, bool, NDArray[Any]]],
     threads: int = 0,

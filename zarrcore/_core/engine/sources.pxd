@@ -17,6 +17,7 @@ cdef class LocalSource:
 cdef class MemorySource:
     cdef dict values
     cdef object is_gone
+    cdef object kept
 
 
 @cython.final

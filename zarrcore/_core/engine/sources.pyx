@@ -39,14 +39,16 @@ cdef class LocalSource:
 
 @cython.final
 cdef class MemorySource:
-    """A dict of keys and bytes-like values.
+    """A dict of keys and bytes-like values, or buffers of zarr-python.
 
     If chunks are absent, ``is_gone(prefix)`` is asked whether there is nothing left of the array below a prefix.
+    ``kept(data)`` returns what the dict is to keep in place of the bytes `data`.
     """
 
-    def __init__(self, dict values not None, is_gone=None):
+    def __init__(self, dict values not None, is_gone=None, kept=None):
         self.values = values
         self.is_gone = is_gone
+        self.kept = kept
 
 
 @cython.final
@@ -113,14 +115,21 @@ cdef int poll_session(void *arg) noexcept with gil:
         return 1
 
 
+cdef bint _is_fixed(object owner):
+    """Is the memory that of a bytes object, which nobody changes?"""
+    return type(owner) is bytes or (isinstance(owner, cnp.ndarray) and type(owner.base) is bytes
+                                    and not cnp.PyArray_ISWRITEABLE(owner))
+
+
 cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
     """Make a bytes-like object the content of `out`, which keeps a reference to it."""
     cdef Py_buffer *buffer
     out.store = store
     out.copied = type(value) is not bytes
     if out.copied:
-        value = memoryview(value)             # one of our own: the store may release its
-        if type(value.obj) is not bytes or not value.c_contiguous:
+        export = getattr(value, "as_buffer_like", None)
+        value = memoryview(value if export is None else export())     # one of our own: the store may release its
+        if not _is_fixed(value.obj) or not value.c_contiguous:
             # Somebody might change it while a decompressor, which checks lengths before it uses them, is at work.
             value = bytes(value)
     if type(value) is bytes:
@@ -341,10 +350,12 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
 cdef zc_status _replace(const zc_store *store, const char *key, const void *data, size_t n,
                         zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
+    cdef MemorySource memory
     try:
         value = PyBytes_FromStringAndSize(<const char *>data, n)
         if type(session.source) is MemorySource:
-            (<MemorySource>session.source).values[key.decode()] = value
+            memory = <MemorySource>session.source
+            memory.values[key.decode()] = value if memory.kept is None else memory.kept(value)
         else:
             (<StoreSource>session.source).store.set(key.decode(), value)
         return ZC_OK

@@ -1,0 +1,312 @@
+"""The codec pipeline under zarr-python: results are those of its own, whatever is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+
+zarr = pytest.importorskip("zarr")
+
+from zarrcore.integrations.zarr_python import pipeline  # noqa: E402
+
+OURS = "zarrcore.integrations.zarr_python.CodecPipeline"
+THEIRS = "zarr.core.codec_pipeline.BatchedCodecPipeline"
+ROOT = Path(__file__).parents[3]
+VALUES = np.arange(23 * 17).reshape(23, 17)
+
+
+@pytest.fixture(autouse=True)
+def with_pipeline() -> Iterator[None]:
+    with zarr.config.set({"codec_pipeline.path": OURS}):
+        yield
+
+
+def engines(array: Any) -> list[Any]:
+    return [*array._async_array.codec_pipeline._engines.values()]
+
+
+def is_ours(array: Any) -> bool:
+    """Whether what was read or written so far went through the engine."""
+    return bool(engines(array)) and None not in engines(array)
+
+
+def stores(tmp_path: Path) -> dict[str, Any]:
+    return {
+        "local": zarr.storage.LocalStore(tmp_path / "local"),
+        "memory": zarr.storage.MemoryStore(),
+        "logging": zarr.storage.LoggingStore(zarr.storage.MemoryStore(), log_level="ERROR"),
+        "fsspec": zarr.storage.FsspecStore.from_url(f"memory://{tmp_path.name}"),
+        "zip": zarr.storage.ZipStore(tmp_path / "a.zip", mode="w"),
+    }
+
+
+NESTED = {"chunk_key_encoding": {"name": "v2", "separator": "/"}}
+ARRAYS: dict[str, dict[str, Any]] = {
+    "v3": {},
+    "shards": {"shards": (10, 12)},
+    "no codecs": {"compressors": None, "filters": None},
+    "chunks with dots": {"chunk_key_encoding": {"name": "default", "separator": "."}},
+    "keys of v2": NESTED,
+    "v2": {"zarr_format": 2},
+    "v2 nested, order F": {"zarr_format": 2, "order": "F", **NESTED},
+}
+SELECTIONS: list[tuple[str, Any]] = [
+    ("basic", np.s_[:]),
+    ("basic", np.s_[3:20:4, 2:]),
+    ("basic", np.s_[4]),
+    ("basic", np.s_[:, 16]),
+    ("basic", (22, 16)),
+    ("basic", np.s_[5:5]),
+    ("oindex", ([20, 1, 7, 7], [16, 0])),
+    ("oindex", (slice(2, 19), [3, 3, 16])),
+    ("oindex", (5, [3, 12])),
+    ("oindex", (VALUES[:, 0] % 3 == 0, slice(None))),
+    ("vindex", ([1, 20, 1, 7], [16, 3, 16, 0])),
+    ("vindex", VALUES % 5 == 0),
+    ("blocks", (1, slice(1, 3))),
+]
+
+
+def read(array: Any, kind: str, selection: Any) -> Any:
+    return array[selection] if kind == "basic" else getattr(array, kind)[selection]
+
+
+def write(array: Any, kind: str, selection: Any, value: Any) -> None:
+    if kind == "basic":
+        array[selection] = value
+    else:
+        getattr(array, kind)[selection] = value
+
+
+@pytest.mark.parametrize("options", ARRAYS.values(), ids=ARRAYS)
+@pytest.mark.parametrize("name", ["local", "memory", "logging", "fsspec"])
+def test_selections_are_those_of_zarr_python(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    store = stores(tmp_path)[name]
+    chunks = (5, 6)
+    array = zarr.create_array(store, shape=VALUES.shape, chunks=chunks, dtype="i4", fill_value=-3, **options)
+    with zarr.config.set({"codec_pipeline.path": THEIRS}):
+        model = zarr.create_array({}, shape=VALUES.shape, chunks=chunks, dtype="i4", fill_value=-3, **options)
+        check = zarr.open_array(store, mode="r")
+    for step, (kind, selection) in enumerate(SELECTIONS):
+        for value in (read(model, kind, selection) * 0 + np.int32(step), np.int32(-step)):
+            write(array, kind, selection, value)
+            write(model, kind, selection, value)
+            assert np.array_equal(check[:], model[:]), (kind, selection)
+    array[:] = model[:] = VALUES[::-1]
+    for kind, selection in SELECTIONS:
+        found, expected = read(array, kind, selection), read(model, kind, selection)
+        assert np.array_equal(found, expected) and np.shape(found) == np.shape(expected)
+        assert type(found) is type(expected)
+    assert is_ours(array)
+
+
+RECORD = [("a", "i4"), ("b", "f8")]
+DTYPES = ["?", "i1", "u8", ">i2", "f2", ">f8", "c16", "M8[s]", "m8[ns]", "S5", "U3", "V4", RECORD]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "string"], ids=str)
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.filterwarnings("ignore")  # of zarr-python, about data types without a specification
+def test_every_data_type(dtype: Any, zarr_format: Any) -> None:
+    if dtype == "string":
+        values = np.array([f"t{i}" * (i % 4) for i in range(40)], dtype=object)
+        kind: Any = str
+    elif np.dtype(dtype).kind in "bU":
+        kind = np.dtype(dtype)
+        values = np.arange(40).astype(kind)
+    else:
+        kind = np.dtype(dtype)
+        values = np.frombuffer(bytes(range(1, 120)) * kind.itemsize, kind, 40)
+    shapes = {"shape": 40, "chunks": 7, "dtype": kind, "zarr_format": zarr_format}
+    array = zarr.create_array({}, **shapes)
+    array[:] = values
+    with zarr.config.set({"codec_pipeline.path": THEIRS}):
+        model = zarr.create_array({}, **shapes)
+        model[:] = values
+    assert array[3:29].tobytes() == model[3:29].tobytes() or array[3:29].tolist() == model[3:29].tolist()
+    assert array[5] == model[5] or array[5] != array[5]
+
+
+def test_zip_archives_are_written_and_read(tmp_path: Path) -> None:
+    with zarr.storage.ZipStore(tmp_path / "a.zip", mode="w") as store:
+        zarr.create_array(store, data=VALUES, chunks=(5, 6))
+    array = zarr.open_array(zarr.storage.ZipStore(tmp_path / "a.zip"), mode="r")
+    assert np.array_equal(array[2:9], VALUES[2:9]) and is_ours(array)
+
+
+def test_the_environment_variable_alone_selects_it(tmp_path: Path) -> None:
+    """With the entry point of this package as it is declared, in a process that imports zarr-python alone."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    home = tmp_path / "declared-0.dist-info"
+    home.mkdir()
+    (home / "METADATA").write_text("Metadata-Version: 2.1\nName: declared\nVersion: 0\n")
+    names = "\n".join(f"{name} = {value}" for name, value in declared["zarr.codec_pipeline"].items())
+    (home / "entry_points.txt").write_text(f"[zarr.codec_pipeline]\n{names}\n")
+    code = (
+        "import zarr, numpy as np; a = zarr.create_array({}, data=np.arange(9), chunks=4); assert a[5] == 5;"
+        "p = a._async_array.codec_pipeline; print(type(p).__module__, *p._engines.values())"
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environment = {**os.environ, "ZARR_CODEC_PIPELINE__PATH": OURS, "PYTHONPATH": path}
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.stdout.startswith("zarrcore.integrations.zarr_python <zarrcore"), result.stderr
+
+
+@pytest.mark.parametrize("name", ["local", "memory"])
+def test_an_array_that_grew_in_place_loses_nothing(name: str, tmp_path: Path) -> None:
+    array = zarr.create_array(stores(tmp_path)[name], shape=5, chunks=4, dtype="i4")
+    array[:] = 1
+    array.resize(8)
+    array[5:] = 2
+    array[0:5] = 3  # all that the old shape had of the last chunk
+    assert array[:].tolist() == [3] * 5 + [2] * 3
+    array.resize(6)
+    assert array[:].tolist() == [3] * 5 + [2]
+
+
+def test_chunks_that_are_absent(tmp_path: Path) -> None:
+    array = zarr.create_array(tmp_path / "a", shape=(8, 8), chunks=4, dtype="i4", fill_value=7)
+    array[:4, :4] = 1
+    assert array[2:6, 3].tolist() == [1, 1, 7, 7]
+    strict = zarr.open_array(tmp_path / "a", mode="r", config={"read_missing_chunks": False})
+    assert strict[0, 0] == 1
+    with pytest.raises(zarr.errors.ChunkNotFoundError, match="c/1/0"):
+        strict[:, 0]
+    array[:4, :4] = 7  # which is the fill value
+    assert not (tmp_path / "a" / "c" / "0" / "0").exists()
+    kept = zarr.open_array(tmp_path / "a", config={"write_empty_chunks": True})
+    kept[:4, :4] = 7
+    assert (tmp_path / "a" / "c" / "0" / "0").exists()
+
+
+class Failing(zarr.storage.MemoryStore):
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        if "c/1" in key:
+            raise PermissionError("not for you")
+        return await super().get(key, prototype, byte_range)
+
+
+def test_errors_are_those_of_zarr_python(tmp_path: Path) -> None:
+    store = Failing()
+    array = zarr.create_array(store, shape=8, chunks=4, dtype="i4", compressors=zarr.codecs.GzipCodec())
+    array[:4] = 5
+    assert array[:4].tolist() == [5] * 4 and is_ours(array)
+    with pytest.raises(PermissionError, match="not for you"):
+        array[:]
+    store._store_dict["c/0"] = type(store._store_dict["c/0"]).from_bytes(b"no gzip")
+    with pytest.raises(OSError, match="gzip"):
+        array[:4]
+    reader = zarr.open_array(store.with_read_only(True), mode="r")
+    with pytest.raises(ValueError, match="read-only"):
+        reader[:4] = 1
+
+
+class Loud(zarr.codecs.GzipCodec):
+    calls = 0
+
+    async def _decode_single(self, *args: Any) -> Any:
+        type(self).calls += 1
+        return await super()._decode_single(*args)
+
+
+def test_codecs_of_others_are_called() -> None:
+    array = zarr.create_array({}, data=np.arange(8), compressors=Loud())
+    Loud.calls = 0
+    assert array[:].tolist() == [*range(8)] and Loud.calls == 1
+    assert array._async_array.codec_pipeline._metadata is None
+
+
+def test_rectilinear_chunks_and_other_memory_go_the_old_way() -> None:
+    array = zarr.create_array({}, data=VALUES.astype("f4"), chunks=(5, 6))
+    out = zarr.core.buffer.cpu.NDBuffer.from_numpy_array(np.empty(VALUES.shape, ">f4"))
+    array.get_basic_selection(out=out)
+    assert np.array_equal(out.as_numpy_array(), VALUES)
+    turned = zarr.core.buffer.cpu.NDBuffer.from_numpy_array(np.empty(VALUES.shape, "f4", order="F"))
+    array.get_basic_selection(out=turned)
+    assert np.array_equal(turned.as_numpy_array(), VALUES)
+
+
+def test_pickled_arrays_keep_their_pipeline(tmp_path: Path) -> None:
+    array = zarr.create_array(tmp_path / "a", data=VALUES, chunks=(5, 6))
+    array[:]
+    with zarr.config.set({"codec_pipeline.path": THEIRS}):
+        copy = pickle.loads(pickle.dumps(array))
+    assert np.array_equal(copy[:], VALUES) and is_ours(copy) and copy == array
+
+
+def test_arrays_on_a_loop_of_the_user(tmp_path: Path) -> None:
+    async def main(store: Any) -> Any:
+        array = await zarr.api.asynchronous.create_array(store, shape=(23, 17), chunks=(5, 6), dtype="i8")
+        await array.setitem(slice(None), VALUES)
+        return await array.getitem((slice(2, 9), 3))
+
+    for store in stores(tmp_path).values():
+        assert np.array_equal(asyncio.run(main(store)), VALUES[2:9, 3])
+
+
+@pytest.mark.threads
+@pytest.mark.parametrize("name", ["local", "memory", "logging"])
+def test_writers_of_both_libraries_share_the_locks_of_chunks(name: str, tmp_path: Path) -> None:
+    store = stores(tmp_path)[name]
+    theirs = zarr.create_array(store, shape=60, chunks=60, dtype="i4")
+    ours = zarrcore.open_array(store)
+
+    def fill(array: Any, start: int) -> None:
+        for place in range(start, 60, 4):
+            array[place] = place + 1
+
+    threads = [threading.Thread(target=fill, args=((theirs, ours)[i % 2], i)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert np.array_equal(theirs[:], np.arange(60) + 1)
+
+
+def test_other_releases_warn_once_and_go_the_old_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "_is_known", None)
+    monkeypatch.setattr(zarr, "__version__", "3.9.0")
+    with pytest.warns(UserWarning, match=r"3\.9\.0"):
+        array = zarr.create_array({}, data=VALUES)
+    assert np.array_equal(array[:], VALUES)
+    assert array._async_array.codec_pipeline._metadata is None
+    assert np.array_equal(zarr.create_array({}, data=VALUES)[:], VALUES)  # without a warning
+
+
+def test_what_is_no_selection_of_the_array_is_left_alone() -> None:
+    array = zarr.create_array({}, data=VALUES, chunks=(5, 6))
+    array[:]
+    (engine,) = engines(array)
+    store = array.store
+
+    def part(key: str, inside: Any, to: Any) -> Any:
+        return zarr.storage.StorePath(store, key), None, inside, to, False
+
+    def box(*parts: Any) -> Any:
+        return zarrcore._core.engine.box_of(engine, [*parts], zarr.storage.StorePath, store)
+
+    whole, first = (slice(0, 5), slice(0, 6)), (slice(0, 5), slice(0, 6))
+    assert box(part("c/0/0", whole, first)) == ([(0, 1, 5), (0, 1, 6)], (5, 6))
+    for key in "c/0 c/0/0/0 c.0.0 c/0/x c/0/ d/0/0 c/0/-1 c/0/99999999999999999999 x/c/0/0 c".split():
+        assert box(part(key, whole, first)) is None, key
+    below = (slice(5, 10), slice(0, 6))
+    assert box(part("c/0/0", whole, first), part("c/1/0", whole, below)) == ([(0, 1, 10), (0, 1, 6)], (10, 6))
+    assert box(part("c/0/0", whole, first), part("c/2/0", whole, below)) is None  # a gap in the array
+    assert box(part("c/0/0", whole, first), part("c/0/0", whole, below)) is None  # the same chunk twice
+    assert box(part("c/0/0", whole, below)) is None  # a gap in memory
+    assert box(part("c/0/0", (slice(0, 5), slice(5, None, -1)), first)) is None
+    assert box(part("c/0/0", (5, slice(0, 6)), first[1:])) is None and box() is None

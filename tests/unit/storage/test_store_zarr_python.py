@@ -1,0 +1,304 @@
+"""Stores of zarr-python, wherever a store is taken: by translation, and through the adapter."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import ChunkIOError, ReadOnlyError, StoreError
+from zarrcore.storage import FsspecStore, LocalStore, ObjectStore, ZarrPythonStore, ZipStore
+from zarrcore.testing.store import StoreTests
+
+zarr = pytest.importorskip("zarr")
+theirs = pytest.importorskip("zarr.storage")
+sync = pytest.importorskip("zarr.core.sync")
+
+VALUES = np.arange(60, dtype="i4").reshape(6, 10)
+
+
+class Own(theirs.MemoryStore):
+    """A store that a user wrote, and which counts what it is asked for."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.calls: list[str] = []
+        self.at_once = self.most = 0
+
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        self.calls.append("get")
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        await asyncio.sleep(0.001)
+        self.at_once -= 1
+        return await super().get(key, prototype, byte_range)
+
+    async def get_partial_values(self, prototype: Any, key_ranges: Any) -> Any:
+        self.calls.append("get_partial_values")
+        return await super().get_partial_values(prototype, key_ranges)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Own) and self._store_dict == other._store_dict
+
+    def __reduce__(self) -> Any:
+        return Own, (self._store_dict,)
+
+
+class TestAdapter(StoreTests):
+    def make_store(self, tmp_path: Path) -> ZarrPythonStore:
+        return ZarrPythonStore(Own())
+
+
+class TestAdapterOfFiles(StoreTests):
+    def make_store(self, tmp_path: Path) -> ZarrPythonStore:
+        return ZarrPythonStore(theirs.WrapperStore(theirs.LocalStore(tmp_path / "files")))
+
+
+class TestTranslatedMemory(StoreTests):
+    def make_store(self, tmp_path: Path) -> Any:
+        return zarrcore.open_group(theirs.MemoryStore(), mode="a").store.__class__({})
+
+
+def make(name: str, tmp_path: Path) -> Any:
+    if name == "ZipStore":
+        return theirs.ZipStore(tmp_path / "a.zip", mode="w")
+    if name == "FsspecStore":
+        return theirs.FsspecStore.from_url(f"memory://{tmp_path.name}")
+    if name == "ObjectStore":
+        return theirs.ObjectStore(pytest.importorskip("obstore.store").MemoryStore())
+    if name == "LoggingStore":
+        return theirs.LoggingStore(theirs.LocalStore(tmp_path / "logged"), log_level="ERROR")
+    if name == "WrapperStore":
+        return theirs.WrapperStore(theirs.MemoryStore())
+    if name == "ManagedMemoryStore":
+        return theirs.ManagedMemoryStore(tmp_path.name, path="below")
+    if name == "LocalStore":
+        return theirs.LocalStore(tmp_path / "local")
+    return Own() if name == "Own" else theirs.MemoryStore()
+
+
+KINDS = (
+    "MemoryStore ManagedMemoryStore LocalStore FsspecStore ObjectStore ZipStore LoggingStore WrapperStore Own"
+).split()
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_what_either_writes_the_other_reads(name: str, zarr_format: Any, tmp_path: Path) -> None:
+    store = make(name, tmp_path)
+    root = zarrcore.open_group(store, mode="a", zarr_format=zarr_format)
+    ours = root.create_array("g/a", data=VALUES, chunks=(4, 3), attributes={"unit": "m"})
+    found = zarr.open_array(store, path="g/a", mode="r+")
+    assert np.array_equal(found[:], VALUES) and dict(found.attrs) == {"unit": "m"}
+    if name == "ZipStore":  # no entry of an archive can be replaced
+        return
+    zarr.open_array(store, path="g/a", mode="r+")[1:3, 2:9] = -1
+    expected = VALUES.copy()
+    expected[1:3, 2:9] = -1
+    assert np.array_equal(ours[:], expected)
+    assert np.array_equal(zarrcore.open_array(zarr.storage.StorePath(store, "g"), path="a")[:], expected)
+    assert [*root.array_keys()] == [] and [*zarrcore.open_group(store, path="g").array_keys()] == ["a"]
+    root.create_array("b", shape=4, dtype="u1")
+    del root["b"]
+    assert [*zarr.open_group(store, mode="r").keys()] == ["g"]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_entrance_takes_a_store_of_zarr_python(name: str, tmp_path: Path) -> None:
+    store = make(name, tmp_path)
+    zarrcore.save_array(store, VALUES, path="saved")
+    assert np.array_equal(zarrcore.load(store, path="saved"), VALUES)
+    target = theirs.MemoryStore()
+    zarrcore.copy_store(store, target)
+    assert np.array_equal(zarrcore.open(target, path="saved")[...], VALUES)
+    zarrcore.copy(zarrcore.open_array(store, path="saved"), zarrcore.group(theirs.MemoryStore()), name="x")
+    assert np.array_equal(zarr.load(target, path="saved"), VALUES)
+
+
+def test_stores_that_have_a_twin_here_are_translated(tmp_path: Path) -> None:
+    with theirs.ZipStore(tmp_path / "a.zip", mode="w") as archive:
+        zarr.create_array(archive, data=VALUES)
+    for store, kind in (
+        (theirs.LocalStore(tmp_path / "local"), LocalStore),
+        (make("FsspecStore", tmp_path), FsspecStore),
+        (make("ObjectStore", tmp_path), ObjectStore),
+    ):
+        assert type(zarrcore.group(store).store) is kind
+    assert type(zarrcore.open_array(theirs.ZipStore(tmp_path / "a.zip"), mode="r").store) is ZipStore
+
+
+def test_locks_are_shared_by_the_real_place(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    plain = zarrcore.group(LocalStore(tmp_path / "x")).store
+    linked = theirs.LocalStore(tmp_path / "link" / "x")
+    for other in (linked, theirs.LoggingStore(theirs.WrapperStore(linked), log_level="ERROR")):
+        assert zarrcore.group(other).store._scope("a") == plain._scope("a")
+    memory = theirs.MemoryStore()
+    stores = [zarrcore.group(store).store for store in (memory, theirs.WrapperStore(memory))]
+    assert stores[0]._scope("") == stores[1]._scope("")
+
+
+def test_read_only_stores_stay_read_only(tmp_path: Path) -> None:
+    zarrcore.create_array(tmp_path / "a", data=VALUES)
+    for store in (
+        theirs.LocalStore(tmp_path / "a", read_only=True),
+        theirs.WrapperStore(theirs.LocalStore(tmp_path / "a", read_only=True)),
+    ):
+        with pytest.raises(ReadOnlyError):
+            zarrcore.open_array(store, mode="r+")
+        array = zarrcore.open_array(store, mode="r")
+        with pytest.raises(ReadOnlyError):
+            array[0] = 1
+    adapter = ZarrPythonStore(theirs.WrapperStore(theirs.LocalStore(tmp_path / "a", read_only=True)))
+    with pytest.raises(ReadOnlyError):
+        adapter.set("x", b"")
+
+
+def test_a_store_that_became_read_only_can_be_made_writable_by_itself_alone(tmp_path: Path) -> None:
+    adapter = ZarrPythonStore(Own(), read_only=True)
+    assert adapter.read_only and not adapter.with_read_only(False).read_only
+
+
+def test_chunks_are_fetched_at_once_and_parts_by_one_call() -> None:
+    store = Own()
+    zarrcore.create_array(store, name="a", data=np.arange(64), chunks=4)
+    zarrcore.create_array(store, name="s", data=np.arange(64), chunks=4, shards=32, compressors=None)
+    array, shards = zarrcore.open_array(store, path="a"), zarrcore.open_array(store, path="s")
+    store.calls.clear()
+    store.most = 0
+    assert np.array_equal(array[:], np.arange(64))
+    assert store.calls.count("get") == 16 and store.most > 8
+    store.calls.clear()
+    assert np.array_equal(shards.oindex[[1, 40]], [1, 40])
+    assert "get_partial_values" in store.calls
+
+
+class Failing(theirs.MemoryStore):
+    error: Exception = FileNotFoundError("no such bucket")
+
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        if "c/" in key:
+            raise self.error
+        return await super().get(key, prototype, byte_range)
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError("no such bucket"), KeyError("k"), OSError(5, "I/O")])
+def test_an_error_of_the_store_is_never_taken_for_an_absent_chunk(error: Exception) -> None:
+    store = Failing()
+    store.error = error
+    zarrcore.create_array(store, shape=4, dtype="i4", fill_value=7)
+    with pytest.raises(ChunkIOError, match="c/0") as caught:
+        zarrcore.open_array(store)[:]
+    assert type(error).__name__ in str(caught.value)
+    with pytest.raises(StoreError, match="c/0"):
+        ZarrPythonStore(store).get("c/0")
+
+
+def test_pickled_arrays_have_the_same_store(tmp_path: Path) -> None:
+    store = theirs.LoggingStore(theirs.LocalStore(tmp_path / "a"), log_level="ERROR")
+    array = zarrcore.create_array(theirs.WrapperStore(theirs.LocalStore(tmp_path / "a")), data=VALUES)
+    assert np.array_equal(pickle.loads(pickle.dumps(array))[:], VALUES)
+    assert np.array_equal(zarrcore.open_array(store)[:], VALUES)
+
+
+@pytest.mark.parametrize("chunks", [60, 1])
+def test_a_coroutine_on_the_loop_of_zarr_python_may_read(chunks: int) -> None:
+    store = Own()
+    array = zarrcore.create_array(store, data=np.arange(60), chunks=chunks, compressors=None)
+
+    async def read() -> Any:
+        return array[:].sum() + zarrcore.open_array(store)[3]
+
+    assert sync.sync(read()) == 1770 + 3
+
+
+def test_a_coroutine_on_a_loop_of_the_user_may_read_and_write() -> None:
+    store = Own()
+
+    async def main() -> Any:
+        array = zarrcore.create_array(store, data=np.arange(60), chunks=7)
+        array[3:9] = 0
+        return array[:].sum()
+
+    assert asyncio.run(main()) == 1770 - sum(range(3, 9))
+
+
+@pytest.mark.threads
+def test_threads_that_patch_one_chunk_lose_nothing() -> None:
+    store = theirs.WrapperStore(Own())
+    array = zarrcore.create_array(store, shape=64, chunks=64, dtype="i4")
+
+    def write(part: int) -> None:
+        for place in range(part, 64, 4):
+            array[place] = place + 1
+
+    threads = [threading.Thread(target=write, args=(part,)) for part in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert np.array_equal(array[:], np.arange(64) + 1)
+
+
+# --- icechunk and references ---
+
+
+def test_sessions_of_icechunk_read_write_commit_and_branch(tmp_path: Path) -> None:
+    icechunk = pytest.importorskip("icechunk")
+    repository = icechunk.Repository.create(icechunk.local_filesystem_storage(str(tmp_path / "repo")))
+    session = repository.writable_session("main")
+    root = zarrcore.open_group(session.store, mode="a")
+    array = root.create_array("g/a", data=VALUES, chunks=(4, 3), attributes={"unit": "m"})
+    array[2:5, 1:4] = -7
+    expected = VALUES.copy()
+    expected[2:5, 1:4] = -7
+    assert np.array_equal(zarr.open_array(session.store, path="g/a")[:], expected)
+    first = session.commit("first")
+    with pytest.raises((ReadOnlyError, StoreError, ChunkIOError)):
+        zarrcore.open_array(session.store, path="g/a", mode="r+")[0, 0] = 1
+    repository.create_branch("other", first)
+    other = repository.writable_session("other")
+    zarrcore.open_array(other.store, path="g/a")[:] = 0
+    other.commit("zeros")
+    group = zarrcore.open_group(repository.readonly_session("main").store, mode="r")
+    assert np.array_equal(group["g/a"][:], expected) and dict(group["g/a"].attrs) == {"unit": "m"}
+    assert not zarrcore.open_array(repository.readonly_session("other").store, path="g/a", mode="r")[:].any()
+    third = repository.writable_session("other")
+    tree = zarrcore.open_group(third.store)
+    del tree["g"]
+    assert [*tree.keys()] == []
+    third.commit("empty")
+    assert [*zarrcore.open_group(repository.readonly_session("other").store, mode="r").keys()] == []
+
+
+def test_references_of_kerchunk_are_read(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    (tmp_path / "data.bin").write_bytes(b"head" + VALUES.tobytes())
+    document = {
+        "shape": [6, 10], "chunks": [3, 10], "dtype": "<i4", "order": "C", "fill_value": 0, "filters": None,
+        "compressor": None, "zarr_format": 2,
+    }
+    half = VALUES.nbytes // 2
+    references = {
+        ".zgroup": json.dumps({"zarr_format": 2}),
+        "a/.zarray": json.dumps(document),
+        "a/0.0": [str(tmp_path / "data.bin"), 4, half],
+        "a/1.0": [str(tmp_path / "data.bin"), 4 + half, half],
+    }
+    for asynchronous in (True, False):
+        options = {"asynchronous": asynchronous, "skip_instance_cache": True}
+        fs = fsspec.filesystem("reference", fo={"version": 1, "refs": references}, **options)
+        if asynchronous:
+            store = theirs.FsspecStore(fs, read_only=True)
+            assert np.array_equal(zarrcore.open_group(store, mode="r")["a"][:], VALUES)
+            wrapped = theirs.WrapperStore(theirs.FsspecStore(fs, read_only=True))
+            assert np.array_equal(zarrcore.open_array(wrapped, path="a", mode="r")[2:5], VALUES[2:5])
+        else:
+            assert np.array_equal(zarrcore.open_array(fs.get_mapper(""), path="a", mode="r")[:], VALUES)

@@ -1,0 +1,1 @@
+"""zarrcore inside of other packages; each module needs the package in its name."""

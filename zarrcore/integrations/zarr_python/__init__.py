@@ -1,0 +1,11 @@
+"""zarrcore under unchanged code for zarr-python: a codec pipeline for its arrays."""
+
+from __future__ import annotations
+
+from zarrcore._lazy import attach
+
+HOMES = {
+    "pipeline": "CodecPipeline",
+}
+
+__all__, __getattr__, __dir__ = attach(__name__, HOMES)

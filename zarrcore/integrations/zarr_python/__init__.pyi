@@ -1,0 +1,6 @@
+# Written by `make stubs`, from the table in the module itself.
+# ruff: noqa: I001
+
+from zarrcore.integrations.zarr_python.pipeline import CodecPipeline as CodecPipeline
+
+__all__: list[str]

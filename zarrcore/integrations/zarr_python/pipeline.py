@@ -1,0 +1,227 @@
+"""A codec pipeline for zarr-python that reads and writes chunks by the engine of this package."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Iterable
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+import zarr
+from zarr.abc.store import Store
+from zarr.core.array_spec import ArrayConfig, ArraySpec
+from zarr.core.buffer import cpu
+from zarr.core.codec_pipeline import BatchedCodecPipeline
+from zarr.registry import register_pipeline
+from zarr.storage import LocalStore, ManagedMemoryStore, MemoryStore
+
+from zarrcore._core.engine import NativeArray
+from zarrcore.engine.build import build_engine
+from zarrcore.integrations.zarr_python.parts import Part, Wanted, wanted
+from zarrcore.metadata.parse import parse_v2_array, parse_v3_node
+from zarrcore.storage.path import StorePath
+from zarrcore.storage.zarr_python import ZarrPythonStore, from_zarr_python
+
+_NEAR = LocalStore, MemoryStore, ManagedMemoryStore
+_FAR = 1 << 31  # chunks along each dimension of what the engine takes for the array
+_SHORT = 1 << 16  # bytes that are read or written without leaving the thread of the event loop
+_FEW = 4
+_PRESENT = {"status": "present"}
+_FIRST, _LAST = (3, 1), (3, 4)  # releases whose contract is known
+
+
+def is_known_release() -> bool:
+    """Return whether zarr-python is of a release whose contract is known; warn once about others."""
+    release = tuple(int(part) for part in zarr.__version__.split(".")[:2] if part.isdigit())
+    if _FIRST <= release <= _LAST:
+        return True
+    warnings.warn(
+        f"zarrcore knows zarr-python 3.1 to 3.4, not {zarr.__version__}, whose own codec pipeline is used",
+        stacklevel=2,
+    )
+    return False
+
+
+_is_known: bool | None = None
+
+
+class CodecPipeline(BatchedCodecPipeline):
+    """Read and write the chunks of arrays of zarr-python by the engine of zarrcore.
+
+    Selected by the setting ``codec_pipeline.path`` of zarr-python, or by ``ZARR_CODEC_PIPELINE__PATH`` in
+    the environment: ``"zarrcore.integrations.zarr_python.CodecPipeline"``.  What the engine does not take
+    goes the way of zarr-python's own pipeline: strings and objects, codecs and data types of other packages,
+    memory of a GPU, rectilinear chunks; and whatever fails is tried again there, so that errors are those of
+    zarr-python.
+    """
+
+    _metadata: Any = None
+    _store: Any = None
+    _engines: dict[Any, NativeArray | None]
+    _chunks: tuple[int, ...] = ()
+
+    @classmethod
+    def from_array_metadata_and_store(cls, array_metadata: Any, store: Any) -> Self:
+        """Return the pipeline of an array.
+
+        Parameters
+        ----------
+        array_metadata : zarr.core.metadata.ArrayMetadata
+            Its metadata.
+        store : zarr.abc.store.Store
+            Where it is.
+        """
+        global _is_known
+        order: Any = {}
+        if array_metadata.zarr_format == 2:
+            from zarr.codecs._v2 import V2Codec
+
+            codecs: Any = [V2Codec(filters=array_metadata.filters, compressor=array_metadata.compressor)]
+            order = {"order": array_metadata.order}
+        else:
+            codecs = array_metadata.codecs
+        spec = ArraySpec(
+            shape=_chunk_shape(array_metadata) or (1,) * len(array_metadata.shape),
+            dtype=array_metadata.dtype,
+            fill_value=array_metadata.fill_value,
+            config=ArrayConfig.from_dict(order),
+            prototype=cpu.buffer_prototype,
+        )
+        made = cls.from_codecs(codecs).evolve_from_array_spec(spec)
+        if _is_known is None:
+            _is_known = is_known_release()
+        if _is_known and issubclass(type(store), Store) and _is_plain(array_metadata):
+            vars(made).update(_metadata=array_metadata, _store=store, _engines={}, _chunks=spec.shape)
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_engines": {}}
+
+    async def read(
+        self, batch_info: Iterable[Part], out: Any, drop_axes: tuple[int, ...] = ()
+    ) -> tuple[Any, ...]:
+        """Read parts of chunks into `out`; parameters as of :class:`zarr.abc.codec.CodecPipeline`."""
+        parts = [*batch_info]
+        memory: Any = out.as_ndarray_like() if type(out) is cpu.NDBuffer else None
+        found = self._call(parts, memory, drop_axes)
+        if found is not None and (found[1].order is not None or found[1].outer == memory.shape):
+            engine, selection = found
+            try:
+                await self._run(engine, len(parts), selection.read, engine, memory)
+                return (_PRESENT,) * len(parts)
+            except Exception:
+                pass  # zarr-python finds it too, and reports it in its own words, or can do what we cannot
+        return await super().read(parts, out, drop_axes)
+
+    async def write(self, batch_info: Iterable[Part], value: Any, drop_axes: tuple[int, ...] = ()) -> None:
+        """Write parts of chunks; parameters as of :class:`zarr.abc.codec.CodecPipeline`."""
+        parts = [*batch_info]
+        memory: Any = value.as_ndarray_like() if type(value) is cpu.NDBuffer else None
+        found = None if self._store is None or self._store.read_only else self._call(parts, memory, drop_axes)
+        if found is not None and memory.shape in ((), found[1].outer):
+            engine, selection = found
+            is_kept = parts[0][1].config.write_empty_chunks
+            try:
+                await self._run(engine, len(parts), selection.write, engine, memory, is_kept)
+                return
+            except Exception:
+                pass
+        await super().write(parts, value, drop_axes)
+
+    def _call(
+        self, parts: list[Part], memory: Any, dropped: tuple[int, ...]
+    ) -> tuple[NativeArray, Wanted] | None:
+        """Return the engine and what it is to read or write; None for what zarr-python has to do."""
+        if self._metadata is None or not parts or not isinstance(memory, np.ndarray):
+            return None
+        where, spec = parts[0][:2]
+        if spec.prototype is not cpu.buffer_prototype and spec.prototype.nd_buffer is not cpu.NDBuffer:
+            return None
+        prefix = self._prefix(getattr(where, "path", ""))
+        loop = None if type(self._store) in _NEAR else asyncio.get_running_loop()
+        key = prefix, getattr(spec.config, "read_missing_chunks", True), loop
+        try:
+            engine = self._engines[key]
+        except KeyError:
+            engine = self._engines[key] = self._build(*key)
+        if engine is None or memory.dtype != engine.dtype or spec.shape != self._chunks:
+            return None
+        selection = wanted(engine, parts, self._store, dropped)
+        return None if selection is None else (engine, selection)
+
+    def _prefix(self, key: str) -> str:
+        """Return the path of the array whose chunk has a key."""
+        metadata = self._metadata
+        if metadata.zarr_format == 2:
+            levels = max(1, len(metadata.shape)) if metadata.dimension_separator == "/" else 1
+        else:
+            encoding = metadata.chunk_key_encoding
+            levels = len(metadata.shape) if encoding.separator == "/" else 0
+            levels = levels + 1 if encoding.name == "default" else max(1, levels)
+        return key.rsplit("/", levels)[0] if key.count("/") >= levels else ""
+
+    def _build(self, prefix: str, read_missing: bool, loop: Any) -> NativeArray | None:
+        """Return the engine for the chunks of the array, however far it grows: others know its shape."""
+        documents = self._metadata.to_buffer_dict(cpu.buffer_prototype)
+        values = {name: value.to_bytes() for name, value in documents.items()}
+        store = from_zarr_python(self._store) if loop is None else ZarrPythonStore(self._store).on_loop(loop)
+        try:
+            if self._metadata.zarr_format == 2:
+                metadata: Any = parse_v2_array(values[".zarray"])
+            else:
+                metadata = parse_v3_node(values["zarr.json"])
+            shape = tuple(length * _FAR for length in self._chunks)
+            if max(shape, default=0) >= 1 << 62:
+                return None
+            metadata = metadata.update_shape(shape)
+            engine = build_engine(metadata, StorePath(store, prefix), missing_is_error=not read_missing)
+        except Exception:  # metadata that only zarr-python takes
+            return None
+        return engine if isinstance(engine, NativeArray) else None
+
+    async def _run(self, engine: NativeArray, n: int, call: Any, *args: Any) -> None:
+        """Make a call of the engine, in another thread unless it is a short one."""
+        size = n * prod(self._chunks) * engine.dtype.itemsize
+        if n <= _FEW and size <= _SHORT and type(self._store) in _NEAR:
+            call(*args)
+        else:
+            await asyncio.to_thread(call, *args)
+
+
+def _chunk_shape(metadata: Any) -> tuple[int, ...] | None:
+    """Return the shape of all chunks; None if they differ."""
+    if metadata.zarr_format == 2:
+        return tuple(metadata.chunks)
+    shape = getattr(metadata.chunk_grid, "chunk_shape", None)
+    return None if shape is None else tuple(shape)
+
+
+def _is_plain(metadata: Any) -> bool:
+    """Return whether everything in metadata is of zarr-python or numcodecs, and in its default form."""
+    if metadata.zarr_format == 2:
+        used = [metadata.compressor, *(metadata.filters or ())]
+    elif getattr(metadata, "storage_transformers", ()):
+        return False
+    else:
+        used = [metadata.chunk_key_encoding, metadata.chunk_grid, *_all_codecs(metadata.codecs)]
+        if getattr(metadata.chunk_key_encoding, "name", "") not in ("default", "v2"):
+            return False
+    used = [item for item in (metadata.dtype, *used) if item is not None]
+    modules = {type(item).__module__.partition(".")[0] for item in used}
+    has_default_order = all(getattr(item, "subchunk_write_order", "morton") == "morton" for item in used)
+    return modules <= {"zarr", "numcodecs"} and _chunk_shape(metadata) is not None and has_default_order
+
+
+def _all_codecs(codecs: Any) -> list[Any]:
+    """Return codecs, and those inside of shards."""
+    found = []
+    for codec in codecs:
+        inner = (*getattr(codec, "codecs", ()), *getattr(codec, "index_codecs", ()))
+        found += [codec, *_all_codecs(inner)]
+    return found
+
+
+CodecPipeline.__module__ = "zarrcore.integrations.zarr_python"  # as it is named in settings of zarr-python
+register_pipeline(CodecPipeline)

@@ -1,0 +1,402 @@
+"""Stores of zarr-python: the same data through a store of this package, or through an adapter."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from os import getpid
+from typing import Any, Self, TypeVar
+
+from zarrcore._locks import RLock, forkable
+from zarrcore._typing import Buffer
+from zarrcore.errors import BaseZarrError, StoreError
+from zarrcore.storage.base import Store
+from zarrcore.storage.byte_range import (
+    ByteRange,
+    OffsetByteRequest,
+    RangeByteRequest,
+    SuffixByteRequest,
+    as_request,
+)
+from zarrcore.storage.local import LocalStore
+from zarrcore.storage.memory import MemoryStore
+from zarrcore.storage.remote import RemoteStore, concurrency
+from zarrcore.storage.validation import (
+    as_view,
+    is_document,
+    is_zarr_python_store,
+    key_prefix,
+    validate_key,
+    validate_prefix,
+)
+
+T = TypeVar("T")
+Work = Callable[[], Coroutine[Any, Any, T]]
+
+_PATIENCE = 0.05  # seconds until a coroutine that has not begun makes us look at what its loop is doing
+_MUCH = 1 << 26
+_creating = forkable(RLock())
+_starting = forkable(RLock())
+_own: tuple[int, asyncio.AbstractEventLoop] | None = None  # process, and a loop that runs in a thread of it
+
+
+def from_zarr_python(store: Any) -> Store:
+    """Return the store over the same data as one of zarr-python."""
+    return translated(store) or ZarrPythonStore(store)
+
+
+def translated(store: Any) -> Store | None:
+    """Return a store over the same data that needs nothing of zarr-python, if there is one.
+
+    Only for objects of the very classes: a subclass may do anything.
+    """
+    kind = type(store)
+    make = _TRANSLATIONS.get(kind.__name__) if kind.__module__.startswith("zarr.storage.") else None
+    return None if make is None else make(store)
+
+
+def _zip(store: Any) -> Store | None:
+    from zarrcore.storage.zip import ZipStore
+
+    # An archive that is being written has one table of contents, that of the store which writes it.
+    is_read = store._zmode == "r" and store.path is not None
+    return ZipStore(store.path, mode="r") if is_read else None
+
+
+def _fsspec(store: Any) -> Store:
+    from zarrcore.storage.fsspec import FsspecStore
+
+    return FsspecStore(store.fs, store.read_only, store.path, tuple(store.allowed_exceptions))
+
+
+def _obstore(store: Any) -> Store:
+    from zarrcore.storage.obstore import ObjectStore
+
+    return ObjectStore(store.store, read_only=store.read_only)
+
+
+_TRANSLATIONS: dict[str, Callable[[Any], Store | None]] = {
+    "FsspecStore": _fsspec,
+    # zarr-python follows every symbolic link.
+    "LocalStore": lambda store: LocalStore(store.root, read_only=store.read_only, follow_symlinks=True),
+    "ManagedMemoryStore": lambda store: BufferStore(store._store_dict, store.path, read_only=store.read_only),
+    "MemoryStore": lambda store: BufferStore(store._store_dict, read_only=store.read_only),
+    "ObjectStore": _obstore,
+    "ZipStore": _zip,
+}
+
+
+class BufferStore(MemoryStore):
+    """The dictionary of a MemoryStore of zarr-python, whose values are its buffers."""
+
+    def __init__(self, values: Any, path: str = "", *, read_only: bool = False) -> None:
+        super().__init__(values, read_only=read_only)
+        self._start = key_prefix(path)
+
+    def _kept(self, data: bytes) -> Any:
+        return _prototype().buffer.from_bytes(data)
+
+
+class ZarrPythonStore(RemoteStore):
+    """Any store of zarr-python, whose coroutines run on the event loop that zarr-python itself uses.
+
+    Many values are fetched by one gathering of coroutines, parts of values by the store's
+    ``get_partial_values``.
+
+    Parameters
+    ----------
+    store : zarr.abc.store.Store
+        The store.
+    read_only : bool
+        Refuse every write.
+    """
+
+    _handled = BaseZarrError
+
+    def __init__(self, store: Any, *, read_only: bool = False) -> None:
+        super().__init__(read_only=read_only)
+        if not is_zarr_python_store(store):
+            raise TypeError(f"ZarrPythonStore: expected a store of zarr-python, got {store!r}")
+        self.store = store
+        self._loop: asyncio.AbstractEventLoop | None = None
+        inner = store
+        while is_zarr_python_store(getattr(inner, "_store", None)):  # the store below all wrappers
+            inner = inner._store
+        self._below = translated(inner)
+        base = sys.modules["zarr.abc.store"].Store
+        found = [cls for cls in type(inner).__mro__ if issubclass(cls, base) and cls is not base]
+        kind = (found or [type(inner)])[-1]  # all stores of its class, and of classes derived from it
+        self._kind = f"{kind.__module__}.{kind.__qualname__}"
+        self._nodes_first = _is_of_icechunk(inner)
+
+    def on_loop(self, loop: asyncio.AbstractEventLoop) -> ZarrPythonStore:
+        """Return the same store with its coroutines on `loop`, which the caller keeps running."""
+        twin = self._copy_with_read_only(self._read_only)
+        twin._loop = loop
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_loop": None}
+
+    # --- reading ---
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        return self.get_partial_values([(key, byte_range)])[0]
+
+    def get_partial_values(
+        self, key_ranges: Iterable[tuple[str, ByteRange | None]]
+    ) -> Sequence[Buffer | None]:
+        asked = [(validate_key(key), self._bounded(key, as_request(part))) for key, part in key_ranges]
+        if len(asked) == 1 or all(part is None for _, part in asked):
+            return self._gathered(asked, self._get)
+        with suppress(Exception):  # each alone shows which one failed; some stores fail where one is absent
+            parts = [(key, _theirs(part)) for key, part in asked]
+            answers = self._run(lambda: self.store.get_partial_values(_prototype(), parts))
+            return [_bytes_of(answer, key) for answer, (key, _) in zip(answers, asked, strict=True)]
+        return self._gathered(asked, self._get)
+
+    async def _get(self, key: str, part: ByteRange | None) -> Buffer | None:
+        return _bytes_of(await self.store.get(key, _prototype(), _theirs(part)), key)
+
+    def exists(self, key: str) -> bool:
+        return bool(self._gathered([(validate_key(key), None)], lambda key, _: self.store.exists(key))[0])
+
+    def _size(self, key: str) -> int | None:
+        async def size(key: str, _: None) -> int | None:
+            try:
+                return int(await self.store.getsize(key))
+            except FileNotFoundError:
+                return None
+
+        found: int | None = self._gathered([(validate_key(key), None)], size)[0]
+        return found
+
+    def _bounded(self, key: str, part: ByteRange | None) -> ByteRange | None:
+        """Return a byte range that ends within the value, where the store would make room for all of it."""
+        if isinstance(part, RangeByteRequest) and part.end - part.start > _MUCH:
+            size = self._size(key) or 0
+            return RangeByteRequest(min(part.start, size), max(part.start, min(part.end, size)))
+        return part
+
+    # --- listing ---
+
+    def list(self) -> Iterator[str]:
+        return self._listed("", self.store.list)
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        prefix = validate_prefix(prefix)
+        found = self._listed(prefix, lambda: self.store.list_prefix(prefix))
+        return (key for key in found if key.startswith(prefix))
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        prefix = validate_prefix(prefix)
+        found = self._listed(prefix, lambda: self.store.list_dir(prefix[:-1]))
+        return iter(dict.fromkeys(name for name in (name.strip("/") for name in found) if name))
+
+    def _listed(self, prefix: str, call: Callable[[], AsyncIterator[str]]) -> Iterator[str]:
+        async def collect() -> Sequence[str]:
+            try:
+                return [name async for name in call()]
+            except Exception as error:
+                if _is_no_key(error):
+                    return []
+                raise self._failed(prefix, error) from error
+
+        return iter(self._run(collect))
+
+    # --- writing ---
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        data = bytes(as_view(value, validate_key(key)))
+        with self._failures(key):
+            self._run(lambda: self.store.set(key, _prototype().buffer.from_bytes(data)))
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
+        self._check_writable()
+        data = bytes(as_view(value, validate_key(key)))
+
+        async def create() -> bool:
+            if await self.store.exists(key):
+                return False
+            await self.store.set_if_not_exists(key, _prototype().buffer.from_bytes(data))
+            found = await self.store.get(key, _prototype())  # it does not tell who came first
+            return found is not None and found.to_bytes() == data
+
+        with _creating, self._failures(key):
+            return self._run(create)
+
+    def delete(self, key: str) -> None:
+        self.erase_values([key])
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        async def delete(key: str, _: None) -> None:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                await self.store.delete(key)
+
+        self._check_writable()
+        self._gathered([(validate_key(key), None) for key in keys], delete)
+
+    def erase_prefix(self, prefix: str) -> None:
+        self._check_writable()
+        prefix = validate_prefix(prefix)
+        keys = [*self.list_prefix(prefix)]
+        self.erase_values(filter(is_document, keys))
+        if keys:
+            with self._failures(prefix):
+                self._run(lambda: self.store.delete_dir(prefix[:-1]) if prefix else self.store.clear())
+
+    # --- life ---
+
+    @property
+    def read_only(self) -> bool:
+        return self._read_only or self.store.read_only
+
+    supports_writes = property(lambda self: self.store.supports_writes)
+    supports_deletes = property(lambda self: self.store.supports_deletes)
+    supports_listing = property(lambda self: self.store.supports_listing)
+
+    def with_read_only(self, read_only: bool = False) -> Self:
+        if read_only or not self.store.read_only:
+            return self._copy_with_read_only(read_only)
+        try:
+            return type(self)(self.store.with_read_only(False))
+        except (NotImplementedError, AttributeError) as error:
+            raise StoreError(f"{self} cannot be made writable: {error}") from error
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __str__(self) -> str:
+        return str(self.store).partition("\n")[0]
+
+    def _identity(self) -> object:
+        return self.read_only, self.store
+
+    def _local_root(self) -> str | None:
+        return None
+
+    def _scope(self, path: str) -> str:
+        # A wrapper's keys have the locks of the store below it, whoever reaches that by another way.
+        if self._below is not None:
+            return self._below._scope(path)
+        return f"{self._kind}/{path}/" if path else f"{self._kind}/"
+
+    def _address(self, path: str) -> str:
+        return super()._address(path) if self._below is None else self._below._address(path)
+
+    def _concurrent_requests(self) -> int:
+        return concurrency()
+
+    # --- coroutines ---
+
+    def _gathered(
+        self, asked: Sequence[tuple[str, Any]], call: Callable[[str, Any], Coroutine[Any, Any, Any]]
+    ) -> Sequence[Any]:
+        """Await a call for each key, at most ``async.concurrency`` at a time; answers in their order."""
+        gate = asyncio.Semaphore(concurrency())
+
+        async def one(key: str, part: Any) -> Any:
+            async with gate:
+                try:
+                    return await call(key, part)
+                except Exception as error:
+                    if _is_no_key(error):
+                        return None
+                    raise self._failed(key, error) from error
+
+        async def all_of_them() -> Sequence[Any]:
+            tasks = [asyncio.ensure_future(one(*request)) for request in asked]
+            try:
+                return await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+        return self._run(all_of_them)
+
+    def _run(self, work: Work[T]) -> T:
+        """Run a coroutine to its end on the loop of the store, or on ours where that would wait for us."""
+        from zarr.core.sync import _get_loop
+
+        loop = self._loop or _get_loop()
+        if loop.is_closed() or asyncio._get_running_loop() is loop:
+            return self._start(work, _own_loop(), threading.Event()).result()
+        begun = threading.Event()
+        future = self._start(work, loop, begun)
+        try:
+            while not (begun.wait(_PATIENCE) or future.done()):
+                if _waits_for_us(loop) and future.cancel():
+                    return self._start(work, _own_loop(), begun).result()
+            return future.result()
+        except BaseException:  # such as KeyboardInterrupt, while waiting
+            future.cancel()
+            raise
+
+    def _start(self, work: Work[T], loop: asyncio.AbstractEventLoop, begun: threading.Event) -> Future[T]:
+        async def run() -> T:
+            begun.set()
+            await self.store._ensure_open()
+            return await work()
+
+        return asyncio.run_coroutine_threadsafe(run(), loop)
+
+
+def _own_loop() -> asyncio.AbstractEventLoop:
+    """Return a loop that runs in a thread of its own; after a fork the child makes another one."""
+    global _own
+    with _starting:
+        if _own is None or _own[0] != getpid():
+            _own = getpid(), asyncio.new_event_loop()
+            threading.Thread(target=_own[1].run_forever, name="zarrcore-loop", daemon=True).start()
+        return _own[1]
+
+
+def _waits_for_us(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether the thread of a loop is in a call of this package, which may wait for the loop."""
+    frame = sys._current_frames().get(getattr(loop, "_thread_id", None) or 0)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith("zarrcore.") and name != __name__:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _prototype() -> Any:
+    from zarr.core.buffer.cpu import buffer_prototype
+
+    return buffer_prototype
+
+
+def _is_no_key(error: Exception) -> bool:
+    """Return whether an error of icechunk says that it has no keys of this form, those of formats 1 and 2."""
+    known = "invalid zarr key format", "v2 key not found", "bad key prefix"
+    return _is_of_icechunk(error) and str(error).startswith(known)
+
+
+def _is_of_icechunk(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] == "icechunk"
+
+
+def _theirs(part: ByteRange | None) -> Any:
+    """Return a byte range as a request of zarr-python."""
+    from zarr.abc import store as theirs
+
+    match part:
+        case RangeByteRequest(start, end):
+            return theirs.RangeByteRequest(start, end)
+        case OffsetByteRequest(offset):
+            return theirs.OffsetByteRequest(offset)
+        case SuffixByteRequest(suffix):
+            return theirs.SuffixByteRequest(suffix)
+    return None
+
+
+def _bytes_of(answer: Any, key: str) -> Buffer | None:
+    """Return the bytes in what a store returned for a key."""
+    return None if answer is None else as_view(answer, key)
