@@ -107,7 +107,7 @@ class Registry(Generic[T]):
 
             hint = suggestion(name, self._classes) or f"; known are {_listed(self._classes) or 'none'}"
             short = name if len(name) <= 80 else f"{name[:77]}..."
-            raise self._error(f"unknown {self.what} {short!r}{hint}")
+            raise self._error(f"unknown {self.what} {short!r}{hint}{provided(self.what, name)}")
         found = self._classes[name]
         if not isinstance(found, str):
             return found
@@ -168,6 +168,36 @@ def note_registration() -> None:
     """Replace the object of :func:`registrations`."""
     global _state
     _state = object()  # of two threads one wins, but no state comes twice, as that of a counter might
+
+
+_PROVIDERS = {
+    "codec": {
+        "any-numcodecs.": "zarr-any-numcodecs",
+        "gribberish": "gribberish",
+        "imagecodecs_": "imagecodecs-zarr",
+        "n5_default": "zarr-n5",
+        "omfiles.": "omfiles",
+        "virtual_tiff.": "virtual-tiff",
+    },
+    "format 2 codec": {
+        "fill_hdf_strings": "kerchunk",
+        "FITS": "kerchunk",
+        "gribscan.": "gribscan",
+        "grib": "kerchunk",
+        "imagecodecs_": "imagecodecs-numcodecs",
+        "rawgrib": "gribscan",
+        "record_member": "kerchunk",
+    },
+}
+"""Packages that bring codecs for zarr-python, by what the names of the codecs begin with."""
+
+
+def provided(what: str, name: str) -> str:
+    """Return, for a message, which package is known to bring what has a name."""
+    for start, package in _PROVIDERS.get(what, {}).items():
+        if name.startswith(start):
+            return f"; the package {package} brings it to other readers: pip install {package}"
+    return ""
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -14,8 +14,9 @@ from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer, Codec
 from zarrcore.codecs.filters import Filter, as_bytes
 from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError, UnknownCodecError
-from zarrcore.registry import compressor_registry
+from zarrcore.registry import compressor_registry, provided
 
+_FORMAT_2 = compressor_registry.what
 _EXTRAS = {"pcodec": "numcodecs,pcodec", "zfpy": "numcodecs,zfp"}
 """The extras that bring codecs of numcodecs which other implementations are known to write."""
 
@@ -110,13 +111,13 @@ def numcodecs_codec(config: Mapping[str, Any]) -> Any:
         known = ", ".join(sorted(compressor_registry))
         raise UnknownCodecError(
             f"unknown codec {name!r}; known are {known}; "
-            "more come with numcodecs: pip install zarrcore[numcodecs]"
+            f"more come with numcodecs: pip install zarrcore[numcodecs]{provided(_FORMAT_2, name)}"
         ) from error
     try:
         return get_codec(dict(config))
     except Exception as error:
         if name not in codec_registry:
-            reason = f"unknown codec {name!r}, neither here nor in numcodecs"
+            reason = f"unknown codec {name!r}, neither here nor in numcodecs{provided(_FORMAT_2, name)}"
             raise UnknownCodecError(_lacking(name) if name in _EXTRAS else reason) from error
         raise MetadataValidationError(f"codec {name!r}: {error}") from error
 

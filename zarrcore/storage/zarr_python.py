@@ -39,14 +39,21 @@ Work = Callable[[], Coroutine[Any, Any, T]]
 
 _PATIENCE = 0.05  # seconds until a coroutine that has not begun makes us look at what its loop is doing
 _MUCH = 1 << 26
+_adapted = False
 _creating = forkable(RLock())
 _starting = forkable(RLock())
 _own: tuple[int, asyncio.AbstractEventLoop] | None = None  # process, and a loop that runs in a thread of it
 
 
+def adapted_files() -> bool:
+    """Return whether a store with a twin here has been wrapped in another one, whose locks are the same."""
+    return _adapted
+
+
 def from_zarr_python(store: Any) -> Store:
     """Return the store over the same data as one of zarr-python."""
-    return translated(store) or ZarrPythonStore(store)
+    ours: Store | None = getattr(store, "zarrcore_store", None)  # of one that is ours inside
+    return ours or translated(store) or ZarrPythonStore(store)
 
 
 def translated(store: Any) -> Store | None:
@@ -127,6 +134,9 @@ class ZarrPythonStore(RemoteStore):
         while is_zarr_python_store(getattr(inner, "_store", None)):  # the store below all wrappers
             inner = inner._store
         self._below = translated(inner)
+        if self._below is not None:
+            global _adapted
+            _adapted = True
         base = sys.modules["zarr.abc.store"].Store
         found = [cls for cls in type(inner).__mro__ if issubclass(cls, base) and cls is not base]
         kind = (found or [type(inner)])[-1]  # all stores of its class, and of classes derived from it
@@ -363,6 +373,8 @@ def _waits_for_us(loop: asyncio.AbstractEventLoop) -> bool:
         name = frame.f_globals.get("__name__", "")
         if name.startswith("zarrcore.") and name != __name__:
             return True
+        if frame.f_code.co_name == "run_forever":  # who started the loop is of no interest
+            return False
         frame = frame.f_back
     return False
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import zarrcore
 from zarrcore.codecs import ArrayArrayCodec, ArraySpec, BytesBytesCodec, BytesCodec, CodecChain
 from zarrcore.codecs.chain import IgnoredCodec, parse_codec
 from zarrcore.dtypes import parse_dtype
@@ -309,3 +310,21 @@ def test_importing_needs_no_engine() -> None:
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert isinstance(sys.modules["zarrcore.codecs.chain"], ModuleType)
+
+
+@pytest.mark.parametrize(
+    "name, package", [("imagecodecs_webp", "imagecodecs-zarr"), ("any-numcodecs.x", "zarr-any-numcodecs")]
+)
+def test_an_unknown_codec_names_the_package_that_has_it(name: str, package: str) -> None:
+    for codec, expected in ((name, f"pip install {package}"), ("nope", "known are")):
+        document = {"name": codec, "configuration": {}}
+        with pytest.raises(UnknownCodecError, match=f"unknown codec {codec!r}.*{expected}"):
+            zarrcore.create_array({}, shape=4, dtype="u1", compressors=[document])
+
+
+@pytest.mark.parametrize(
+    "name, package", [("gribscan.x", "gribscan"), ("imagecodecs_webp", "imagecodecs-numcodecs")]
+)
+def test_an_unknown_codec_of_format_2_names_the_package_that_has_it(name: str, package: str) -> None:
+    with pytest.raises(UnknownCodecError, match=f"pip install {package}"):
+        zarrcore.create_array({}, shape=4, dtype="u1", compressors=[{"id": name}], zarr_format=2)

@@ -1,10 +1,11 @@
-"""zarrcore under unchanged code for zarr-python: a codec pipeline for its arrays."""
+"""zarrcore under unchanged code for zarr-python: a codec pipeline for its arrays, and objects of both."""
 
 from __future__ import annotations
 
 from zarrcore._lazy import attach
 
 HOMES = {
+    "objects": "ZarrcoreStore as_zarr from_zarr",
     "pipeline": "CodecPipeline",
 }
 

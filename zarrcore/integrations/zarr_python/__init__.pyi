@@ -1,6 +1,9 @@
 # Written by `make stubs`, from the table in the module itself.
 # ruff: noqa: I001
 
+from zarrcore.integrations.zarr_python.objects import (
+    ZarrcoreStore as ZarrcoreStore, as_zarr as as_zarr, from_zarr as from_zarr,
+)
 from zarrcore.integrations.zarr_python.pipeline import CodecPipeline as CodecPipeline
 
 __all__: list[str]

@@ -17,12 +17,12 @@ from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.registry import register_pipeline
 from zarr.storage import LocalStore, ManagedMemoryStore, MemoryStore
 
-from zarrcore._core.engine import NativeArray
+from zarrcore._core.engine import NativeArray, StoreSource
 from zarrcore.engine.build import build_engine
 from zarrcore.integrations.zarr_python.parts import Part, Wanted, wanted
 from zarrcore.metadata.parse import parse_v2_array, parse_v3_node
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.zarr_python import ZarrPythonStore, from_zarr_python
+from zarrcore.storage.zarr_python import ZarrPythonStore, adapted_files, from_zarr_python
 
 _NEAR = LocalStore, MemoryStore, ManagedMemoryStore
 _FAR = 1 << 31  # chunks along each dimension of what the engine takes for the array
@@ -109,7 +109,7 @@ class CodecPipeline(BatchedCodecPipeline):
         if found is not None and (found[1].order is not None or found[1].outer == memory.shape):
             engine, selection = found
             try:
-                await self._run(engine, len(parts), selection.read, engine, memory)
+                await self._run(engine, _FEW, len(parts), selection.read, engine, memory)
                 return (_PRESENT,) * len(parts)
             except Exception:
                 pass  # zarr-python finds it too, and reports it in its own words, or can do what we cannot
@@ -124,7 +124,9 @@ class CodecPipeline(BatchedCodecPipeline):
             engine, selection = found
             is_kept = parts[0][1].config.write_empty_chunks
             try:
-                await self._run(engine, len(parts), selection.write, engine, memory, is_kept)
+                # A coroutine that the holder of a chunk's lock waits for may need the thread of the loop.
+                few = 0 if adapted_files() else _FEW
+                await self._run(engine, few, len(parts), selection.write, engine, memory, is_kept)
                 return
             except Exception:
                 pass
@@ -140,11 +142,13 @@ class CodecPipeline(BatchedCodecPipeline):
         if spec.prototype is not cpu.buffer_prototype and spec.prototype.nd_buffer is not cpu.NDBuffer:
             return None
         prefix = self._prefix(getattr(where, "path", ""))
-        loop = None if type(self._store) in _NEAR else asyncio.get_running_loop()
+        is_bound = type(self._store) not in _NEAR and not hasattr(self._store, "zarrcore_store")
+        loop = asyncio.get_running_loop() if is_bound else None
         key = prefix, getattr(spec.config, "read_missing_chunks", True), loop
         try:
             engine = self._engines[key]
         except KeyError:
+            self._engines = {k: v for k, v in self._engines.items() if k[2] is None or not k[2].is_closed()}
             engine = self._engines[key] = self._build(*key)
         if engine is None or memory.dtype != engine.dtype or spec.shape != self._chunks:
             return None
@@ -181,10 +185,10 @@ class CodecPipeline(BatchedCodecPipeline):
             return None
         return engine if isinstance(engine, NativeArray) else None
 
-    async def _run(self, engine: NativeArray, n: int, call: Any, *args: Any) -> None:
+    async def _run(self, engine: NativeArray, few: int, n: int, call: Any, *args: Any) -> None:
         """Make a call of the engine, in another thread unless it is a short one."""
         size = n * prod(self._chunks) * engine.dtype.itemsize
-        if n <= _FEW and size <= _SHORT and type(self._store) in _NEAR:
+        if n <= few and size <= _SHORT and not isinstance(engine.source, StoreSource):
             call(*args)
         else:
             await asyncio.to_thread(call, *args)
