@@ -96,7 +96,7 @@ zc_status zc_blosc_read_header(const uint8_t *header, size_t n, zc_blosc_header 
         .compressor = src[2] >> 5,
         .compressor_version = src[1],
         .shuffle = src[2] & FLAG_BITSHUFFLE ? ZC_BLOSC_BITSHUFFLE
-                 : src[2] & FLAG_SHUFFLE    ? ZC_BLOSC_BYTESHUFFLE
+                 : src[2] & FLAG_SHUFFLE && src[3] > 1 ? ZC_BLOSC_BYTESHUFFLE
                                             : ZC_BLOSC_NOSHUFFLE,
         .stored = (src[2] & FLAG_STORED) != 0,
     };

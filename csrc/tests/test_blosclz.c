@@ -80,46 +80,59 @@ static void faults(void)
     CHECK(refused("\x00" "a\x3f\xff\x00", 5, 4));
 }
 
-/* Matches from up to 8191 + 65536 back, and of every length. */
+typedef struct made_stream {
+    uint8_t bytes[120000], wanted[120000];
+    size_t n, nbytes;
+} made_stream;
+
+static void add_literals(made_stream *s, size_t n)
+{
+    for (size_t run = n < 32 ? n : 32; n > 0; n -= run, run = n < 32 ? n : 32) {
+        s->bytes[s->n++] = (uint8_t)(run - 1);
+        for (size_t i = 0; i < run; i++, s->nbytes++) {
+            s->bytes[s->n++] = s->wanted[s->nbytes] = (uint8_t)(s->nbytes * 7 + s->nbytes / 251);
+        }
+    }
+}
+
+static void add_match(made_stream *s, size_t length, size_t distance)
+{
+    const bool wide = distance > 8191;
+    const size_t high = wide ? 31 : (distance - 1) >> 8;
+
+    s->bytes[s->n++] = (uint8_t)((length < 9 ? length - 2 : 7) << 5 | high);
+    for (size_t more = length - 9; length >= 9; more -= 255) {
+        s->bytes[s->n++] = (uint8_t)(more < 255 ? more : 255);
+        if (more < 255) {
+            break;
+        }
+    }
+    s->bytes[s->n++] = (uint8_t)(wide ? 255 : (distance - 1) & 255);
+    if (wide) {
+        s->bytes[s->n++] = (uint8_t)((distance - 8192) >> 8);
+        s->bytes[s->n++] = (uint8_t)(distance - 8192);
+    }
+    for (size_t i = 0; i < length; i++, s->nbytes++) {
+        s->wanted[s->nbytes] = s->wanted[s->nbytes - distance];
+    }
+}
+
+/* Matches from up to 8191 + 65536 back, and of every length: where quick copies have room, and at the end. */
 static void distances(void)
 {
-    static const size_t far[] = {1, 2, 3, 7, 15, 16, 17, 33, 8191, 8192, 8193, 70000};
-    static uint8_t stream[110000], wanted[110000];
+    static const size_t far[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 8191, 8192, 8193, 70000};
+    static made_stream s;
 
     for (size_t d = 0; d < sizeof far / sizeof *far; d++) {
-        for (size_t length = 3; length < 600; length += 1 + length / 9) {
-            const size_t distance = far[d];
-            size_t n = 0, made = 0;
-            while (made < distance) {
-                const size_t run = distance - made < 32 ? distance - made : 32;
-                stream[n++] = (uint8_t)(run - 1);
-                for (size_t i = 0; i < run; i++) {
-                    stream[n++] = wanted[made] = (uint8_t)(made * 7 + made / 251);
-                    made++;
-                }
+        for (size_t length = 3; length < 3000; length += 1 + length / 9) {
+            for (size_t end = 1; end < 100; end += 32) {
+                s.n = s.nbytes = 0;
+                add_literals(&s, far[d]);
+                add_match(&s, length, far[d]);
+                add_literals(&s, end);
+                CHECK(decodes_to(s.bytes, s.n, s.wanted, s.nbytes));
+                CHECK(refused(s.bytes, s.n, s.nbytes - 1));
             }
-            const bool wide = distance > 8191;
-            const size_t high = wide ? 31 : (distance - 1) >> 8;
-            stream[n++] = (uint8_t)((length < 9 ? length - 2 : 7) << 5 | high);
-            for (size_t more = length - 9; length >= 9; more -= 255) {
-                stream[n++] = (uint8_t)(more < 255 ? more : 255);
-                if (more < 255) {
-                    break;
-                }
-            }
-            stream[n++] = (uint8_t)(wide ? 255 : (distance - 1) & 255);
-            if (wide) {
-                stream[n++] = (uint8_t)((distance - 8192) >> 8);
-                stream[n++] = (uint8_t)(distance - 8192);
-            }
-            stream[n++] = 0;
-            stream[n++] = 'z';
-            for (size_t i = 0; i < length; i++, made++) {
-                wanted[made] = wanted[made - distance];
-            }
-            wanted[made++] = 'z';
-            CHECK(decodes_to(stream, n, wanted, made));
-            CHECK(refused(stream, n, made - 1));
         }
     }
 }
