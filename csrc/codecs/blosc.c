@@ -16,6 +16,7 @@
 #include "base/counts.h"
 #include "codecs/abi.h"
 #include "codecs/blosc_block.h"
+#include "codecs/blosc_encode.h"
 #include "codecs/classes.h"
 #include "kernels/long_copy.h"
 
@@ -303,7 +304,7 @@ static zc_status blosc_encode(const zc_coding *c, size_t *written)
     if (c->cap < room) {     /* with less the library writes the first block's start beyond the end */
         return zc_fail(c->err, ZC_ERR_ARGUMENT, "%zu bytes are not enough room to encode %zu", c->cap, c->n);
     }
-    const zc_status status = zc_blosc_compress(c->codec, c->src, c->n, c->dst, room, &size, c->err);
+    const zc_status status = zc_blosc_compress(c->codec, c->ws, c->src, c->n, c->dst, room, &size, c->err);
     if (status != ZC_OK) {
         return status;
     }

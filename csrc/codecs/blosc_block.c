@@ -17,11 +17,8 @@
 
 /* ---- by the library ----------------------------------------------------------------------------- */
 
-/* The library makes no larger blocks when it is left to it (block size 0). */
-#define AUTOMATIC_MAX ((size_t)1 << 20)
-
 /* The library does not look whether it got its temporary buffer of two blocks: is there room for them? */
-static zc_status check_room(size_t blocksize, zc_error *err)
+zc_status zc_blosc_check_room(size_t blocksize, zc_error *err)
 {
     void *volatile trial = malloc(2 * blocksize + 8192);     /* volatile: not to be optimised away */
     const bool ok = trial != NULL;
@@ -30,26 +27,11 @@ static zc_status check_room(size_t blocksize, zc_error *err)
     return ok ? ZC_OK : zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for two blocks of %zu bytes", blocksize);
 }
 
-zc_status zc_blosc_compress(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t *dst, size_t room, int *size,
-                            zc_error *err)
-{
-    const size_t most = codec->blosc.blocksize > 0 ? codec->blosc.blocksize : AUTOMATIC_MAX;
-    const zc_status status = check_room(n < most ? n : most, err);
-
-    *size = 0;
-    if (status == ZC_OK) {
-        *size = blosc_compress_ctx(codec->level, (int)codec->blosc.shuffle, codec->blosc.typesize, n, n > 0 ? src : dst,
-                                   dst, room, zc_blosc_compressor_name(codec->blosc.compressor),
-                                   codec->blosc.blocksize < n ? codec->blosc.blocksize : n, 1);
-    }
-    return status;
-}
-
 /* Decode a buffer of one block, all of whose numbers have been checked. */
 static zc_status decode_single(const uint8_t *src, size_t n, uint8_t *dst, size_t nbytes, zc_error *err)
 {
     size_t stated;
-    const zc_status status = check_room(nbytes, err);
+    const zc_status status = zc_blosc_check_room(nbytes, err);
 
     if (status != ZC_OK) {
         return status;
@@ -262,9 +244,19 @@ void zc_blosc_unshuffle(const zc_blosc_header *h, zc_blosc_shuffle shuffle, cons
     memcpy(dst, src + from, to - from);
 }
 
-/* ---- whole blocks ------------------------------------------------------------------------------------ */
+bool zc_blosc_shuffle_block(const zc_blosc_header *h, const uint8_t *src, size_t nbytes, uint8_t *dst)
+{
+    const size_t n = shuffled_items(h, h->shuffle, nbytes), end = n * h->typesize;
 
-enum { MOST_PLANES = 16 };
+    if (n == 0) {
+        return false;
+    }
+    (h->shuffle == ZC_BLOSC_BITSHUFFLE ? zc_bitshuffle : zc_shuffle)(dst, src, n, h->typesize);
+    memcpy(dst + end, src + end, nbytes - end);
+    return true;
+}
+
+/* ---- whole blocks ------------------------------------------------------------------------------------ */
 
 /* Is each stream of the block one plane of the shuffled items? */
 static bool streams_are_planes(const zc_blosc_header *h, size_t index)
@@ -272,7 +264,7 @@ static bool streams_are_planes(const zc_blosc_header *h, size_t index)
     const size_t streams = zc_blosc_block_streams(h, index);
 
     return h->shuffle == ZC_BLOSC_BYTESHUFFLE && stream_is_callable(h) && streams == h->typesize && streams > 1 &&
-           streams <= MOST_PLANES && zc_blosc_block_nbytes(h, index) % streams == 0;
+           streams <= ZC_BLOSC_MOST_STREAMS && zc_blosc_block_nbytes(h, index) % streams == 0;
 }
 
 /* Planes that did not get smaller are stored as they are, and need not be copied before they are joined with the others. */
@@ -280,7 +272,7 @@ static zc_status decode_planes(const zc_blosc_header *h, zc_workspace *ws, const
                                uint8_t *plain, uint8_t *dst, zc_error *err)
 {
     const size_t count = h->typesize, each = zc_blosc_block_nbytes(h, index) / count;
-    const void *planes[MOST_PLANES];
+    const void *planes[ZC_BLOSC_MOST_STREAMS];
     size_t length, pos = 0;
 
     for (size_t i = 0; i < count; i++) {

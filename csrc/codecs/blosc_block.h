@@ -31,8 +31,10 @@ void zc_blosc_unshuffle(const zc_blosc_header *h, zc_blosc_shuffle shuffle, cons
 zc_status zc_blosc_decode_block(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t n,
                                 size_t index, uint8_t *plain, uint8_t *dst, zc_error *err);
 
-/* Compress n bytes into `room` bytes by the library; *size is what it returns, 0 or less if it fails. */
-zc_status zc_blosc_compress(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t *dst, size_t room, int *size,
-                            zc_error *err);
+/* Shuffle a block of nbytes to dst; false, with nothing done, if its bytes stay as they are. */
+bool zc_blosc_shuffle_block(const zc_blosc_header *h, const uint8_t *src, size_t nbytes, uint8_t *dst);
+
+/* ZC_ERR_MEMORY if there is no room for what the library allocates for blocks of that size. */
+zc_status zc_blosc_check_room(size_t blocksize, zc_error *err);
 
 #endif

@@ -8,14 +8,8 @@
 #include "codecs/abi.h"
 
 enum { FORMAT_VERSION = 2, STREAM_VERSION = 1 };
-enum {
-    FLAG_SHUFFLE = 0x01,
-    FLAG_STORED = 0x02,
-    FLAG_BITSHUFFLE = 0x04,
-    FLAG_RESERVED = 0x08,
-    FLAG_WHOLE = 0x10        /* blocks are not split */
-};
-enum { MAX_STREAMS = 16, MIN_STREAM_NBYTES = 128 };      /* blosc splits blocks within these limits */
+enum { FLAG_RESERVED = 0x08 };
+enum { MIN_STREAM_NBYTES = 128 };        /* blosc splits blocks within these limits */
 
 _Static_assert((int)ZC_BLOSC_IS_BLOSCLZ == BLOSC_BLOSCLZ_FORMAT && (int)ZC_BLOSC_IS_LZ4 == BLOSC_LZ4_FORMAT &&
                (int)ZC_BLOSC_IS_SNAPPY == BLOSC_SNAPPY_FORMAT && (int)ZC_BLOSC_IS_ZLIB == BLOSC_ZLIB_FORMAT &&
@@ -26,7 +20,7 @@ enum { BLOSCLZ_CHECK_FROM = INT32_MAX / 256 };
 
 static size_t streams_of(const zc_blosc_header *h)
 {
-    const bool split = !(h->flags & FLAG_WHOLE) && h->typesize <= MAX_STREAMS &&
+    const bool split = !(h->flags & ZC_BLOSC_FLAG_WHOLE) && h->typesize <= ZC_BLOSC_MOST_STREAMS &&
                        h->blocksize / h->typesize >= MIN_STREAM_NBYTES;
     return split ? h->typesize : 1;
 }
@@ -56,7 +50,7 @@ static zc_status check_layout(const zc_blosc_header *h, zc_error *err)
 
 static zc_status check_fields(const uint8_t *src, size_t n, zc_error *err)
 {
-    const uint8_t both = FLAG_SHUFFLE | FLAG_BITSHUFFLE;
+    const uint8_t both = ZC_BLOSC_FLAG_SHUFFLE | ZC_BLOSC_FLAG_BITSHUFFLE;
 
     if (n < ZC_BLOSC_HEADER) {
         return zc_fail(err, ZC_ERR_CORRUPT, "truncated: %zu bytes, a blosc header has %d", n,
@@ -95,10 +89,10 @@ zc_status zc_blosc_read_header(const uint8_t *header, size_t n, zc_blosc_header 
         .flags = src[2],
         .compressor = src[2] >> 5,
         .compressor_version = src[1],
-        .shuffle = src[2] & FLAG_BITSHUFFLE ? ZC_BLOSC_BITSHUFFLE
-                 : src[2] & FLAG_SHUFFLE && src[3] > 1 ? ZC_BLOSC_BYTESHUFFLE
+        .shuffle = src[2] & ZC_BLOSC_FLAG_BITSHUFFLE ? ZC_BLOSC_BITSHUFFLE
+                 : src[2] & ZC_BLOSC_FLAG_SHUFFLE && src[3] > 1 ? ZC_BLOSC_BYTESHUFFLE
                                             : ZC_BLOSC_NOSHUFFLE,
-        .stored = (src[2] & FLAG_STORED) != 0,
+        .stored = (src[2] & ZC_BLOSC_FLAG_STORED) != 0,
     };
     if (h->nbytes == 0 && n == ZC_BLOSC_HEADER) {
         return ZC_OK;
@@ -231,7 +225,7 @@ size_t zc_blosc_single_block(const zc_blosc_header *h, size_t n, size_t index, u
     dst[1] = h->compressor_version;
     dst[2] = h->flags;
     if (zc_blosc_block_streams(h, index) == 1) {
-        dst[2] |= FLAG_WHOLE;
+        dst[2] |= ZC_BLOSC_FLAG_WHOLE;
     }
     dst[3] = (uint8_t)h->typesize;
     zc_store_le32(dst + 4, (uint32_t)nbytes);

@@ -13,7 +13,15 @@
 #include "base/status.h"
 #include "codecs/codec.h"
 
-enum { ZC_BLOSC_HEADER = 16 };
+enum { ZC_BLOSC_HEADER = 16, ZC_BLOSC_MOST_STREAMS = 16 };
+
+/* Of the byte at 2, whose upper three bits are the compressor. */
+enum {
+    ZC_BLOSC_FLAG_SHUFFLE = 0x01,
+    ZC_BLOSC_FLAG_STORED = 0x02,
+    ZC_BLOSC_FLAG_BITSHUFFLE = 0x04,
+    ZC_BLOSC_FLAG_WHOLE = 0x10       /* blocks are not split */
+};
 
 typedef struct zc_blosc_header {
     size_t nbytes;           /* decoded size, 0 to INT32_MAX - 16 */

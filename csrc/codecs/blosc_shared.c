@@ -11,11 +11,11 @@
 #include "base/arith.h"
 #include "base/assert.h"
 #include "codecs/abi.h"
-#include "codecs/blosc_block.h"
+#include "codecs/blosc_encode.h"
 #include "codecs/classes.h"
 #include "kernels/long_copy.h"
 
-enum { PIECE_NBYTES = 1 << 20, MOST_STREAMS = 16, FLAG_STORED = 0x02 };
+enum { PIECE_NBYTES = 1 << 20 };
 
 /* How many pieces of whole blocks, two at least in each, are worth while; 1 or 0: none. */
 static size_t count_pieces(size_t nbytes, size_t nblocks, int threads)
@@ -123,7 +123,7 @@ static size_t slot_of(const encoding *e, size_t piece)
 {
     const size_t block = first_block(e, piece);
 
-    return place_of(e, block) + block * 4 * (1 + MOST_STREAMS) + piece * ZC_BLOSC_HEADER;
+    return place_of(e, block) + block * 4 * (1 + ZC_BLOSC_MOST_STREAMS) + piece * ZC_BLOSC_HEADER;
 }
 
 static zc_status encode_piece(void *job, size_t item, zc_workspace *ws, zc_error *err)
@@ -137,7 +137,7 @@ static zc_status encode_piece(void *job, size_t item, zc_workspace *ws, zc_error
     int size;
 
     if (status == ZC_OK) {
-        status = zc_blosc_compress(e->codec, e->src + from, nbytes, e->slots + slot, room, &size, err);
+        status = zc_blosc_compress(e->codec, ws, e->src + from, nbytes, e->slots + slot, room, &size, err);
     }
     if (status != ZC_OK) {
         return status;
@@ -146,20 +146,6 @@ static zc_status encode_piece(void *job, size_t item, zc_workspace *ws, zc_error
                        !h.stored && h.blocksize == e->blocksize && h.nblocks == end - block;
     e->sizes[item] = sound ? (size_t)size : 0;
     return ZC_OK;
-}
-
-/* The blocks that the library would make: it writes a header before it finds that there is no room for anything else. */
-static size_t ask_blocksize(const zc_codec *codec, const uint8_t *src, size_t n)
-{
-    uint8_t header[ZC_BLOSC_HEADER + 64] = {0};
-    int size;
-
-    if (zc_blosc_compress(codec, src, n, header, ZC_BLOSC_HEADER, &size, NULL) != ZC_OK || size > 0 ||
-        zc_load_le32(header + 4) != n) {
-        return 0;
-    }
-    const size_t blocksize = zc_load_le32(header + 8);
-    return blocksize <= n ? blocksize : 0;
 }
 
 /* Bytes of the whole, were it not limited; 0 if a piece is not as it has to be. */
@@ -209,7 +195,7 @@ static size_t finish(const encoding *e, uint8_t *dst)
     const size_t total = total_size(e), most = e->n + ZC_BLOSC_HEADER;
 
     if (total > most) {              /* as the library does where it has no room for the last blocks */
-        write_header(e, most, FLAG_STORED, dst);
+        write_header(e, most, ZC_BLOSC_FLAG_STORED, dst);
         zc_long_copy(dst + ZC_BLOSC_HEADER, e->src, e->n);
         return most;
     }
@@ -245,15 +231,17 @@ zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharin
     encoding e = {.codec = codec, .src = src, .n = n};
     const bool usual = codec->level > 0 && n <= zc_codec_blosc.max_decoded && n / PIECE_NBYTES > 1 &&
                        sharing->threads != 1;
+    uint8_t header[ZC_BLOSC_HEADER];
+    zc_blosc_header h;
     zc_status status = zc_codec_blosc.check(codec, err);
 
     *written = 0;
     if (status != ZC_OK) {
         return status;
     }
-    e.blocksize = usual ? ask_blocksize(codec, src, n) : 0;
-    if (e.blocksize > 0) {
-        e.nblocks = (n - 1) / e.blocksize + 1;
+    if (usual && zc_blosc_plan(codec, src, n, header, &h)) {
+        e.blocksize = h.blocksize;
+        e.nblocks = h.nblocks;
         e.pieces = count_pieces(n, e.nblocks, sharing->threads);
         status = e.pieces > 1 ? encode_pieces(&e, sharing, dst, written, err) : ZC_OK;
     }

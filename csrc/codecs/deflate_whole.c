@@ -8,7 +8,7 @@
 
 #include "codecs/contexts.h"
 
-/* What takes about 0.1 to 0.2 s: longer values are left to zlib, which can be stopped on the way. */
+/* What takes a second at most: longer values are left to zlib, which can be stopped on the way. */
 #define DECODE_UP_TO ((size_t)64 << 20)
 #define MIB ((size_t)1 << 20)
 
@@ -24,8 +24,8 @@ typedef struct encode_level {
 
 enum { DEFAULT_LEVEL = 6 };
 static const encode_level encode_levels[] = {
-    {0, 16 * MIB}, {2, 16 * MIB}, {5, 16 * MIB}, {5, 16 * MIB}, {5, 16 * MIB},
-    {6, 16 * MIB}, {7, 4 * MIB},  {8, 2 * MIB},  {9, 2 * MIB},  {9, 2 * MIB},
+    {0, 64 * MIB}, {2, 64 * MIB}, {5, 64 * MIB}, {5, 64 * MIB}, {5, 64 * MIB},
+    {6, 64 * MIB}, {7, 64 * MIB}, {8, 8 * MIB},  {9, 8 * MIB},  {9, 8 * MIB},
 };
 
 /* ---- decode --------------------------------------------------------------------------------- */

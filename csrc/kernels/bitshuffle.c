@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/assert.h"
 #include "base/cpu.h"
 #include "kernels/shuffle.h"
@@ -160,9 +161,30 @@ static size_t turn_wide(uint8_t *dst, const uint8_t *src, size_t row, size_t gro
     return done;
 }
 
+/* The inverse for bytes of 32 items at a time: their highest bits, then the next. */
+ZC_TARGET("avx2") static size_t lay_avx2(uint8_t *dst, const uint8_t *src, size_t row, size_t groups)
+{
+    size_t g = 0;
+
+    for (; g + 4 <= groups; g += 4) {
+        __m256i bytes = LOAD32(src + 8 * g);
+        for (size_t k = 8; k-- > 0; bytes = _mm256_add_epi8(bytes, bytes)) {
+            const int bits = _mm256_movemask_epi8(bytes);
+            memcpy(dst + k * row + g, &bits, 4);
+        }
+    }
+    return g;
+}
+
+static size_t lay_wide(uint8_t *dst, const uint8_t *src, size_t row, size_t groups)
+{
+    return zc_cpu_features() & ZC_CPU_AVX2 ? lay_avx2(dst, src, row, groups) : 0;
+}
+
 #else
 
 #define turn_wide(...) ((size_t)0)
+#define lay_wide(...) ((size_t)0)
 
 #endif
 
@@ -172,6 +194,14 @@ static void turn(uint8_t *dst, const uint8_t *src, size_t row, size_t groups)
     turn_groups(dst, src, row, turn_wide(dst, src, row, groups), groups);
 }
 
+/* How many groups of items are joined at once. */
+static size_t tile_groups(size_t size)
+{
+    const size_t most = TILE / (8 * size);
+
+    return most > 64 ? most / 64 * 64 : most;
+}
+
 void zc_bitunshuffle(void *dst, const void *src, size_t n, size_t size, size_t first, size_t count)
 {
     zc_assert(size >= 1 && n % 8 == 0 && first % 8 == 0 && count % 8 == 0);
@@ -179,7 +209,7 @@ void zc_bitunshuffle(void *dst, const void *src, size_t n, size_t size, size_t f
 
     const uint8_t *const rows = (const uint8_t *)src + first / 8;
     const size_t row = n / 8, groups = count / 8;
-    const size_t most = TILE / (8 * size) > 64 ? TILE / (8 * size) / 64 * 64 : TILE / (8 * size);
+    const size_t most = tile_groups(size);
     uint8_t tile[TILE];
 
     if (size == 1) {
@@ -192,5 +222,34 @@ void zc_bitunshuffle(void *dst, const void *src, size_t n, size_t size, size_t f
             turn(tile + 8 * part * b, rows + 8 * b * row + g, row, part);
         }
         zc_unshuffle((uint8_t *)dst + 8 * g * size, tile, 8 * part, size);
+    }
+}
+
+/* One byte of each item of some groups, to its eight rows. */
+static void lay(uint8_t *dst, const uint8_t *src, size_t row, size_t groups)
+{
+    for (size_t g = lay_wide(dst, src, row, groups); g < groups; g++) {
+        const uint64_t x = turned(zc_load_le64(src + 8 * g));
+        for (size_t k = 0; k < 8; k++) {
+            dst[k * row + g] = (uint8_t)(x >> 8 * k);
+        }
+    }
+}
+
+void zc_bitshuffle(void *dst, const void *src, size_t n, size_t size)
+{
+    zc_assert(size >= 1 && n % 8 == 0 && zc_is_apart(dst, n * size, src, n * size));
+
+    uint8_t *const rows = dst;
+    const size_t row = n / 8, most = tile_groups(size);
+    uint8_t tile[TILE];
+
+    for (size_t g = 0, part; g < row; g += part) {
+        const uint8_t *const items = (const uint8_t *)src + 8 * g * size;
+        part = row - g < most ? row - g : most;
+        zc_shuffle(tile, items, 8 * part, size);
+        for (size_t b = 0; b < size; b++) {
+            lay(rows + 8 * b * row + g, tile + 8 * part * b, row, part);
+        }
     }
 }

@@ -11,6 +11,9 @@
 
 #include <stddef.h>
 
+/* Shuffle the bits of n items of `size` >= 1 bytes; n is a multiple of 8, dst and src do not overlap. */
+void zc_bitshuffle(void *dst, const void *src, size_t n, size_t size);
+
 /*
  * Undo the bit shuffle of items first to first + count - 1, of n in all, each of `size` >= 1 bytes, to dst;
  * first, count and n are multiples of 8.  dst and src do not overlap.  Nothing fails; no shared state.
