@@ -25,8 +25,8 @@ from dependencies import (
     way_round,
 )
 
-# Modules that hand on what is in zarrcore.compat, or in the house, under the names of zarr-python.
-HANDED_ON = {"abc", "buffer", "core", "dtype", "experimental", "types"}
+# Modules that hand on what is in zarrcore.compat, integrations or the house, under names that users expect.
+HANDED_ON = {"abc", "buffer", "core", "dtype", "experimental", "types", "xarray"}
 
 # From the bottom to the top; a file or sub-package of zarrcore may import from its own layer and from
 # those above it in this list.  A new one needs a place here.

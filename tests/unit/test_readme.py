@@ -15,6 +15,7 @@ LEAST = 260
 NEEDS = {
     "docs/guide/hdf5.md": ("h5py",),
     "docs/guide/stores.md": ("fsspec", "obstore"),
+    "docs/guide/xarray.md": ("xarray",),
     "docs/guide/zarr-python.md": ("dask", "zarr"),
 }
 PAGES = ["README.md", *(str(page.relative_to(ROOT)) for page in GUIDE if page.stem != "index")]

@@ -1,0 +1,245 @@
+"""xarray over zarrcore: what xarray's own backend writes is read, and what is written is read by it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import ChunkError
+
+xr = pytest.importorskip("xarray")
+ours = pytest.importorskip("zarrcore.xarray")
+
+pytestmark = pytest.mark.filterwarnings("ignore:Consolidated metadata is currently not part")
+ENGINE = ours.ZarrcoreBackendEntrypoint
+
+
+@pytest.fixture
+def ds() -> Any:
+    rng = np.random.default_rng(7)
+    return xr.Dataset(
+        {
+            "t": (("time", "y", "x"), rng.random((6, 4, 5)), {"units": "K"}),
+            "n": (("y", "x"), rng.integers(0, 9, (4, 5)).astype("i2")),
+            "flag": (("time",), np.array([True, False] * 3)),
+            "word": (("y",), np.array(["a", "bc", "", "déf"], dtype=object)),
+        },
+        coords={
+            "time": np.datetime64("2026-01-01", "ns") + np.arange(6) * np.timedelta64(6, "h"),
+            "y": [1.5, 2.5, 3.5, 4.5],
+            "x": list("vwxyz"),
+            "level": 7,
+        },
+        attrs={"title": "test", "version": 2},
+    )
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+class TestBesideXarraysOwnBackend:
+    pytest.importorskip("zarr", minversion="3.1")
+
+    def test_what_it_wrote_is_read_alike(self, ds: Any, tmp_path: Path, zarr_format: int) -> None:
+        ds.to_zarr(tmp_path / "a", zarr_format=zarr_format)
+        with (
+            xr.open_dataset(tmp_path / "a", engine="zarr") as theirs,
+            xr.open_dataset(tmp_path / "a", engine=ENGINE) as read,
+        ):
+            xr.testing.assert_identical(theirs.load(), read.load())
+            for name in theirs.variables:
+                assert read[name].encoding["chunks"] == theirs[name].encoding["chunks"]
+
+    def test_what_is_written_it_reads_alike(self, ds: Any, tmp_path: Path, zarr_format: int) -> None:
+        ours.to_zarr(ds, tmp_path / "a", zarr_format=zarr_format)
+        ds.to_zarr(tmp_path / "b", zarr_format=zarr_format)
+        with (
+            xr.open_dataset(tmp_path / "a", engine="zarr") as written,
+            xr.open_dataset(tmp_path / "b", engine="zarr") as expected,
+        ):
+            xr.testing.assert_identical(written.load(), expected.load())
+
+    def test_encodings_serve_for_writing_with_it(self, ds: Any, tmp_path: Path, zarr_format: int) -> None:
+        ds = (
+            ds.drop_vars("word") if zarr_format == 2 else ds
+        )  # what xarray reads it cannot write, on any engine
+        compressor: dict[str, Any] = {"id": "zstd", "level": 3}
+        if zarr_format == 3:
+            compressor = {"name": "zstd", "configuration": {"level": 3, "checksum": True}}
+        encoding = {"t": {"compressors": (compressor,), "chunks": (2, 4, 5)}}
+        ours.to_zarr(ds, tmp_path / "a", zarr_format=zarr_format, encoding=encoding)
+        with xr.open_dataset(tmp_path / "a", engine=ENGINE) as read:
+            read.to_zarr(tmp_path / "b", zarr_format=zarr_format)
+        copied = zarrcore.open_array(tmp_path / "b" / "t")
+        assert copied.chunks == (2, 4, 5)
+        assert copied.compressors == zarrcore.open_array(tmp_path / "a" / "t").compressors
+
+    def test_after_install_its_functions_are_ours_until_the_end(
+        self, ds: Any, tmp_path: Path, zarr_format: int
+    ) -> None:
+        before = xr.backends.ZarrStore
+        with ours.install():
+            stored = ds.to_zarr(tmp_path / "a", zarr_format=zarr_format)
+            assert isinstance(stored.zarr_group, zarrcore.Group)
+            read = xr.open_zarr(tmp_path / "a", chunks=None)
+            xr.testing.assert_identical(read.load(), xr.open_dataset(tmp_path / "a", engine=ENGINE).load())
+        assert xr.backends.ZarrStore is before
+        assert xr.open_zarr(tmp_path / "a", chunks=None)._close.__self__.__class__ is before
+
+    def test_after_install_its_default_format_rules(self, ds: Any, tmp_path: Path, zarr_format: int) -> None:
+        zarr = pytest.importorskip("zarr")
+        with ours.install(), zarr.config.set(default_zarr_format=zarr_format):
+            for name, mode in (("a", "w"), ("b", "a")):
+                stored = ds.to_zarr(tmp_path / name, mode=mode)
+                assert stored.zarr_group.metadata.zarr_format == zarr_format
+            with zarr.config.set(default_zarr_format=5 - zarr_format):
+                again = ds.to_zarr(tmp_path / "b", mode="a")
+            assert again.zarr_group.metadata.zarr_format == zarr_format
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_data_set_comes_back(ds: Any, zarr_format: int) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds, store, zarr_format=zarr_format)
+    xr.testing.assert_equal(xr.open_dataset(store, engine=ENGINE).load(), ds)
+    assert zarrcore.open_group(store).metadata.consolidated_metadata is not None
+
+
+@pytest.mark.parametrize(
+    "pick",
+    [
+        {"time": slice(None, None, -1)},
+        {"time": slice(5, 0, -2), "x": slice(None, None, -3)},
+        {"time": [3, 0, 3], "x": [1, 4]},
+        {"time": -1, "y": slice(1, 3)},
+        {"time": ("point", [0, 5, 2]), "x": ("point", [4, 0, 1])},
+        {"time": np.array([True, False, False, True, False, True])},
+    ],
+)
+def test_selections_are_as_in_memory(ds: Any, pick: dict[str, Any]) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds, store, encoding={"t": {"chunks": (2, 3, 2), "shards": (4, 6, 4)}})
+    pick = {name: xr.Variable(*item) if isinstance(item, tuple) else item for name, item in pick.items()}
+    read = xr.open_dataset(store, engine=ENGINE)
+    xr.testing.assert_equal(read.t.isel(pick).load(), ds.t.isel(pick))
+    again = xr.open_dataset(store, engine=ENGINE).t.isel(pick)
+    xr.testing.assert_equal(asyncio.run(again.load_async()), ds.t.isel(pick))
+
+
+def test_index_variables_are_read_in_one_call(ds: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds, store)
+    calls: list[int] = []
+
+    def counting(requests: Any) -> Any:
+        calls.append(len(requests))
+        return zarrcore.arrays.batches.read_many(requests)
+
+    monkeypatch.setattr(zarrcore, "read_many", counting)
+    read = xr.open_dataset(store, engine=ENGINE)
+    assert calls == [3]
+    np.testing.assert_array_equal(read.x, ds.x)
+
+
+def test_a_damaged_index_variable_is_named_and_hides_no_other(ds: Any, tmp_path: Path) -> None:
+    ours.to_zarr(ds, tmp_path / "a")
+    chunk = tmp_path / "a" / "y" / "c" / "0"
+    chunk.write_bytes(chunk.read_bytes()[:-3])
+    with pytest.raises(ChunkError, match="y"):
+        xr.open_dataset(tmp_path / "a", engine=ENGINE)
+    rest = xr.open_dataset(tmp_path / "a", engine=ENGINE, drop_variables=["y"])
+    np.testing.assert_array_equal(rest.time, ds.time)
+    unread = xr.open_dataset(tmp_path / "a", engine=ENGINE, create_default_indexes=False)
+    np.testing.assert_array_equal(unread.time, ds.time)
+    with pytest.raises(ChunkError, match="y"):
+        unread.y.load()
+
+
+def test_appending_and_regions(ds: Any) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds.isel(time=slice(0, 3)), store, encoding={"t": {"chunks": (3, 4, 5)}})
+    with pytest.raises(ValueError, match="fixed|different|dtype|append"):
+        ours.to_zarr(ds.isel(time=slice(3, 6), x=slice(0, 2)), store, append_dim="time")
+    ours.to_zarr(ds.isel(time=slice(3, 6)), store, append_dim="time")
+    xr.testing.assert_equal(xr.open_dataset(store, engine=ENGINE).load(), ds)
+    part = (ds[["t"]] * 2).isel(time=slice(0, 3)).drop_vars(["x", "y", "level"])
+    ours.to_zarr(part, store, region={"time": slice(0, 3)})
+    read = xr.open_dataset(store, engine=ENGINE)
+    np.testing.assert_array_equal(read.t[:3], ds.t[:3] * 2)
+    np.testing.assert_array_equal(read.t[3:], ds.t[3:])
+
+
+def test_trees_and_groups(ds: Any, tmp_path: Path) -> None:
+    tree = xr.DataTree.from_dict({"/": ds[["flag"]], "/a/b": ds[["t"]], "/c": ds[["n"]]})
+    ours.to_zarr(tree, tmp_path / "t.zarr")
+    with xr.open_datatree(tmp_path / "t.zarr", engine=ENGINE) as read:
+        xr.testing.assert_equal(read.load(), tree)
+    assert sorted(xr.open_groups(tmp_path / "t.zarr", engine=ENGINE, group="a")) == [".", "b"]
+    inner = xr.open_dataset(tmp_path / "t.zarr", group="a/b", engine=ENGINE)
+    np.testing.assert_array_equal(inner.t, ds.t)
+
+
+@pytest.mark.parametrize("name", [None, "t", "time"])
+def test_single_arrays_keep_their_name(ds: Any, name: str | None) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds.t.rename(name), store)
+    xr.testing.assert_equal(xr.open_dataarray(store, engine=ENGINE).load(), ds.t)
+    assert xr.open_dataarray(store, engine=ENGINE).name == name
+
+
+def test_without_consolidated_metadata_there_is_a_warning_and_the_same_data(ds: Any) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds, store, consolidated=False)
+    with pytest.warns(RuntimeWarning, match="consolidated"):
+        read = xr.open_dataset(store, engine=ENGINE)
+    xr.testing.assert_equal(read.load(), ds)
+    xr.open_dataset(store, engine=ENGINE, consolidated=False)
+
+
+def test_arrays_without_names_of_dimensions_are_refused_by_name() -> None:
+    store: dict[str, bytes] = {}
+    zarrcore.create_array(store, name="g/bare", shape=(3,), dtype="f4")
+    with pytest.raises(KeyError, match="g/bare.*dimension_names"):
+        xr.open_dataset(store, group="g", engine=ENGINE, consolidated=False)
+
+
+def test_dimensions_of_nczarr_are_found(tmp_path: Path) -> None:
+    zarrcore.create_array(tmp_path / "g" / "a", shape=(2, 3), dtype="i4", zarr_format=2)[...] = 5
+    zarrcore.open_group(tmp_path / "g", mode="a", zarr_format=2)
+    document = tmp_path / "g" / "a" / ".zarray"
+    written = json.loads(document.read_text())
+    document.write_text(json.dumps({**written, "_NCZARR_ARRAY": {"dimrefs": ["/lat", "/lon"]}}))
+    read = xr.open_dataset(tmp_path / "g", engine=ENGINE, consolidated=False)
+    assert read.a.dims == ("lat", "lon")
+    assert (read.a == 5).all()
+
+
+def test_lazy_data_sets_are_pickled(ds: Any, tmp_path: Path) -> None:
+    ours.to_zarr(ds, tmp_path / "a")
+    read = pickle.loads(
+        pickle.dumps(xr.open_dataset(tmp_path / "a", engine=ENGINE, create_default_indexes=False))
+    )
+    xr.testing.assert_equal(read.t.load().drop_vars(list(ds.coords)), ds.t.drop_vars(list(ds.coords)))
+
+
+def test_unknown_options_are_refused() -> None:
+    with pytest.raises(TypeError, match="grup"):
+        xr.open_dataset({}, engine=ENGINE, grup="a")
+
+
+def test_dask_arrays_are_written_and_read(ds: Any, tmp_path: Path) -> None:
+    pytest.importorskip("dask.array")
+    ds = ds.drop_vars("word")
+    chunked = ds.chunk({"time": 2})
+    ours.to_zarr(chunked, tmp_path / "a", compute=False).compute()
+    read = xr.open_dataset(tmp_path / "a", engine=ENGINE, chunks={})
+    assert read.t.chunks[0] == (2, 2, 2)
+    xr.testing.assert_equal(read.compute(), ds)
+    crossing = ds[["flag"]].drop_vars(["y", "x", "level"], errors="ignore").chunk({"time": 3})
+    with pytest.raises(ValueError, match="chunk|overlap"):
+        ours.to_zarr(crossing, tmp_path / "a", mode="r+")
