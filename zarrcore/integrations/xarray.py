@@ -83,9 +83,9 @@ class _Values(theirs.ZarrArrayWrapper):
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         if isinstance(key, indexing.VectorizedIndexer):
-            return self._preserve_string_dtype(self._array.vindex[key.tuple])
+            return self._with_dtype(self._array.vindex[key.tuple])
         if isinstance(key, indexing.OuterIndexer):
-            return self._preserve_string_dtype(self._array.oindex[key.tuple])
+            return self._with_dtype(self._array.oindex[key.tuple])
         if all(
             item == slice(None) or item == slice(0, n, 1)
             for item, n in zip(key.tuple, self.shape, strict=True)
@@ -93,7 +93,10 @@ class _Values(theirs.ZarrArrayWrapper):
             values = self._indexes.take(self._name)
             if values is not None:
                 return values
-        return self._preserve_string_dtype(self._array[key.tuple])
+        return self._with_dtype(self._array[key.tuple])
+
+    def _with_dtype(self, values: Any) -> Any:
+        return np.asarray(values, self.dtype) if isinstance(values, str) else values
 
     async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
         array: AsyncArray = self._array.async_array
@@ -103,7 +106,7 @@ class _Values(theirs.ZarrArrayWrapper):
             values = await array.oindex.getitem(key.tuple)
         else:
             values = await array.getitem(key.tuple)
-        return self._preserve_string_dtype(values)
+        return self._with_dtype(values)
 
 
 def _dimensions(array: Array) -> tuple[str, ...] | None:
