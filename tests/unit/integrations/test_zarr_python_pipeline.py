@@ -230,7 +230,7 @@ def test_codecs_of_others_are_called() -> None:
     assert array._async_array.codec_pipeline._metadata is None
 
 
-def test_rectilinear_chunks_and_other_memory_go_the_old_way() -> None:
+def test_memory_of_another_byte_order_or_layout() -> None:
     array = zarr.create_array({}, data=VALUES.astype("f4"), chunks=(5, 6))
     out = zarr.core.buffer.cpu.NDBuffer.from_numpy_array(np.empty(VALUES.shape, ">f4"))
     array.get_basic_selection(out=out)
