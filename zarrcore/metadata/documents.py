@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from zarrcore._core.json_text import indented
 from zarrcore._typing import Buffer
 from zarrcore._validate import describe, mapping
 from zarrcore.config import config
@@ -18,8 +19,6 @@ ZARR_JSON = "zarr.json"
 ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"
 ZGROUP_JSON, ZMETADATA_V2_JSON = ".zgroup", ".zmetadata"
 
-_CONSTANTS = {None: "null", True: "true", False: "false"}
-_quoted: Callable[[str], str] = json.encoder.encode_basestring_ascii
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -116,33 +115,19 @@ def _text(document: Mapping[str, Any], indent: int | str | None) -> str:
     """Return the same as ``json.dumps``, which takes five times as long to indent."""
     if indent is not None:
         try:
-            return _indented(document, "\n", " " * indent if isinstance(indent, int) else indent)
+            return indented(document, " " * indent if isinstance(indent, int) else indent, _other_text)
         except TypeError:
             pass  # a name that is no string, which json.dumps turns into one or refuses
     return json.dumps(document, indent=indent, allow_nan=False)
 
 
-def _indented(value: Any, newline: str, indent: str) -> str:
-    """`value` as JSON; `newline` is a line break and the indentation of the line on which it begins."""
-    kind = type(value)
-    if kind is str:
-        return _quoted(value)
-    if kind is int:
-        return int.__repr__(value)
-    inner = newline + indent
-    if kind is dict:
-        members = [f"{_quoted(name)}: {_indented(item, inner, indent)}" for name, item in value.items()]
-        return f"{{{inner}{f',{inner}'.join(members)}{newline}}}" if members else "{}"
-    if kind is list:
-        items = [_indented(item, inner, indent) for item in value]
-        return f"[{inner}{f',{inner}'.join(items)}{newline}]" if items else "[]"
-    if kind is bool or value is None:
-        return _CONSTANTS[value]
-    if kind is NonFinite:
-        return str(value.token)
-    if kind is float:
-        return json.dumps(value, allow_nan=False)
-    raise TypeError(f"{kind.__name__} is left to json.dumps")
+def _other_text(value: Any) -> str:
+    """Return the JSON of a value that is of no plain type, or not finite."""
+    if type(value) is NonFinite:
+        return value.token
+    if type(value) is float:
+        return json.dumps(value, allow_nan=False)  # refuses it
+    raise TypeError(f"{type(value).__name__} is left to json.dumps")
 
 
 def parse_attributes(attributes: object) -> dict[str, Any]:

@@ -120,3 +120,12 @@ def test_documents_are_written_as_the_standard_library_writes_them(
 ) -> None:
     with config.set({"json_indent": indent}):
         assert dump_document(value, where="zarr.json") == json.dumps(value, indent=indent).encode()
+
+
+@pytest.mark.parametrize("kind", ["list", "object"])
+def test_what_is_nested_too_deeply_is_not_written(kind: str) -> None:
+    value: Any = 1
+    for _ in range(200_000):
+        value = [value] if kind == "list" else {"a": value}
+    with pytest.raises(MetadataValidationError, match="nested too deeply"):
+        dump_document({"a": value}, where="zarr.json")
