@@ -159,6 +159,9 @@ class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
             raise DataTypeValidationError("the data type '|O' needs an object codec among the filters")
         if not isinstance(data["name"], str):
             return self.get("struct").from_json(data, zarr_format=2)
+        return _match_string_v2(self, data["name"], data["object_codec_id"], registrations())
+
+    def _match_string(self, data: DTypeJSON) -> ZDType[Any, Any]:
         reason = _unknown_v2(data["name"])
         for cls in self._candidates_v2(data["name"]):
             try:
@@ -168,7 +171,7 @@ class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
                 if cls._v2_kinds is not None:
                     reason = error
         if self._load_entry_points():
-            return self._match_v2(data)
+            return self._match_string(data)
         raise reason
 
     def _candidates_v2(self, name: str) -> Iterator[type[ZDType[Any, Any]]]:
@@ -196,6 +199,14 @@ class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
 def _match_builtin(registry: DataTypeRegistry, dtype: np.dtype[Any], state: object) -> ZDType[Any, Any]:
     """Return the data type of one of NumPy's own numbers; good as long as nothing more is registered."""
     return registry._match_dtype(dtype)
+
+
+@lru_cache(maxsize=64)
+def _match_string_v2(
+    registry: DataTypeRegistry, name: str, object_codec_id: str | None, state: object
+) -> ZDType[Any, Any]:
+    """Return the data type of a type string of format 2; good as long as nothing more is registered."""
+    return registry._match_string({"name": name, "object_codec_id": object_codec_id})
 
 
 def _registered_name(name: str) -> str:

@@ -89,9 +89,10 @@ def check_nesting(data: object) -> None:
                 inner.extend(item.values())
             elif isinstance(item, (list, tuple)):
                 inner.extend(item)
+        if not inner:
+            return
         level = inner
-    if level:
-        raise DataTypeValidationError(TOO_DEEP)
+    raise DataTypeValidationError(TOO_DEEP)
 
 
 def check_dtype_spec_v2(data: object) -> TypeGuard[DTypeSpec_V2]:

@@ -18,6 +18,7 @@ from zarrcore.dtypes import ZDType
 from zarrcore.errors import MetadataValidationError
 from zarrcore.grids import RegularGrid
 from zarrcore.keys import ChunkKeyEncoding, V2ChunkKeyEncoding
+from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import ZARRAY_JSON, ZATTRS_JSON, parse_attributes
 
@@ -120,7 +121,8 @@ class ArrayV2Metadata(ArrayMetadata):
             item_size = item_size_after(filters, self.dtype.item_size)
         chain = (*arrays, serializer, *_sized(plain, item_size, self.dtype.item_size))
         try:
-            return CodecChain.from_codecs(chain, spec)
+            make = known.chain_of if self._can_be_kept else CodecChain.from_codecs
+            return make(chain, spec)
         except MetadataValidationError as error:  # its place is in the chain, which is not in the document
             raise MetadataValidationError(error.reason, where="chunks") from error.__cause__
 
