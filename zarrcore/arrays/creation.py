@@ -22,9 +22,11 @@ from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.arrays.values import as_values, broadcast_values
 from zarrcore.codecs.chain import parse_codec
+from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.config import config as settings
 from zarrcore.dtypes import ZDType, dtype_from_v2, parse_dtype
 from zarrcore.engine.build import note_shape
+from zarrcore.metadata import known
 from zarrcore.node import state_of
 from zarrcore.nodes.create import create_node, new_node
 from zarrcore.registry import registrations
@@ -54,43 +56,85 @@ def is_auto(value: Any) -> bool:
 
 def _metadata(zarr_format: int, order: str, options: ArrayOptions, codecs: Any) -> ArrayMetadata:
     """Return array metadata from options that are complete; `codecs` in place of three of them."""
-    zdtype = _data_type(options["dtype"], zarr_format, options["filters"])
-    shape = parse_shape(options["shape"])
-    grid, inner = _layout(shape, zdtype, options)
-    fill_value, attributes = options["fill_value"], options["attributes"]
-    if fill_value is ... or (fill_value is None and zarr_format == 3):
-        fill_value = zdtype.default_scalar()
-    if zarr_format == 2:
-        from zarrcore.metadata import ArrayV2Metadata
+    from zarrcore import metadata as kinds  # each is loaded where there is one
 
-        _refuse_in_format_2(grid, inner, options)
-        return ArrayV2Metadata(
-            shape=shape,
-            chunks=tuple(grid),
-            dtype=zdtype,
-            fill_value=fill_value,
-            order=order,
-            filters=tuple(_filters_v2(zdtype, options["filters"])) or None,
-            compressor=_compressor_v2(options["compressors"]),
-            dimension_separator=_separator(options["chunk_key_encoding"]),
-            attributes=attributes,  # type: ignore[arg-type]  # the class takes None too
-        )
-    from zarrcore.metadata import ArrayV3Metadata
+    kind: Any = kinds.ArrayV2Metadata if zarr_format == 2 else kinds.ArrayV3Metadata
+    own: dict[str, Any] = {"shape": options["shape"], "attributes": options["attributes"], "extra_fields": {}}
+    if zarr_format == 3:
+        names = options["dimension_names"]
+        own["dimension_names"] = None if names is None else tuple(names)
+        own["storage_transformers"] = tuple(codec_list(options["storage_transformers"]))
+    key = _key_of(zarr_format, order, options) if codecs is None else None
+    storage, _ = known.find(key)
+    if storage is not None:
+        return kind.of_kept(storage, own)  # type: ignore[no-any-return]
+    make = _storage_v2 if zarr_format == 2 else _storage_v3
+    metadata: ArrayMetadata = kind(**make(order, options, codecs), **own)
+    if metadata._can_be_kept:
+        known.keep(key, metadata, kind._storage_members, [])
+    return metadata
 
+
+def _key_of(zarr_format: int, order: str, options: ArrayOptions) -> Any:
+    """Return a key of what arguments say about how chunks are stored; None if objects are among them."""
+    dtype: Any = options["dtype"]
+    if isinstance(dtype, (type, np.dtype)):
+        dtype = _NUMBERS.get(dtype)
+    members = [dtype, *(options[name] for name in _STORAGE)]  # type: ignore[literal-required]
+    try:
+        if dtype is None or not _is_plain(members):
+            return None
+    except RecursionError:  # they are refused for that where they are parsed
+        return None
+    target = settings.get("array.target_shard_size_bytes", None)
+    return known.key_of({"options": [zarr_format, order, target, members]}, ("options",))
+
+
+_OTHERS = {"data", "write_data", "overwrite", "dtype", "order", "attributes", "config"}
+_STORAGE = sorted(ArrayOptions.__annotations__.keys() - _OTHERS)
+_PLAIN = {str, int, float, bool, type(None), type(...)}
+_NUMBERS: dict[Any, tuple[str, str]] = {kind: ("numpy", kind.str) for kind in map(np.dtype, "?bBhHiIqQefdFD")}
+_NUMBERS |= {kind.type: key for kind, key in _NUMBERS.items()}
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value consists of Python's own values, and so has a key."""
+    kind = type(value)
+    if kind in (tuple, list):
+        return all(map(_is_plain, value))
+    return kind in _PLAIN or (kind is dict and _is_plain([*value, *value.values()]))
+
+
+def _storage_v2(order: str, options: ArrayOptions, codecs: Any) -> dict[str, Any]:
+    """Return the members of metadata of format 2 that say how chunks are stored."""
+    zdtype = _data_type(options["dtype"], 2, options["filters"])
+    grid, inner = _layout(zdtype, options)
+    _refuse_in_format_2(grid, inner, options)
+    return {
+        "chunks": tuple(grid),
+        "dtype": zdtype,
+        "fill_value": zdtype.default_scalar() if options["fill_value"] is ... else options["fill_value"],
+        "order": order,
+        "filters": tuple(_filters_v2(zdtype, options["filters"])) or None,
+        "compressor": _compressor_v2(options["compressors"]),
+        "dimension_separator": _separator(options["chunk_key_encoding"]),
+    }
+
+
+def _storage_v3(order: str, options: ArrayOptions, codecs: Any) -> dict[str, Any]:
+    """Return the members of metadata of format 3 that say how chunks are stored."""
+    zdtype = _data_type(options["dtype"], 3, options["filters"])
+    grid, inner = _layout(zdtype, options)
+    fill_value = options["fill_value"]
     if codecs is None:
         codecs = _codecs_v3(zdtype, options["filters"], options["serializer"], options["compressors"])
-    names = options["dimension_names"]
-    return ArrayV3Metadata(
-        shape=shape,
-        data_type=zdtype,
-        chunk_grid=_grid(grid),
-        chunk_key_encoding=_key_encoding(options["chunk_key_encoding"]),
-        fill_value=fill_value,
-        codecs=tuple(codecs) if inner is None else (_sharded(inner, codecs, options["shards"]),),
-        storage_transformers=tuple(codec_list(options["storage_transformers"])),
-        attributes=attributes,  # type: ignore[arg-type]  # the same
-        dimension_names=None if names is None else tuple(names),
-    )
+    return {
+        "data_type": zdtype,
+        "chunk_grid": _grid(grid),
+        "chunk_key_encoding": _key_encoding(options["chunk_key_encoding"]),
+        "fill_value": zdtype.default_scalar() if fill_value is ... or fill_value is None else fill_value,
+        "codecs": tuple(codecs) if inner is None else (_sharded(inner, codecs, options["shards"]),),
+    }
 
 
 def _refuse_in_format_2(grid: Any, inner: tuple[int, ...] | None, options: ArrayOptions) -> None:
@@ -107,15 +151,14 @@ def _refuse_in_format_2(grid: Any, inner: tuple[int, ...] | None, options: Array
         raise ValueError("chunks: format 2 arrays have chunks of one shape only")
 
 
-def _layout(
-    shape: tuple[int, ...], zdtype: ZDType, options: ArrayOptions
-) -> tuple[Any, tuple[int, ...] | None]:
+def _layout(zdtype: ZDType, options: ArrayOptions) -> tuple[Any, tuple[int, ...] | None]:
     """Return the lengths of chunks, or a grid that users bring, and the shape of inner chunks or None.
 
     A copy that keeps such a grid hands it on as `chunks`.
     """
     from zarrcore.grids import ChunkGrid, parse_chunk_grid
 
+    shape: Any = options["shape"]
     chunks: Any = options["chunks"]
     shards, chunk_grid = options["shards"], options["chunk_grid"]
     if chunk_grid is not None:
@@ -190,6 +233,11 @@ def _default_compressor(registrations: int) -> Any:
     return parse_codec({"name": "zstd", "configuration": {"level": 0, "checksum": False}})
 
 
+@lru_cache(maxsize=1)
+def _default_compressor_v2(registrations: int) -> Any:
+    return parse_v2_codec({"id": "zstd", "level": 0, "checksum": False})
+
+
 def _serializer(zdtype: ZDType) -> Any:
     codec_id = getattr(zdtype, "object_codec_id", None)
     if codec_id is not None:
@@ -218,7 +266,7 @@ def _filters_v2(zdtype: ZDType, filters: Any) -> list[Any]:
 def _compressor_v2(compressors: Any) -> Any:
     """Return the single compressor of a format 2 array."""
     if is_auto(compressors):
-        return {"id": "zstd", "level": 0, "checksum": False}
+        return _default_compressor_v2(registrations())
     items = codec_list(compressors)
     if len(items) > 1:
         raise TypeError(f"format 2 arrays have a single compressor, got {len(items)}")
@@ -252,7 +300,7 @@ def _described(data: Any, shape: Any, dtype: Any) -> tuple[Any, tuple[int, ...],
     if shape is not None or dtype is not None:
         raise ValueError("data brings its own shape and dtype; give either data or shape and dtype")
     data = as_source(data)
-    return data, tuple(data.shape), data.dtype
+    return data, parse_shape(data.shape), data.dtype
 
 
 def as_source(data: Any) -> Any:

@@ -132,13 +132,18 @@ class ArrayMetadata:
                 known.keep(key, metadata, cls._storage_members, departures)
         else:
             with at(key=where):
-                metadata = object.__new__(cls)
-                vars(metadata).update(storage)
-                vars(metadata).update(cls._own_members(data))
-                metadata._parse_own()
+                metadata = cls.of_kept(storage, cls._own_members(data))
             if text is not None and not nulls and not departures:
                 known.keep_text(text, metadata)
         report((*nulls, *departures), where)
+        return metadata
+
+    @classmethod
+    def of_kept(cls, storage: dict[str, Any], own: dict[str, Any]) -> Self:
+        """Return metadata of what :func:`known.keep` kept, and of other members, which are checked."""
+        metadata = object.__new__(cls)
+        vars(metadata).update(storage, **own)
+        metadata._parse_own()
         return metadata
 
     def to_dict(self) -> dict[str, Any]:
