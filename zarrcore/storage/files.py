@@ -166,8 +166,17 @@ def write_file(
     return bool(_write(path, data, sync, is_new, root, follow))
 
 
+def remove_file(path: str, root: str, follow: bool | str) -> None:
+    """Remove a file, if it is there; see ``engine.remove_file``."""
+    global _remove
+    if _remove is None:
+        from zarrcore._core.engine import remove_file as _remove
+    _remove(path, root, follow)
+
+
 _write: Any = None  # importing it at every call would take a part of its time
 _open_below: Any = None
+_remove: Any = None
 
 
 def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:

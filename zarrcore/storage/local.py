@@ -217,10 +217,11 @@ class LocalStore(Store):
     def delete(self, key: str) -> None:
         self._check_writable()
         path = self._path(key)
+        if _WINDOWS:
+            self._refuse_outside(path)
         try:
-            with self._parent(path) as (name, fd):
-                os.unlink(name, dir_fd=fd)
-        except (FileNotFoundError, NotADirectoryError):
+            files.remove_file(path, self._root, self.follow_symlinks)
+        except NotADirectoryError:
             return
         except OSError as error:
             if os.path.isdir(path):

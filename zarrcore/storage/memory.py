@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from sys import modules
 from typing import Any, Self
 
@@ -89,12 +89,9 @@ class MemoryStore(Store):
     def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
         data = self._kept(value if type(value) is bytes else bytes(as_view(value, key)))
-        set_item = getattr(modules.get(ENGINE), "set_item", None)
-        if set_item is None:
-            self._store_dict[self._start + validate_key(key)] = data
-        else:
-            set_item(self._store_dict, self._start + validate_key(key), data)
+        self._change(self._start + validate_key(key), self._store_dict.__setitem__, data)
 
+    @announces_itself
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         # Through a memoryview: a new object, which `_create` recognises.
@@ -107,11 +104,20 @@ class MemoryStore(Store):
     def _create(self, key: str, data: Any) -> bool:
         key = self._start + validate_key(key)
         with _creating:
-            return key not in self._store_dict and self._store_dict.setdefault(key, data) is data
+            values = self._store_dict
+            return key not in values and self._change(key, values.setdefault, data) is data
 
+    @announces_itself
     def delete(self, key: str) -> None:
         self._check_writable()
-        self._store_dict.pop(self._start + validate_key(key), None)
+        self._change(self._start + validate_key(key), self._store_dict.pop, None)
+
+    def _change(self, key: str, change: Callable[..., Any], *args: object) -> Any:
+        """Change a key of the dictionary, and announce that if the engine is there."""
+        change_item = getattr(modules.get(ENGINE), "change_item", None)
+        if change_item is None:
+            return change(key, *args)
+        return change_item(self._store_dict, key, change, *args)
 
     def list(self) -> Iterator[str]:
         return self.list_prefix("")

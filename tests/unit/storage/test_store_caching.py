@@ -52,13 +52,13 @@ def words(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> No
     def place(root: str) -> str:
         return f"{request.node.name}:{numbers.setdefault(root, len(numbers))}/"
 
-    def set_item(values: dict[str, bytes], key: str, data: bytes) -> None:
-        engine.while_changing(place(f"memory:{id(values)}/"), (key,), values.__setitem__, (key, data), {})
+    def change_item(values: dict[str, bytes], key: str, change: Any, *args: Any) -> Any:
+        return engine.while_changing(place(f"memory:{id(values)}/"), (key,), change, (key, *args), {})
 
     for kind in (LocalStore, MemoryStore):
         scope = partial(lambda of, self, path: place(of(self, "")) + key_prefix(path), kind._scope)
         monkeypatch.setattr(kind, "_scope", partialmethod(scope))
-    monkeypatch.setattr(engine, "set_item", set_item)
+    monkeypatch.setattr(engine, "change_item", change_item)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ load_modules(
         "threads": "available_cpus call_parallel num_threads set_num_threads thread_number",
         "codecs": "check_options decode_bytes decode_into encode_bytes encode_into is_plain libraries "
         "libraries_origin",
-        "keys": "KeyLock Place key_events note_loss note_shape real_path set_item shape_is_stale "
+        "keys": "KeyLock Place change_item key_events note_loss note_shape real_path shape_is_stale "
         "wait_for_writes while_changing",
-        "files": "open_below write_file",
+        "files": "open_below remove_file write_file",
         "sources": "LocalSource MemorySource StoreSource",
         "chains": "Chain Shard",
         "cache": "ChunkCache byte_limit",

@@ -10,6 +10,9 @@ import os
 
 from zarrcore import errors
 
+cdef extern from "Python.h":
+    bytes PyUnicode_EncodeFSDefault(object text)    # os.fsencode, which is a Python function
+
 
 cdef zc_symlinks links_of(object follow_symlinks) except *:
     """Translate ``follow_symlinks``."""
@@ -21,7 +24,7 @@ cdef zc_symlinks links_of(object follow_symlinks) except *:
 
 
 cdef bytes _name_of(str path):
-    cdef bytes name = os.fsencode(path)
+    cdef bytes name = PyUnicode_EncodeFSDefault(path)
     if b"\0" in name:
         raise ValueError(f"a path holds no NUL character, got {path!r}")
     return name
@@ -40,7 +43,7 @@ def open_below(str root not None, str path not None, int flags, follow_symlinks,
     """
     cdef bytes name = _name_of(path)
     cdef const char *text = name
-    cdef zc_dir rules = zc_dir_none(len(os.fsencode(root)), links_of(follow_symlinks))
+    cdef zc_dir rules = zc_dir_none(len(PyUnicode_EncodeFSDefault(root)), links_of(follow_symlinks))
     cdef int fd, code
     with nogil:
         fd = zc_open_below(&rules, text, flags, writes)
@@ -73,7 +76,7 @@ def write_file(
     cdef zc_error err
     cdef zc_status status
     if root is not None:
-        rules = zc_dir_none(len(os.fsencode(root)), links_of(follow_symlinks))
+        rules = zc_dir_none(len(PyUnicode_EncodeFSDefault(root)), links_of(follow_symlinks))
         where = &rules
     zc_error_clear(&err)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -85,10 +88,28 @@ def write_file(
                 status = zc_file_replace(where, text, view.buf, <size_t>view.len, sync, &err)
     finally:
         PyBuffer_Release(&view)
-    if status == ZC_OK:
-        return True
     if status == ZC_ERR_IO and is_new and err.sys_errno == EEXIST:
         return False
+    _raise_failure(status, &err, path)
+    return True
+
+
+def remove_file(str path not None, str root not None, follow_symlinks) -> None:
+    """Remove a file, if it is there; links as for writing (:func:`write_file`).  The GIL is released."""
+    cdef bytes name = _name_of(path)
+    cdef const char *text = name
+    cdef zc_dir rules = zc_dir_none(len(PyUnicode_EncodeFSDefault(root)), links_of(follow_symlinks))
+    cdef zc_error err
+    cdef zc_status status
+    zc_error_clear(&err)
+    with nogil:
+        status = zc_file_remove(&rules, text, &err)
+    _raise_failure(status, &err, path)
+
+
+cdef int _raise_failure(zc_status status, const zc_error *err, str path) except -1:
     if status == ZC_ERR_IO:
         raise OSError(err.sys_errno, os.strerror(err.sys_errno), path)
-    raise errors.StoreError(message(&err))
+    if status != ZC_OK:
+        raise errors.StoreError(message(err))
+    return 0

@@ -183,8 +183,8 @@ def while_changing(str scope not None, keys, method, tuple args not None, dict k
             free(begun)
 
 
-def set_item(values, str key not None, value):
-    """Store an item of the dictionary of a ``MemoryStore``, whose identity is the scope of the store.
+def change_item(values, str key not None, change, *args):
+    """Return ``change(key, *args)``, a change of the dictionary of a ``MemoryStore``, whose identity is the scope.
 
     Does the same as :func:`while_changing` in less time.
     """
@@ -194,11 +194,11 @@ def set_item(values, str key not None, value):
     snprintf(scope, sizeof(scope), b"memory:%llu/", <unsigned long long><uintptr_t><void *>values)
     zc_place_set(&place, scope)
     _set_key(&name, &place, key)
-    cdef zc_change change = zc_change_begin(&name)
+    cdef zc_change begun = zc_change_begin(&name)
     try:
-        values[key] = value
+        return change(key, *args)
     finally:
-        zc_change_end(change)
+        zc_change_end(begun)
 
 
 cdef int _lengths(shape, int64_t *out) except -1:

@@ -31,7 +31,9 @@ cdef class LocalSource:
     """
 
     def __init__(self, root, fsync=False, documents=False, follow_symlinks="inside"):
-        self.root = os.fsencode(os.path.abspath(root))     # a change of the working directory does no harm
+        # Absolute, so that a change of the working directory does no harm.
+        is_absolute = type(root) is str and root[:1] == os.sep == "/"
+        self.root = os.fsencode(root if is_absolute else os.path.abspath(root))
         self.sync = fsync
         self.documents = documents
         self.links = links_of(follow_symlinks)
