@@ -102,10 +102,14 @@ class GroupMetadata:
             return cls(attributes, zarr_format, consolidated, extra)
 
     @classmethod
-    def from_document(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
-        """Parse a stored document, leniently and with a warning; see :meth:`from_dict`."""
+    def from_document(
+        cls, data: Mapping[str, Any], *, where: str | None = None, text: bytes | None = None
+    ) -> Self:
+        """Parse a stored document, leniently and with a warning; see :meth:`ArrayMetadata.from_document`."""
         data, departures = without_nulls(data, 2 if data.get("zarr_format") == 2 else 3)
         group = cls.from_dict(data, where=where)
+        if text is not None and group.consolidated_metadata is None and not departures:
+            known.keep_text(text, group)
         report(departures, where)
         return group
 

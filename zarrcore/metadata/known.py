@@ -62,7 +62,7 @@ def keep(
 
 
 def of_text(text: bytes) -> Any | None:
-    """Return the metadata of an array whose stored document has been read before, as a new object."""
+    """Return the metadata of a node whose stored document has been read before, as a new object."""
     found = _texts.get((registrations(), text))
     if found is None:
         return None
@@ -74,7 +74,7 @@ def of_text(text: bytes) -> Any | None:
 
 def keep_text(text: bytes, metadata: Any) -> None:
     """Remember the metadata in a stored document, if it is short and nothing in them can be changed."""
-    if len(text) > _LONGEST_KEY or metadata.extra_fields or metadata.storage_transformers:
+    if len(text) > _LONGEST_KEY or metadata.extra_fields or getattr(metadata, "storage_transformers", ()):
         return
     try:
         attributes = marshal.dumps(metadata.attributes, 2)

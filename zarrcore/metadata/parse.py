@@ -42,7 +42,7 @@ def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | 
     if document.get("node_type") == "group":
         from zarrcore.metadata.group import GroupMetadata
 
-        return GroupMetadata.from_document(document, where=where)
+        return GroupMetadata.from_document(document, where=where, text=text)
     from zarrcore.metadata.v3 import ArrayV3Metadata
 
     return ArrayV3Metadata.from_document(document, where=where, text=text)

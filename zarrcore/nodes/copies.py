@@ -23,6 +23,7 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
+from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
 
@@ -147,7 +148,7 @@ def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> li
     """Return the groups whose documents have consolidated metadata, and the names of these documents."""
     # Where it costs next to nothing to see that a document has not changed, it is not read again.
     store = groups[0].store
-    known: dict[str, Any] = vars(store).setdefault("_documents_without_copy", {})
+    known = _without_copy(store)
     unknown: dict[str, tuple[StorePath, str, Any]] = {}
     for group in groups:
         for name in names:
@@ -161,10 +162,35 @@ def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> li
         if value is not None and (name != ZARR_JSON or _MARK in bytes(value)):
             found.append((group, name))
         elif version is not None:
-            if len(known) >= _MOST_KNOWN:
-                known.clear()
-            known[key] = version
+            _note(known, key, version)
     return found
+
+
+def _without_copy(store: Store) -> dict[str, Any]:
+    """Return the versions of documents of a store that were found to have no consolidated metadata."""
+    return vars(store).setdefault("_documents_without_copy", {})  # type: ignore[no-any-return]
+
+
+def _note(known: dict[str, Any], key: str, version: object) -> None:
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[key] = version
+
+
+def note_group(store: Store, key: str, version: object) -> None:
+    """Note that a document was, in a version, that of a group without consolidated metadata."""
+    if version:
+        _note(_without_copy(store), key, version)
+        _note(vars(store).setdefault("_groups_without_copy", {}), key, version)
+
+
+def is_unchanged(store: Store, key: str, version: object, *, is_group: bool) -> bool:
+    """Return whether a document had this version when it was last read, if it is known that it is a group's.
+
+    Without `is_group` the caller knows that, and documents that nobody has noted as such count too.
+    """
+    name = "_groups_without_copy" if is_group else "_documents_without_copy"
+    return bool(version) and vars(store).get(name, {}).get(key) == version
 
 
 def _apply(place: StorePath, group: StorePath, name: str, change: _Change) -> None:

@@ -10,7 +10,7 @@ from zarrcore._typing import Overwrite
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError, StoreError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
-from zarrcore.nodes.copies import follow_documents, follow_removal, note_change
+from zarrcore.nodes.copies import follow_documents, follow_removal, is_unchanged, note_change, note_group
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
@@ -221,16 +221,26 @@ def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None
     """Return the places above that have no node yet, from the root down; see :func:`create_node`."""
     missing: list[StorePath] = []
     name = ZARR_JSON if zarr_format == 3 else ZGROUP_JSON
+    store = place.store
     while place.path:
         place = place.parent
+        key = join_path(place.path, name)
         is_read = group is not None and place.path == group.path
-        if is_read and place.store.exists(join_path(place.path, name)):
+        # Before it is read.  In format 2 nobody notes documents of groups that have been read already.
+        version = None if is_read and zarr_format == 2 else store._version(key)
+        if is_unchanged(store, key, version, is_group=not is_read):
+            if is_read:
+                break
+            continue
+        if is_read and store.exists(key):
             break
         found = read_node(place, zarr_format)
         if found is None:
             missing.append(place)
         elif is_array_metadata(found):
             raise ContainsArrayError(f"an array exists {place._located}; no node can be below it")
+        elif found.without_consolidated() is found:
+            note_group(store, key, version)
     return missing[::-1]
 
 

@@ -78,8 +78,11 @@ class StorePath:
 
     def _above(self) -> list[StorePath]:
         """Return the places above, from the root down."""
-        parts = self.path.split("/") if self.path else []
-        return [self._at("/".join(parts[:depth])) for depth in range(len(parts))]
+        groups, path = [], self.path
+        while path:
+            path = path.rpartition("/")[0]
+            groups.append(self._at(path))
+        return groups[::-1]
 
     @property
     def _address(self) -> str:

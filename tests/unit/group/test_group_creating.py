@@ -53,6 +53,43 @@ def test_names_with_dots_in_them_are_names() -> None:
     assert sorted(root) == sorted(("..a", "a..", ".a", "a.b"))
 
 
+# ---- the groups above
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("through", ["group", "path"])
+def test_a_group_above_that_has_changed_is_noticed(tmp_path: Path, zarr_format: int, through: str) -> None:
+    store = LocalStore(tmp_path)
+    options: Any = {"shape": 1, "dtype": "i1"}
+    root = zarrcore.create_group(store, zarr_format=zarr_format)
+    above = root.create_group("g")
+
+    def create(name: str) -> None:
+        if through == "group":
+            above.create_array(name, **options)
+        else:
+            zarrcore.create_array(store, name=f"g/{name}", zarr_format=zarr_format, **options)
+
+    for name in ("a", "b"):  # the second time from what is known
+        create(name)
+    document = tmp_path / "g" / ("zarr.json" if zarr_format == 3 else ".zgroup")
+    document.unlink()
+    create("c")
+    assert document.exists()
+    if zarr_format == 3:
+        zarrcore.consolidate_metadata(store)
+        create("d")
+        assert "g/d" in zarrcore.open_consolidated(tmp_path)
+    if through == "group" and zarr_format == 3:
+        return  # that what it has read is still a group is not asked each time
+    document.unlink()
+    zarrcore.create_array(store, name="x", zarr_format=zarr_format, **options)
+    other = ".zarray" if zarr_format == 2 else "zarr.json"
+    (tmp_path / "x" / other).rename(tmp_path / "g" / other)
+    with pytest.raises(ContainsArrayError, match="no node can be below it"):
+        create("e")
+
+
 # ---- races
 
 
