@@ -212,8 +212,8 @@ def array(data: ArrayLike, **kwargs: Unpack[OfValuesOptions]) -> Array:
     data : array_like or Array
         Values.
     **kwargs
-        As for :func:`create`; if `data` is an :class:`Array`, as for :func:`from_array`.  What :func:`from_array`
-        keeps of `data` is kept here too.
+        As for :func:`create`; if `data` is an :class:`Array`, as for :func:`from_array`.  What
+        :func:`from_array` keeps of `data` is kept here too.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._typing import Overwrite
 from zarrcore._validate import at
 from zarrcore.arrays.access import store_values
 from zarrcore.arrays.chunking import normalize_chunks, resolve_layout
