@@ -15,7 +15,7 @@ cdef extern from *:
 
 cdef extern from "zarrcore.h" nogil:
     enum:
-        ZARRCORE_ABI_VERSION, ZARRCORE_MAX_DIMS, ZARRCORE_N_SLOTS, ZARRCORE_WRITE_EMPTY
+        ZARRCORE_ABI_VERSION, ZARRCORE_MAX_DIMS, ZARRCORE_MAX_THREADS, ZARRCORE_N_SLOTS, ZARRCORE_WRITE_EMPTY
 
     const uint64_t ZARRCORE_EMPTY
 
@@ -49,6 +49,7 @@ cdef extern from "zarrcore.h" nogil:
     const char *zarrcore_status_name(int status)
     int zarrcore_get_num_threads()
     int zarrcore_set_num_threads(int threads)
+    int zarrcore_shutdown()
     void zarrcore_retain(const zarrcore_array *array)
     void zarrcore_release(const zarrcore_array *array)
     int zarrcore_ndim(const zarrcore_array *array)
@@ -71,6 +72,12 @@ cdef extern from "zarrcore.h" nogil:
     int zarrcore_write(const zarrcore_array *array, const int64_t *start, const int64_t *step,
                        const int64_t *count, const void *memory, const int64_t *strides, int threads,
                        int flags, zarrcore_error *error)
+    int zarrcore_read_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
+                         const int64_t *step, const int64_t *count, void *memory, size_t nbytes,
+                         const int64_t *strides, int threads, zarrcore_error *error)
+    int zarrcore_write_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
+                          const int64_t *step, const int64_t *count, const void *memory, size_t nbytes,
+                          const int64_t *strides, int threads, int flags, zarrcore_error *error)
     int zarrcore_chunk_key(const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity,
                            size_t *needed)
     int zarrcore_chunk_sizes(const zarrcore_array *array, const int64_t *chunk, size_t *decoded,
@@ -92,6 +99,7 @@ cdef extern from "zarrcore.h" nogil:
 cdef extern from "zarrcore.h":
     int import_zarrcore() except -1
     zarrcore_array *_from_python "zarrcore_from_python"(void *array) except NULL
+    int zarrcore_raise(const zarrcore_error *error) except -1
 
 # ZARRCORE_ERROR_INIT is no expression.
 cdef inline zarrcore_error zarrcore_no_error() noexcept nogil:

@@ -20,7 +20,7 @@
 #include "base/counts.h"
 #include "base/os_thread.h"
 
-#define MAX_THREADS 512                      /* per job, and workers in all */
+#define MAX_THREADS ZC_MAX_THREADS           /* per job, and workers in all */
 #define POLL_NS (INT64_C(50) * 1000000)
 #define SLOW_UNIT_NS (INT64_C(20) * 1000000)   /* a caller busy for longer leaves the work to others */
 #define WAKE_AT_ONCE 2                       /* each one woken wakes two more: a tree, not a queue */
@@ -54,12 +54,14 @@ typedef struct job {
 static struct {
     zc_mutex lock;
     zc_cond work;
+    zc_cond ended;               /* the last worker has */
+    bool closing;                /* workers end */
     job *jobs;
     int workers;
     int sleeping;
     int wanted;                  /* sum over the jobs */
     _Atomic int poorest;         /* fewest helpers of any job that wants more; INT_MAX if none does */
-} pool = {.lock = ZC_MUTEX_INIT, .work = ZC_COND_INIT, .poorest = INT_MAX};
+} pool = {.lock = ZC_MUTEX_INIT, .work = ZC_COND_INIT, .ended = ZC_COND_INIT, .poorest = INT_MAX};
 
 _Atomic size_t zc_counts[ZC_COUNT_KINDS];
 
@@ -95,6 +97,8 @@ static void after_fork(void)
 {
     zc_mutex_init(&pool.lock);
     zc_cond_init(&pool.work);
+    zc_cond_init(&pool.ended);
+    pool.closing = false;
     pool.jobs = NULL;
     pool.workers = pool.sleeping = pool.wanted = 0;
     atomic_store(&pool.poorest, INT_MAX);
@@ -360,8 +364,7 @@ static void worker_main(void)
         is_worker = true;
     }
     zc_mutex_lock(&pool.lock);
-    pool.workers -= !ready;
-    while (ready) {
+    while (ready && !pool.closing) {
         job *j = poorest_job_locked();
 
         if (j == NULL) {
@@ -380,7 +383,26 @@ static void worker_main(void)
         zc_mutex_lock(&pool.lock);
         leave_locked(j, moving);
     }
+    if (--pool.workers == 0) {
+        zc_cond_broadcast(&pool.ended);
+    }
     zc_mutex_unlock(&pool.lock);
+}
+
+bool zc_pool_shutdown(void)
+{
+    if (is_worker || current_job != NULL) {
+        return false;
+    }
+    zc_mutex_lock(&pool.lock);
+    pool.closing = true;
+    zc_cond_broadcast(&pool.work);
+    while (pool.workers > 0) {
+        zc_cond_wait(&pool.ended, &pool.lock);
+    }
+    pool.closing = false;
+    zc_mutex_unlock(&pool.lock);
+    return true;
 }
 
 /* Have at least n workers, or as many as the system allows. */

@@ -19,6 +19,8 @@ typedef zc_status (*zc_task)(void *job, size_t item, zc_workspace *ws, zc_error 
  * Runs while a task is on that thread's stack: it must not wait for a lock that a task holds. */
 typedef int (*zc_poll)(void *arg);
 
+#define ZC_MAX_THREADS 512
+
 typedef struct zc_run {
     zc_task task;
     void *job;
@@ -59,6 +61,8 @@ void zc_pool_on_start(zc_on_start start);
  * cgroup quota leave to this process (at least 1). */
 int zc_pool_threads(void);
 void zc_pool_set_threads(int threads);   /* 0: back to the machine's own number */
+/* End all workers; those that have work end when it is done.  The next job makes new ones.  False: this thread is in a job. */
+bool zc_pool_shutdown(void);
 int zc_pool_cpus(void);                  /* affinity mask and cgroup quota, nothing else */
 
 #endif

@@ -15,8 +15,7 @@ _Static_assert((int)ZARRCORE_ERR_STALE == (int)ZC_ERR_STALE, "one numbering");
 _Static_assert(sizeof(((zarrcore_error *)0)->message) == sizeof(((zc_error *)0)->message), "nothing is cut");
 _Static_assert(sizeof(((zarrcore_error *)0)->codec) == sizeof(((zc_error *)0)->codec), "nothing is cut");
 
-/* Bytes of the error record of ABI version 1: a smaller one, or one that was not initialised, is left
- * alone. */
+/* Bytes of the error record of ABI version 1: a smaller one is left alone. */
 #define ERROR_SIZE_1 ((size_t)(offsetof(zarrcore_error, message) + sizeof(((zarrcore_error *)0)->message)))
 
 char *zc_new_key(const zarrcore_array *array, const int64_t *chunk)
@@ -42,15 +41,17 @@ int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *ar
 {
     zarrcore_error full = {.status = err->status, .sys_errno = err->sys_errno, .chunk_ndim = -1};
 
-    if (out == NULL || out->struct_size < ERROR_SIZE_1) {
+    if (out == NULL || (out->struct_size != 0 && out->struct_size < ERROR_SIZE_1)) {
         return err->status;
     }
-    const size_t size = out->struct_size < sizeof full ? out->struct_size : sizeof full;
-    full.struct_size = out->struct_size;
+    const size_t given = out->struct_size != 0 ? out->struct_size : ERROR_SIZE_1;      /* 0: zero bytes */
+    const size_t size = given < sizeof full ? given : sizeof full;
+    full.struct_size = (uint32_t)given;
     if (err->status != ZC_OK) {
         memcpy(full.codec, err->codec, sizeof full.codec);
         memcpy(full.message, err->message, sizeof full.message);
         full.in_shard = err->in_shard;
+        full.reserved = (int32_t)(err->cause & INT32_MAX);
         full.inner_chunk = err->inner_chunk;
         full.offset = err->offset;
         full.nbytes = err->nbytes;

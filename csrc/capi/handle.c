@@ -41,7 +41,7 @@ void zarrcore_release(const zarrcore_array *array)
     free((zarrcore_array *)array);
 }
 
-void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *))
+void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int (*raise)(const zarrcore_error *))
 {
     const zarrcore_api api = {
         .abi_version = ZARRCORE_ABI_VERSION,
@@ -78,6 +78,10 @@ void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *))
         .decode_inner_chunk = zarrcore_decode_inner_chunk,
         .shard_index = zarrcore_shard_index,
         .find_inner_chunk = zarrcore_find_inner_chunk,
+        .shutdown = zarrcore_shutdown,
+        .raise = raise,
+        .read_as = zarrcore_read_as,
+        .write_as = zarrcore_write_as,
     };
 
     _Static_assert(sizeof(zarrcore_api) == 16 + ZARRCORE_N_SLOTS * sizeof(void (*)(void)), "count the slots");

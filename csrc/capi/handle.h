@@ -52,7 +52,7 @@ zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, 
                               const char *typestr, const char *path);
 
 /* The table of all functions for extension modules. */
-void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *));
+void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int (*raise)(const zarrcore_error *));
 
 /* ---- what all functions of the public API share (call.c) ---- */
 

@@ -36,13 +36,20 @@ int zarrcore_get_num_threads(void)
     return zc_pool_threads();
 }
 
+_Static_assert(ZARRCORE_MAX_THREADS == ZC_MAX_THREADS, "one limit");
+
 int zarrcore_set_num_threads(int threads)
 {
-    if (threads < 0) {
+    if (threads < 0 || threads > ZARRCORE_MAX_THREADS) {
         return ZARRCORE_ERR_ARGUMENT;
     }
     zc_pool_set_threads(threads);
     return ZARRCORE_OK;
+}
+
+int zarrcore_shutdown(void)
+{
+    return zc_pool_shutdown() ? ZARRCORE_OK : ZARRCORE_ERR_ARGUMENT;
 }
 
 int zarrcore_ndim(const zarrcore_array *array)
@@ -92,7 +99,7 @@ int zarrcore_inner_chunk_shape(const zarrcore_array *array, int64_t *out)
 
 int zarrcore_is_sharded(const zarrcore_array *array)
 {
-    return array != NULL ? array->array->chain->sharded : ZARRCORE_ERR_ARGUMENT;
+    return array != NULL && array->array->chain->sharded;
 }
 
 int zarrcore_grid_shape(const zarrcore_array *array, int64_t *out)
@@ -162,5 +169,5 @@ const char *zarrcore_path(const zarrcore_array *array)
 
 int zarrcore_is_writable(const zarrcore_array *array)
 {
-    return array != NULL ? array->writable : ZARRCORE_ERR_ARGUMENT;
+    return array != NULL && array->writable;
 }

@@ -2,7 +2,10 @@
  *
  * Regions of an array: from the caller's numbers to a selection, and one call of the engine.
  */
+#include <string.h>
+
 #include "base/arith.h"
+#include "base/cpu.h"
 #include "capi/handle.h"
 
 /* What the caller asked for; pointers as they were given. */
@@ -10,7 +13,20 @@ typedef struct region {
     const int64_t *start, *step, *count, *strides;
     char *memory;
     int threads;
+    size_t nbytes;           /* at memory; SIZE_MAX: unknown */
 } region;
+
+/* Is this the data type, as numpy spells it?  The machine's byte order may be spelt "=" or not at all. */
+static bool is_type(const char *given, const char *typestr)
+{
+    const char order = typestr[0];
+    const bool is_native = order == '|' || order == (ZC_BIG_ENDIAN ? '>' : '<');
+
+    if (given[0] == order || (is_native && (given[0] == '=' || given[0] == '|'))) {
+        return strcmp(given + 1, typestr + 1) == 0;
+    }
+    return is_native && strcmp(given, typestr + 1) == 0;
+}
 
 /* How many elements of a dimension the region has, checked to lie in the array. */
 static zc_status count_axis(const region *r, int d, int64_t length, int64_t *count, zc_error *err)
@@ -61,6 +77,20 @@ static zc_status place_axis(const region *r, int d, zc_selection *selection, zc_
     return ZC_OK;
 }
 
+/* The elements, from the lowest to the highest address, must fit. */
+static zc_status check_size(const zc_selection *selection, size_t span, size_t nbytes, zc_error *err)
+{
+    for (int d = 0; d < selection->ndim && nbytes != SIZE_MAX; d++) {
+        const int64_t stride = selection->axis[d].stride;
+        size_t more;
+        if (!zc_mul_size((size_t)(stride < 0 ? -stride : stride), (uint64_t)(selection->axis[d].count - 1), &more) ||
+            !zc_add_size(span, more, &span)) {
+            span = SIZE_MAX;
+        }
+    }
+    return span <= nbytes ? ZC_OK : zc_fail(err, ZC_ERR_SIZE, "the region needs %zu bytes of memory, there are %zu", span, nbytes);
+}
+
 static zc_status make_selection(const zc_array *array, const region *r, zc_selection *selection, bool *empty,
                                 zc_error *err)
 {
@@ -85,7 +115,7 @@ static zc_status make_selection(const zc_array *array, const region *r, zc_selec
     for (int d = 0; d < array->ndim && status == ZC_OK; d++) {
         status = place_axis(r, d, selection, err);
     }
-    return status;
+    return status == ZC_OK ? check_size(selection, array->chain->item.size, r->nbytes, err) : status;
 }
 
 static int transfer(const zarrcore_array *array, const region *r, bool write, bool write_empty, zarrcore_error *error)
@@ -114,21 +144,8 @@ static int transfer(const zarrcore_array *array, const region *r, bool write, bo
     return zc_report(error, &err, array, fault.in_chunk ? fault.chunk : NULL);
 }
 
-int zarrcore_read(const zarrcore_array *array, const int64_t *start, const int64_t *step,
-                  const int64_t *count, void *memory, const int64_t *strides, int threads,
-                  zarrcore_error *error)
+static int write_region(const zarrcore_array *array, const region *r, int flags, zarrcore_error *error)
 {
-    const region r = {start, step, count, strides, memory, threads};
-
-    return array != NULL ? transfer(array, &r, false, false, error) : zc_report_argument(error, "array is NULL");
-}
-
-int zarrcore_write(const zarrcore_array *array, const int64_t *start, const int64_t *step,
-                   const int64_t *count, const void *memory, const int64_t *strides, int threads, int flags,
-                   zarrcore_error *error)
-{
-    const region r = {start, step, count, strides, (char *)memory, threads};   /* only read from */
-
     if (array == NULL) {
         return zc_report_argument(error, "array is NULL");
     }
@@ -138,5 +155,59 @@ int zarrcore_write(const zarrcore_array *array, const int64_t *start, const int6
     if (!array->writable) {
         return zc_report_argument(error, "the array was opened for reading only");
     }
-    return transfer(array, &r, true, (flags & ZARRCORE_WRITE_EMPTY) != 0, error);
+    return transfer(array, r, true, (flags & ZARRCORE_WRITE_EMPTY) != 0, error);
+}
+
+/* Has the array this data type and this number of dimensions? */
+static int check_array(const zarrcore_array *array, const char *type, int ndim, zarrcore_error *error)
+{
+    zc_error err = {0};
+
+    if (array == NULL || type == NULL) {
+        return zc_report_argument(error, array == NULL ? "array is NULL" : "type is NULL");
+    }
+    if (!is_type(type, array->typestr)) {
+        zc_fail(&err, ZC_ERR_ARGUMENT, "the array has the data type %s, the memory %.40s", array->typestr, type);
+    } else if (ndim != array->array->ndim) {
+        zc_fail(&err, ZC_ERR_ARGUMENT, "the array has %d dimensions, the region %d", array->array->ndim, ndim);
+    }
+    return err.status == ZC_OK ? ZARRCORE_OK : zc_report(error, &err, NULL, NULL);
+}
+
+int zarrcore_read(const zarrcore_array *array, const int64_t *start, const int64_t *step,
+                  const int64_t *count, void *memory, const int64_t *strides, int threads,
+                  zarrcore_error *error)
+{
+    const region r = {start, step, count, strides, memory, threads, SIZE_MAX};
+
+    return array != NULL ? transfer(array, &r, false, false, error) : zc_report_argument(error, "array is NULL");
+}
+
+int zarrcore_write(const zarrcore_array *array, const int64_t *start, const int64_t *step,
+                   const int64_t *count, const void *memory, const int64_t *strides, int threads, int flags,
+                   zarrcore_error *error)
+{
+    const region r = {start, step, count, strides, (char *)memory, threads, SIZE_MAX};     /* only read from */
+
+    return write_region(array, &r, flags, error);
+}
+
+int zarrcore_read_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start, const int64_t *step,
+                     const int64_t *count, void *memory, size_t nbytes, const int64_t *strides, int threads,
+                     zarrcore_error *error)
+{
+    const region r = {start, step, count, strides, memory, threads, nbytes};
+    const int status = check_array(array, type, ndim, error);
+
+    return status == ZARRCORE_OK ? transfer(array, &r, false, false, error) : status;
+}
+
+int zarrcore_write_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start, const int64_t *step,
+                      const int64_t *count, const void *memory, size_t nbytes, const int64_t *strides, int threads,
+                      int flags, zarrcore_error *error)
+{
+    const region r = {start, step, count, strides, (char *)memory, threads, nbytes};       /* only read from */
+    const int status = check_array(array, type, ndim, error);
+
+    return status == ZARRCORE_OK ? write_region(array, &r, flags, error) : status;
 }

@@ -184,7 +184,7 @@ static void nested_stage(codec_list *c, const zc_node *codec, zc_codec *out)
         zc_node_fail(codec, "expected a codec of bytes, got \"%.60s\"", name);
     }
     if (!configure(c, codec, name, &configuration, out)) {
-        zc_node_fail(codec, "the codec \"%.60s\" is not supported", name);
+        zc_node_unsupported(codec, "the codec", name);
     }
 }
 
@@ -286,7 +286,7 @@ static void add_stage(codec_list *c, const zc_node *codec, const char *name, con
     }
     c->n_links--;
     if (zc_node_optional_bool(codec, "must_understand", true)) {
-        zc_node_fail(codec, "the codec \"%.60s\" is not supported", name);
+        zc_node_unsupported(codec, "the codec", name);
     }
 }
 

@@ -93,7 +93,7 @@ static void grid_v3(zc_document *doc, const zc_node *root)
         ZC_CHOICE(&kind, "inline");
         zc_grid_rectilinear(doc, &shape, &chunk_shapes);
     } else {
-        zc_node_fail(&grid, "the chunk grid \"%.60s\" is not supported", name);
+        zc_node_unsupported(&grid, "the chunk grid", name);
     }
 }
 
@@ -112,7 +112,7 @@ static void keys_v3(zc_document *doc, const zc_node *root)
     const bool v2 = strcmp(name, "v2") == 0;
 
     if (!v2 && strcmp(name, "default") != 0) {
-        zc_node_fail(&encoding, "the chunk key encoding \"%.60s\" is not supported", name);
+        zc_node_unsupported(&encoding, "the chunk key encoding", name);
     }
     ZC_MEMBERS(&configuration, "separator");
     doc->array.keys = (zc_key_encoding){.v2 = v2, .separator = separator(&configuration, "separator", v2 ? '.' : '/')};
@@ -129,7 +129,7 @@ static void rest_v3(const zc_document *doc, const zc_node *root)
         zc_node_object(&attributes);
     }
     if (transformers.value != NULL && zc_node_array(&transformers) > 0) {
-        zc_node_fail(&transformers, "are not supported");
+        zc_node_unsupported(&transformers, "the member", "storage_transformers");
     }
     const size_t n = names.value != NULL ? zc_node_array(&names) : (size_t)doc->array.ndim;
     if (n != (size_t)doc->array.ndim) {
@@ -155,7 +155,9 @@ zc_status zc_document_v3(zc_document *doc, const zc_node *root)
 
     zc_node_object(root);
     zc_node_int(&format, 3, 3);
-    ZC_CHOICE(&type, "array");
+    if (ZC_CHOICE(&type, "array", "group") == 1) {
+        zc_node_unsupported(&type, "the node type", "group");
+    }
     zc_node_members(root, members, ZC_OTHERS_OPTIONAL);
     grid_v3(doc, root);
     keys_v3(doc, root);
@@ -185,7 +187,7 @@ static void add_codec_v2(zc_document *doc, const zc_node *node, zc_flow *flow, l
     if (links->n == sizeof links->at / sizeof links->at[0]) {
         zc_node_fail(node, "more than %d codecs", ZC_MAX_STAGES);
     } else if (known == NULL) {
-        zc_node_fail(&id, "the codec \"%.60s\" is not supported", name);
+        zc_node_unsupported(&id, "the codec", name);
     } else {
         zc_link *const link = &links->at[links->n++];
         *link = (zc_link){.kind = ZC_LINK_STAGE, .where = zc_node_keep_place(node, &doc->arena)};
@@ -201,6 +203,13 @@ static bool is_raw_of_n5(const zc_node *compressor)
 
     return type.value != NULL && strcmp(type.member, "type") == 0 && zc_node_is_string(&type) &&
            strcmp(zc_node_string(&type), "raw") == 0 && zc_node_next_member(&type).value == NULL;
+}
+
+zc_status zc_document_group(zc_document *doc, const zc_node *root)
+{
+    (void)doc;
+    zc_node_unsupported(root, "the node type", "group");
+    return root->json->err->status;
 }
 
 zc_status zc_document_v2(zc_document *doc, const zc_node *root)

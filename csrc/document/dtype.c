@@ -196,7 +196,7 @@ static void configured_v3(const zc_node *node, const char *name, const zc_node *
             return;
         }
     }
-    zc_node_fail(node, "the data type \"%.60s\" is not supported", name);
+    zc_node_unsupported(node, "the data type", name);
 }
 
 static void plain_v3(const zc_node *node, zc_dtype *out)
@@ -285,7 +285,7 @@ static void typestr_v2(const zc_node *node, const char *text, const zc_typestr *
                normalise_unit(type->unit, unit, sizeof unit)) {
         set_plain(node, out, type->kind, 8, 8, big, unit);
     } else {
-        zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
+        zc_node_unsupported(node, "the data type", text);
     }
 }
 
@@ -318,7 +318,7 @@ static void plain_v2(const zc_node *node, zc_dtype *out)
     } else if (zc_extension_number(text, &number)) { /* names of format 3, as tensorstore writes: little-endian items */
         set_number(node, number, out);
     } else {
-        zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
+        zc_node_unsupported(node, "the data type", text);
     }
 }
 

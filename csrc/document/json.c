@@ -174,6 +174,14 @@ void zc_node_fail(const zc_node *node, const char *format, ...)
     zc_fail(node->json->err, ZC_ERR_METADATA, "%s: %s", place, text);
 }
 
+void zc_node_unsupported(const zc_node *node, const char *what, const char *name)
+{
+    if (zc_node_ok(node)) {
+        zc_node_fail(node, "%s \"%.60s\" is not supported", what, name);
+        node->json->err->status = ZC_ERR_UNSUPPORTED;
+    }
+}
+
 void zc_node_expected(const zc_node *node, const char *what)
 {
     if (node->value == NULL) {
@@ -359,6 +367,8 @@ void zc_node_members(const zc_node *object, const char *const *names, zc_others 
         zc_assert(i <= 31);
         if (names[i] != NULL && (seen & (uint32_t)1 << i)) {
             zc_node_fail(&node, "occurs twice");
+        } else if (names[i] == NULL && others == ZC_OTHERS_OPTIONAL && !is_allowed(&node, others)) {
+            zc_node_unsupported(&node, "the member", node.member);       /* of an extension */
         } else if (names[i] == NULL && !is_allowed(&node, others)) {
             zc_node_fail(&node, "is not supported");
         }

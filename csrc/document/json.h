@@ -57,6 +57,9 @@ static inline bool zc_node_ok(const zc_node *node)
 /* Record what is wrong with a value: "zarr.json: codecs[1].configuration.level: expected ...". */
 void zc_node_fail(const zc_node *node, const char *format, ...) ZC_PRINTF(2, 3);
 
+/* The same for what is valid, but not supported: "the codec", its name (ZC_ERR_UNSUPPORTED). */
+void zc_node_unsupported(const zc_node *node, const char *what, const char *name);
+
 /* The same for a value that is of another type than `what`, or absent. */
 void zc_node_expected(const zc_node *node, const char *what);
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "capi/handle.h"
 #include "document/document.h"
@@ -110,6 +111,11 @@ static zc_status resolve(const char *path, char **out, zc_error *err)
 #else
     *out = realpath(path, NULL);
 #endif
+    struct stat info;
+    if (*out != NULL && stat(*out, &info) == 0 && (info.st_mode & S_IFMT) != S_IFDIR) {
+        free(*out);
+        return zc_fail_errno(err, ENOTDIR, "%.200s is a file; open the directory that zarr.json or .zarray is in", path);
+    }
     if (*out != NULL) {
         return ZC_OK;
     }
@@ -157,6 +163,10 @@ static zc_status open_array(const char *path, int flags, zarrcore_array **out, z
     if (status == ZC_ERR_MISSING) {
         zc_error_clear(err);
         status = read_document(o, ".zarray", zc_document_v2, err);
+        if (status == ZC_ERR_MISSING) {
+            zc_error_clear(err);
+            status = read_document(o, ".zgroup", zc_document_group, err);
+        }
         if (status == ZC_ERR_MISSING) {
             zc_error_clear(err);
             zc_fail(err, status, "%.200s: neither zarr.json nor .zarray is there", path);

@@ -10,7 +10,7 @@
  *     #define ZARRCORE_PYTHON_API
  *     #include <zarrcore.h>           // -I from zarrcore.get_include()
  *
- * and call import_zarrcore() once in the module's init function, in each file that includes this header.
+ * and call import_zarrcore() in the module's init function, once for all files of the module.
  * zarrcore_from_python(array) then makes a handle of a zarrcore.Array.  In Cython: cimport zarrcore.
  *
  * From a program without Python.  Link with libzarrcore (`make lib`, pkg-config zarrcore) and open an array
@@ -40,6 +40,7 @@ extern "C" {
 #define ZARRCORE_ABI_VERSION 1
 
 #define ZARRCORE_MAX_DIMS 64
+#define ZARRCORE_MAX_THREADS 512
 
 typedef enum zarrcore_status {
     ZARRCORE_OK = 0,
@@ -61,16 +62,16 @@ typedef enum zarrcore_status {
     ZARRCORE_ERR_STALE = -17       /* Python has made the array smaller, or replaced or removed it, since the handle was made */
 } zarrcore_status;
 
-/* What went wrong, and where.  Initialise with ZARRCORE_ERROR_INIT; one may be used for many calls.  A
- * call that succeeds leaves it cleared.  New members come at the end. */
+/* What went wrong, and where.  Initialise with ZARRCORE_ERROR_INIT, or with zero bytes; one may be used for many
+ * calls.  A call that succeeds leaves it cleared.  New members come at the end. */
 typedef struct zarrcore_error {
-    uint32_t struct_size;          /* sizeof(zarrcore_error) of the caller */
+    uint32_t struct_size;          /* sizeof(zarrcore_error) of the caller; 0: that of ABI version 1 */
     int32_t status;                /* a zarrcore_status */
     int32_t sys_errno;             /* errno where status is ZARRCORE_ERR_IO, else 0 */
     int32_t chunk_ndim;            /* entries of chunk; -1: the failure lies in no chunk */
     int64_t chunk[ZARRCORE_MAX_DIMS]; /* the chunk's coordinates in the chunk grid */
     int32_t in_shard;              /* not 0: the fault lies in one inner chunk of a shard, namely */
-    int32_t reserved;
+    int32_t reserved;              /* for zarrcore_raise */
     uint64_t inner_chunk;          /*   this one (number in C order of the shard's inner chunks) */
     uint64_t offset;               /*   at this byte of the shard */
     uint64_t nbytes;               /*   with this length */
@@ -157,9 +158,17 @@ typedef struct zarrcore_api {
                        zarrcore_error *error);
     int (*find_inner_chunk)(const zarrcore_array *array, const int64_t *chunk, const int64_t *inner,
                             zarrcore_extent *out, zarrcore_error *error);
+    int (*shutdown)(void);
+    int (*raise)(const zarrcore_error *error);
+    int (*read_as)(const zarrcore_array *array, const char *type, int ndim, const int64_t *start, const int64_t *step,
+                   const int64_t *count, void *memory, size_t nbytes, const int64_t *strides, int threads,
+                   zarrcore_error *error);
+    int (*write_as)(const zarrcore_array *array, const char *type, int ndim, const int64_t *start, const int64_t *step,
+                    const int64_t *count, const void *memory, size_t nbytes, const int64_t *strides, int threads,
+                    int flags, zarrcore_error *error);
 } zarrcore_api;
 
-#define ZARRCORE_N_SLOTS 31
+#define ZARRCORE_N_SLOTS 35
 
 #ifndef ZARRCORE_PYTHON_API
 
@@ -180,8 +189,16 @@ ZARRCORE_PUBLIC const char *zarrcore_status_name(int status);
 /* Threads that a call with threads = 0 may use, the calling one included. */
 ZARRCORE_PUBLIC int zarrcore_get_num_threads(void);
 
-/* 0: the CPUs that affinity mask and cgroup quota leave to this process. */
+/* 0: the CPUs that affinity mask and cgroup quota leave to this process.  Returns ZARRCORE_OK, or
+ * ZARRCORE_ERR_ARGUMENT below 0 and above ZARRCORE_MAX_THREADS. */
 ZARRCORE_PUBLIC int zarrcore_set_num_threads(int threads);
+
+/*
+ * End the threads of the library, those at work when it is done; a later call that needs threads starts new ones.  Nothing
+ * needs it: idle threads sleep, and a library that dlclose() would unload stays.  ZARRCORE_ERR_ARGUMENT if a callback
+ * calls it in the middle of a call.
+ */
+ZARRCORE_PUBLIC int zarrcore_shutdown(void);
 
 /* ---- handles ------------------------------------------------------------------------------------ */
 
@@ -210,7 +227,7 @@ ZARRCORE_PUBLIC int zarrcore_chunk_shape(const zarrcore_array *array, int64_t *o
 /* Of the inner chunks of shards; without sharding the same as zarrcore_chunk_shape. */
 ZARRCORE_PUBLIC int zarrcore_inner_chunk_shape(const zarrcore_array *array, int64_t *out);
 
-/* 1 if chunks are shards, else 0. */
+/* 1 if chunks are shards, else 0, for NULL too. */
 ZARRCORE_PUBLIC int zarrcore_is_sharded(const zarrcore_array *array);
 
 /* Number of chunks along each dimension. */
@@ -237,7 +254,7 @@ ZARRCORE_PUBLIC int zarrcore_fill_value(const zarrcore_array *array, void *out, 
 /* Where the array lies, for messages: its path in the store, or the directory.  NULL for NULL. */
 ZARRCORE_PUBLIC const char *zarrcore_path(const zarrcore_array *array);
 
-/* 1 if zarrcore_write is allowed, else 0. */
+/* 1 if zarrcore_write is allowed, else 0, for NULL too. */
 ZARRCORE_PUBLIC int zarrcore_is_writable(const zarrcore_array *array);
 
 /* ---- regions ------------------------------------------------------------------------------------ */
@@ -263,6 +280,19 @@ ZARRCORE_PUBLIC int zarrcore_read(const zarrcore_array *array, const int64_t *st
 ZARRCORE_PUBLIC int zarrcore_write(const zarrcore_array *array, const int64_t *start, const int64_t *step,
                                    const int64_t *count, const void *memory, const int64_t *strides,
                                    int threads, int flags, zarrcore_error *error);
+
+/*
+ * The same for memory whose type, number of dimensions and size are given and checked, so that nothing is written beyond it
+ * or taken for what it is not.  type: as numpy spells it, such as "f8" (the machine's byte order), "<i4" or "|V12"; another
+ * one than the array's, or another number of dimensions, is ZARRCORE_ERR_ARGUMENT: nothing is converted.  nbytes: of memory,
+ * from the lowest to the highest address that the strides reach; too few are ZARRCORE_ERR_SIZE.
+ */
+ZARRCORE_PUBLIC int zarrcore_read_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
+                                     const int64_t *step, const int64_t *count, void *memory, size_t nbytes,
+                                     const int64_t *strides, int threads, zarrcore_error *error);
+ZARRCORE_PUBLIC int zarrcore_write_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
+                                      const int64_t *step, const int64_t *count, const void *memory, size_t nbytes,
+                                      const int64_t *strides, int threads, int flags, zarrcore_error *error);
 
 /* ---- single chunks ------------------------------------------------------------------------------ */
 
@@ -313,47 +343,113 @@ ZARRCORE_PUBLIC int zarrcore_find_inner_chunk(const zarrcore_array *array, const
 #error "include Python.h before zarrcore.h"
 #endif
 
-static const zarrcore_api *zarrcore_api_table;
+/* One table for all files of an extension module, whether in C or in C++. */
+#if defined(_MSC_VER) && !defined(__clang__)
+__declspec(selectany) const zarrcore_api *zarrcore_api_table = NULL;
+#else
+__attribute__((weak, visibility("hidden"))) const zarrcore_api *zarrcore_api_table;
+#endif
+
+static inline const zarrcore_api *zarrcore_loaded(void)
+{
+    if (zarrcore_api_table == NULL) {
+        Py_FatalError("zarrcore.h: the module's init function has to call import_zarrcore() first");
+    }
+    return zarrcore_api_table;
+}
 
 /*
  * A new handle of a zarrcore.Array (a PyObject *).  Keeps the array's engine and its store alive; follows no
- * later resize.  NULL with a Python exception set on failure: TypeError where the object is no zarrcore.Array
- * or has a part that is written in Python.  Needs the GIL.
+ * later resize, see ZARRCORE_ERR_STALE.  NULL with a Python exception set on failure: TypeError where the object is no
+ * zarrcore.Array or has a part that is written in Python.  Needs the GIL.
  */
-#define zarrcore_from_python (zarrcore_api_table->from_python)
+static inline zarrcore_array *zarrcore_from_python(void *object)
+{
+    return zarrcore_loaded()->from_python(object);
+}
 
-#define zarrcore_version (zarrcore_api_table->version)
-#define zarrcore_status_name (zarrcore_api_table->status_name)
-#define zarrcore_get_num_threads (zarrcore_api_table->get_num_threads)
-#define zarrcore_set_num_threads (zarrcore_api_table->set_num_threads)
-#define zarrcore_retain (zarrcore_api_table->retain)
-#define zarrcore_release (zarrcore_api_table->release)
-#define zarrcore_ndim (zarrcore_api_table->ndim)
-#define zarrcore_shape (zarrcore_api_table->shape)
-#define zarrcore_chunk_shape (zarrcore_api_table->chunk_shape)
-#define zarrcore_inner_chunk_shape (zarrcore_api_table->inner_chunk_shape)
-#define zarrcore_is_sharded (zarrcore_api_table->is_sharded)
-#define zarrcore_grid_shape (zarrcore_api_table->grid_shape)
-#define zarrcore_chunk_box (zarrcore_api_table->chunk_box)
-#define zarrcore_itemsize (zarrcore_api_table->itemsize)
-#define zarrcore_typestr (zarrcore_api_table->typestr)
-#define zarrcore_kind (zarrcore_api_table->kind)
-#define zarrcore_byte_order (zarrcore_api_table->byte_order)
-#define zarrcore_fill_value (zarrcore_api_table->fill_value)
-#define zarrcore_path (zarrcore_api_table->path)
-#define zarrcore_is_writable (zarrcore_api_table->is_writable)
-#define zarrcore_read (zarrcore_api_table->read)
-#define zarrcore_write (zarrcore_api_table->write)
-#define zarrcore_chunk_key (zarrcore_api_table->chunk_key)
-#define zarrcore_chunk_sizes (zarrcore_api_table->chunk_sizes)
-#define zarrcore_load_chunk (zarrcore_api_table->load_chunk)
-#define zarrcore_decode_chunk (zarrcore_api_table->decode_chunk)
-#define zarrcore_encode_chunk (zarrcore_api_table->encode_chunk)
-#define zarrcore_decode_inner_chunk (zarrcore_api_table->decode_inner_chunk)
-#define zarrcore_shard_index (zarrcore_api_table->shard_index)
-#define zarrcore_find_inner_chunk (zarrcore_api_table->find_inner_chunk)
+/*
+ * Raise a failure as a Python exception, of zarrcore.errors where there is a fitting class, and return -1.  In the thread
+ * of the failed call, what a store or codec in Python raised is its cause, and ZARRCORE_ERR_CANCELLED is the exception of the signal
+ * handler itself.  Needs the GIL.
+ */
+static inline int zarrcore_raise(const zarrcore_error *error)
+{
+    return zarrcore_loaded()->raise(error);
+}
 
-/* Get the table.  0, or -1 with an ImportError set; needs the GIL. */
+static inline void zarrcore_retain(const zarrcore_array *array)
+{
+    zarrcore_loaded()->retain(array);
+}
+
+static inline void zarrcore_release(const zarrcore_array *array)
+{
+    zarrcore_loaded()->release(array);
+}
+
+/* The functions described above. */
+#define ZARRCORE_FORWARD(result, name, parameters, arguments) \
+    static inline result zarrcore_##name parameters { return zarrcore_loaded()->name arguments; }
+
+ZARRCORE_FORWARD(const char *, version, (void), ())
+ZARRCORE_FORWARD(const char *, status_name, (int status), (status))
+ZARRCORE_FORWARD(int, get_num_threads, (void), ())
+ZARRCORE_FORWARD(int, set_num_threads, (int threads), (threads))
+ZARRCORE_FORWARD(int, ndim, (const zarrcore_array *array), (array))
+ZARRCORE_FORWARD(int, shape, (const zarrcore_array *array, int64_t *out), (array, out))
+ZARRCORE_FORWARD(int, chunk_shape, (const zarrcore_array *array, int64_t *out), (array, out))
+ZARRCORE_FORWARD(int, inner_chunk_shape, (const zarrcore_array *array, int64_t *out), (array, out))
+ZARRCORE_FORWARD(int, is_sharded, (const zarrcore_array *array), (array))
+ZARRCORE_FORWARD(int, grid_shape, (const zarrcore_array *array, int64_t *out), (array, out))
+ZARRCORE_FORWARD(int, chunk_box, (const zarrcore_array *array, const int64_t *chunk, int64_t *start, int64_t *shape),
+                 (array, chunk, start, shape))
+ZARRCORE_FORWARD(int64_t, itemsize, (const zarrcore_array *array), (array))
+ZARRCORE_FORWARD(const char *, typestr, (const zarrcore_array *array), (array))
+ZARRCORE_FORWARD(int, kind, (const zarrcore_array *array), (array))
+ZARRCORE_FORWARD(int, byte_order, (const zarrcore_array *array), (array))
+ZARRCORE_FORWARD(int, fill_value, (const zarrcore_array *array, void *out, size_t capacity), (array, out, capacity))
+ZARRCORE_FORWARD(const char *, path, (const zarrcore_array *array), (array))
+ZARRCORE_FORWARD(int, is_writable, (const zarrcore_array *array), (array))
+ZARRCORE_FORWARD(int, read, (const zarrcore_array *array, const int64_t *start, const int64_t *step, const int64_t
+                 *count, void *memory, const int64_t *strides, int threads, zarrcore_error *error), (array, start,
+                 step, count, memory, strides, threads, error))
+ZARRCORE_FORWARD(int, write, (const zarrcore_array *array, const int64_t *start, const int64_t *step, const int64_t
+                 *count, const void *memory, const int64_t *strides, int threads, int flags, zarrcore_error *error),
+                 (array, start, step, count, memory, strides, threads, flags, error))
+ZARRCORE_FORWARD(int, chunk_key, (const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity,
+                 size_t *needed), (array, chunk, out, capacity, needed))
+ZARRCORE_FORWARD(int, chunk_sizes, (const zarrcore_array *array, const int64_t *chunk, size_t *decoded, size_t
+                 *encoded_bound, zarrcore_error *error), (array, chunk, decoded, encoded_bound, error))
+ZARRCORE_FORWARD(int, load_chunk, (const zarrcore_array *array, const int64_t *chunk, uint64_t offset, void *out,
+                 size_t capacity, size_t *nbytes, zarrcore_error *error), (array, chunk, offset, out, capacity,
+                 nbytes, error))
+ZARRCORE_FORWARD(int, decode_chunk, (const zarrcore_array *array, const int64_t *chunk, const void *data, size_t
+                 nbytes, void *out, size_t out_nbytes, zarrcore_error *error), (array, chunk, data, nbytes, out,
+                 out_nbytes, error))
+ZARRCORE_FORWARD(int, encode_chunk, (const zarrcore_array *array, const int64_t *chunk, const void *elements, size_t
+                 elements_nbytes, void *out, size_t capacity, size_t *nbytes, zarrcore_error *error), (array, chunk,
+                 elements, elements_nbytes, out, capacity, nbytes, error))
+ZARRCORE_FORWARD(int, decode_inner_chunk, (const zarrcore_array *array, const void *data, size_t nbytes, void *out,
+                 size_t out_nbytes, zarrcore_error *error), (array, data, nbytes, out, out_nbytes, error))
+ZARRCORE_FORWARD(int, shard_index, (const zarrcore_array *array, const int64_t *chunk, zarrcore_extent *out, size_t n,
+                 zarrcore_error *error), (array, chunk, out, n, error))
+ZARRCORE_FORWARD(int, find_inner_chunk, (const zarrcore_array *array, const int64_t *chunk, const int64_t *inner,
+                 zarrcore_extent *out, zarrcore_error *error), (array, chunk, inner, out, error))
+
+ZARRCORE_FORWARD(int, shutdown, (void), ())
+ZARRCORE_FORWARD(int, read_as, (const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
+                 const int64_t *step, const int64_t *count, void *memory, size_t nbytes, const int64_t *strides,
+                 int threads, zarrcore_error *error),
+                 (array, type, ndim, start, step, count, memory, nbytes, strides, threads, error))
+ZARRCORE_FORWARD(int, write_as, (const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
+                 const int64_t *step, const int64_t *count, const void *memory, size_t nbytes, const int64_t *strides,
+                 int threads, int flags, zarrcore_error *error),
+                 (array, type, ndim, start, step, count, memory, nbytes, strides, threads, flags, error))
+
+#undef ZARRCORE_FORWARD
+
+/* Get the table, for all files of the module.  0, or -1 with an ImportError set; needs the GIL. */
 static inline int import_zarrcore(void)
 {
     PyObject *const module = PyImport_ImportModule("zarrcore._core.engine");

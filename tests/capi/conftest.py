@@ -78,6 +78,9 @@ C_TYPES = {
 }
 
 
+NEED_PYTHON = {"from_python", "raise"}
+
+
 def c_type(text: str) -> Any:
     """The ctypes type of a C declaration with or without a name."""
     text = re.sub(r"\bconst\b", "", text).strip()
@@ -150,7 +153,7 @@ def capsule_api() -> Api:
     numbers = {name: number for number, (_, name, _) in enumerate(slots())}
 
     def bind(name: str, result: Any, types: list[Any]) -> Any:
-        make = ctypes.PYFUNCTYPE if name == "from_python" else ctypes.CFUNCTYPE
+        make = ctypes.PYFUNCTYPE if name in NEED_PYTHON else ctypes.CFUNCTYPE
         return make(result, *types)(addresses[numbers[name]])
 
     return Api(bind, "capsule")
@@ -160,7 +163,7 @@ def library_api(path: Path) -> Api:
     library = ctypes.CDLL(str(path))
 
     def bind(name: str, result: Any, types: list[Any]) -> Any:
-        if name == "from_python":
+        if name in NEED_PYTHON:
             return None
         function = getattr(library, f"zarrcore_{name}")
         function.restype, function.argtypes = result, types

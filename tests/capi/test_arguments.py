@@ -33,10 +33,16 @@ MAY_BE_NULL = {
     "decode_chunk": {"error"},
     "encode_chunk": {"error"},
     "decode_inner_chunk": {"error"},
+    "read_as": {"start", "step", "count", "strides", "error"},
+    "write_as": {"start", "step", "count", "strides", "error"},
     "shard_index": {"error"},
     "find_inner_chunk": {"error"},
 }
-WITHOUT_POINTERS = {"version", "status_name", "get_num_threads", "set_num_threads"}
+WITHOUT_POINTERS = {"version", "status_name", "get_num_threads", "set_num_threads", "shutdown"}
+
+
+QUESTIONS = {"is_sharded", "is_writable"}  # whose answer is no for NULL
+UNCHECKED = {"from_python", "raise", "typestr", "path", "release", "retain"}
 
 
 def pair(first: int, second: int) -> Any:
@@ -70,6 +76,9 @@ class Sharded:
             "strides": pair(80, 8),
             "threads": 1,
         }
+        nbytes = {"nbytes": self.memory.nbytes}
+        where, memory = list(region.items())[:3], list(region.items())[3:]
+        typed = {"type": b"f8", "ndim": 2} | dict(where) | dict(memory[:1]) | nbytes | dict(memory[1:])
         chunk = {"chunk": pair(0, 0)}
         encoded = {"data": self.encoded, "nbytes": len(self.encoded)}
         elements = {"out": self.shard.ctypes.data, "out_nbytes": self.shard.nbytes}
@@ -80,6 +89,8 @@ class Sharded:
             "chunk_box": chunk | {"start": pair(0, 0), "shape": pair(0, 0)},
             "read": region | {"error": self.error},
             "write": region | {"flags": 0, "error": self.error},
+            "read_as": typed | {"error": self.error},
+            "write_as": typed | {"flags": 0, "error": self.error},
             "chunk_key": chunk | {"out": self.text.raw, "capacity": 255, "needed": ctypes.byref(self.size)},
             "chunk_sizes": chunk
             | {"decoded": ctypes.byref(self.size), "encoded_bound": ctypes.byref(self.other_size)}
@@ -113,7 +124,7 @@ def test_null_for_each_pointer_of_each_function(sharded: Sharded) -> None:
     api = sharded.api
     tried = 0
     for function, names in api.arguments.items():
-        if function in WITHOUT_POINTERS | {"from_python"}:
+        if function in WITHOUT_POINTERS | {"from_python", "raise"}:
             continue
         good = sharded.arguments(function)
         assert list(good) == names, function
@@ -134,6 +145,8 @@ def test_null_for_each_pointer_of_each_function(sharded: Sharded) -> None:
                 assert outcome in (0, None), (function, name)
             elif call.restype is ctypes.c_char_p:
                 assert outcome is None, (function, name)
+            elif function in QUESTIONS:
+                assert outcome == 0, function
             else:
                 assert outcome == ARGUMENT, (function, name)
                 assert "error" not in names or b"NULL" in sharded.error.message, (function, name)
@@ -142,7 +155,7 @@ def test_null_for_each_pointer_of_each_function(sharded: Sharded) -> None:
 
 def test_every_pointer_null_at_once(sharded: Sharded) -> None:
     for function, names in sharded.api.arguments.items():
-        if function not in WITHOUT_POINTERS | {"from_python", "typestr", "path", "release", "retain"}:
+        if function not in WITHOUT_POINTERS | QUESTIONS | UNCHECKED:
             call = getattr(sharded.api, function)
             nothing = [
                 0 if kind in (ctypes.c_int, ctypes.c_int64, ctypes.c_uint64, ctypes.c_size_t) else None

@@ -342,8 +342,9 @@ def test_null_is_survived(api: Any, opened: Any, error_of: Any, tmp_path: Path) 
     api.release(None)
     api.retain(None)
     assert (api.typestr(None), api.path(None)) == (None, None)
-    numbers = (api.ndim, api.is_sharded, api.itemsize, api.kind, api.byte_order, api.is_writable)
-    assert [query(None) for query in numbers] == [-2] * 6
+    numbers = (api.ndim, api.itemsize, api.kind, api.byte_order)
+    assert [query(None) for query in numbers] == [-2] * 4
+    assert (api.is_sharded(None), api.is_writable(None)) == (0, 0)  # in an `if`, an error would be true
     for query in (api.shape, api.chunk_shape, api.inner_chunk_shape, api.grid_shape):
         assert (query(None, chunk), query(handle, None)) == (-2, -2)
     assert (api.fill_value(None, None, 0), api.fill_value(handle, None, 8)) == (-2, -2)
@@ -371,7 +372,7 @@ def test_null_is_survived(api: Any, opened: Any, error_of: Any, tmp_path: Path) 
 
 
 def test_an_error_record_of_another_size_is_left_alone(api: Any, error_of: Any) -> None:
-    for size in (0, 4, 700):
+    for size in (4, 700):
         error = error_of()
         error.struct_size, error.message = size, b"as it was"
         assert api.read(None, None, None, None, None, None, 0, error) == -2
@@ -380,6 +381,13 @@ def test_an_error_record_of_another_size_is_left_alone(api: Any, error_of: Any) 
     error.struct_size = 2**32 - 1  # of a newer header
     assert api.read(None, None, None, None, None, None, 0, error) == -2
     assert error.message == b"array is NULL"
+
+
+def test_an_error_record_of_zero_bytes_is_filled(api: Any, error_of: Any) -> None:
+    error = error_of()
+    error.struct_size = 0
+    assert api.read(None, None, None, None, None, None, 0, error) == -2
+    assert (error.status, error.message) == (-2, b"array is NULL")
 
 
 def test_arrays_opened_for_reading(api: Any, opened: Any, error_of: Any, tmp_path: Path) -> None:
@@ -395,8 +403,56 @@ def test_the_number_of_threads(api: Any) -> None:
     assert api.set_num_threads(-1) == -2
     assert api.set_num_threads(3) == 0
     assert api.get_num_threads() == 3
+    assert api.set_num_threads(100_000) == api.set_num_threads(513) == -2
+    assert api.get_num_threads() == 3
+    assert api.set_num_threads(512) == 0
     assert api.set_num_threads(0) == 0
     assert api.get_num_threads() >= 1
+
+
+def test_shutdown_ends_the_threads(api: Any, opened: Any, tmp_path: Path) -> None:
+    _, values = make(tmp_path, "zstd")
+    handle, out = opened(tmp_path), np.zeros(SHAPE)
+    for _ in range(3):
+        assert api.shutdown() == 0
+        assert api.region(handle, out, threads=4) == 0
+        np.testing.assert_array_equal(out, values)
+    assert api.shutdown() == 0
+
+
+def test_memory_is_checked(api: Any, opened: Any, error_of: Any, tmp_path: Path) -> None:
+    _, values = make(tmp_path, "zstd")
+    handle, error = opened(tmp_path), error_of()
+    out = np.full((4, 5), -1.0)
+    start, count = (ctypes.c_int64 * 2)(2, 3), (ctypes.c_int64 * 2)(4, 3)
+
+    def read(type_: bytes, ndim: int, nbytes: int, strides: Any = None) -> int:
+        memory = out.ctypes.data
+        return api.read_as(handle, type_, ndim, start, None, count, memory, nbytes, strides, 0, error)
+
+    for wrong in (b"f4", b"i8", b"c16", b">f8", b"", b"8", b"<f80"):
+        assert read(wrong, 2, out.nbytes) == -2
+        assert b"data type <f8" in error.message
+    assert read(b"f8", 3, out.nbytes) == -2
+    assert b"2 dimensions, the region 3" in error.message
+    assert read(b"f8", 2, 4 * 3 * 8 - 1) == -5
+    assert b"96 bytes" in error.message
+    rows = (ctypes.c_int64 * 2)(40, 8)
+    assert read(b"f8", 2, 3 * 40 + 3 * 8 - 1, rows) == -5
+    assert read(b"f8", 2, 2**63, (ctypes.c_int64 * 2)(2**62, 8)) in (-5, -10)
+    assert (out == -1).all()
+    for right in (b"f8", b"=f8", b"<f8"):
+        out[...] = -1
+        assert read(right, 2, 3 * 40 + 3 * 8, rows) == 0
+        np.testing.assert_array_equal(out[:, :3], values[2:6, 3:6])
+        assert (out[:, 3:] == -1).all()
+    out[...] = 7
+    arguments = (start, None, count, out.ctypes.data)
+    assert api.write_as(handle, b"f4", 2, *arguments, 96, None, 0, 0, error) == -2
+    assert api.write_as(handle, b"f8", 2, *arguments, 95, None, 0, 0, error) == -5
+    np.testing.assert_array_equal(zarrcore.open_array(tmp_path)[...], values)
+    assert api.write_as(handle, b"f8", 2, *arguments, 96, None, 0, 0, error) == 0
+    assert (zarrcore.open_array(tmp_path)[2:6, 3:6] == 7).all()
 
 
 def test_names(api: Any) -> None:

@@ -15,8 +15,8 @@ import pytest
 from capi_documents import (
     LEGAL,
     LITTLE,
-    METADATA,
     SHARDS,
+    UNSUPPORTED,
     V2,
     V3,
     LibraryError,
@@ -24,6 +24,7 @@ from capi_documents import (
     codecs,
     datetime,
     rectilinear,
+    refused_with,
     sharded,
     struct,
     v2,
@@ -52,7 +53,7 @@ def refuse(library: Any, tmp_path: Path) -> Callable[[Any], str]:
         with pytest.raises(LibraryError) as caught:
             library.release(library.handle(tmp_path))
         status, message = caught.value.args
-        assert status == METADATA, message
+        assert status == refused_with(message), message
         assert message.startswith(name)
         return message
 
@@ -70,7 +71,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("null", "expected an object"),
     (v3("zarr_format", 4), "zarr_format: expected 3 to 3, got 4"),
     (v3("zarr_format", "3"), "zarr_format: expected an integer"),
-    (v3("node_type", "group"), 'node_type: "group" is not supported'),
+    (v3("node_type", "group"), 'node_type: the node type "group" is not supported'),
     # a name twice: programs differ in which of the two they read, even if both are the same
     (json.dumps(V3)[:-1] + ', "shape": [6, 4]}', "shape: occurs twice"),
     (json.dumps(V3)[:-1] + ', "shape": [2, 4]}', "shape: occurs twice"),
@@ -143,9 +144,9 @@ REFUSED: list[tuple[Any, str]] = [
     (v3("attributes", []), "attributes: expected an object"),
     (v3("dimension_names", ["x"]), "dimension_names: expected 2 entries"),
     (v3("dimension_names", ["x", 1]), "dimension_names[1]: expected a string or null"),
-    (v3("storage_transformers", [{"name": "t"}]), "storage_transformers: are not supported"),
-    (v3("more", {"must_understand": True}), "more: is not supported"),
-    (v3("more", 1), "more: is not supported"),
+    (v3("storage_transformers", [{"name": "t"}]), 'the member "storage_transformers" is not supported'),
+    (v3("more", {"must_understand": True}), 'more: the member "more" is not supported'),
+    (v3("more", 1), 'more: the member "more" is not supported'),
     # fill values
     (v3("fill_value", {}), "fill_value: expected a number or a string"),
     (v3("fill_value", "0x7fc0000"), 'fill_value: "0x7fc0000" is no number of 4 bytes'),
@@ -257,7 +258,7 @@ def test_damaged_documents(library: Any, tmp_path: Path) -> None:
             try:
                 handle = library.handle(tmp_path)
             except LibraryError as error:
-                assert error.args[0] == METADATA
+                assert error.args[0] == refused_with(error.args[1])
             else:
                 library.region(handle, np.zeros((6, 4), f"V{library.itemsize(handle)}"))
                 library.release(handle)
@@ -365,3 +366,41 @@ def test_nothing_there(library: Any, tmp_path: Path) -> None:
         with pytest.raises(LibraryError, match=reason) as caught:
             library.handle(path)
         assert caught.value.args[0] == -8
+
+
+@pytest.mark.parametrize(
+    ("document", "what"),
+    [
+        ({"zarr_format": 3, "node_type": "group", "attributes": {}}, 'the node type "group"'),
+        (v3("data_type", "string"), 'the data type "string"'),
+        (v3("data_type", {"name": "mine", "configuration": {}}), 'the data type "mine"'),
+        (codecs({"name": "bz3"}), 'the codec "bz3"'),
+        (v3("chunk_grid.name", "mine"), 'the chunk grid "mine"'),
+        (v3("chunk_key_encoding.name", "mine"), 'the chunk key encoding "mine"'),
+        (v3("mine", {"must_understand": True}), 'the member "mine"'),
+        (v3("storage_transformers", [{"name": "mine"}]), 'the member "storage_transformers"'),
+        (v2("dtype", "|O"), 'the data type "|O"'),
+        (v2("compressor", {"id": "lzma"}), 'the codec "lzma"'),
+        (v2("filters", [{"id": "mine"}]), 'the codec "mine"'),
+    ],
+)
+def test_valid_documents_that_are_not_supported(refuse: Any, document: Any, what: str) -> None:
+    """A caller can go on with the next array; of a damaged document it should not."""
+    assert refuse(document).endswith(f"{what} is not supported")
+    assert refused_with(refuse(document)) == UNSUPPORTED
+
+
+def test_groups_of_format_2_are_not_supported(library: Any, tmp_path: Path) -> None:
+    (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
+    with pytest.raises(LibraryError) as caught:
+        library.handle(tmp_path)
+    assert caught.value.args[0] == UNSUPPORTED
+    assert "group" in caught.value.args[1]
+
+
+def test_a_file_in_the_place_of_the_directory(library: Any, tmp_path: Path) -> None:
+    (tmp_path / "zarr.json").write_text(json.dumps(V3))
+    for path, reason in [("zarr.json", "is a file; open the directory"), ("zarr.json/x", "Not a directory")]:
+        with pytest.raises(LibraryError, match=reason) as caught:
+            library.handle(tmp_path / path)
+        assert caught.value.args[0] == IO

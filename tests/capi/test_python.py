@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.errors import ChunkDecodeError, ChunkIOError
 from zarrcore.storage import MemoryStore
 
 VALUES = np.arange(600.0).reshape(30, 20)
@@ -143,6 +144,65 @@ def test_exceptions_of_a_store(capi: Any, error_of: Any) -> None:
     store.failure = None
     assert capi.region(handle, out, error=error) == 0
     assert out.tolist() == [1] * 4
+    capi.release(handle)
+
+
+def test_failures_become_exceptions_with_their_cause(capi: Any, error_of: Any) -> None:
+    store = WrappedStore()
+    array = zarrcore.create_array(store=store, shape=(4,), chunks=(2,), dtype="f8", compressors=None)
+    array[...] = 1
+    handle, error, out = capi.from_python(id(array)), error_of(), np.zeros(4)
+    raise_error = getattr(capi, "raise")
+    for write in (False, True):
+        store.failure = RuntimeError("the disk is on fire")
+        assert capi.region(handle, out[:3], write=write, error=error) == -12
+        with pytest.raises(ChunkIOError, match="RuntimeError: the disk is on fire") as caught:
+            raise_error(error)
+        assert caught.value.__cause__ is store.failure
+        with pytest.raises(ChunkIOError) as caught:  # once
+            raise_error(error)
+        assert caught.value.__cause__ is None
+    store.failure = None
+    store.set("c/1", b"damaged")
+    assert capi.region(handle, out, error=error) != 0
+    with pytest.raises(ChunkDecodeError, match=r"chunk \(1,\), key 'c/1'.*") as caught:
+        raise_error(error)
+    assert caught.value.chunk == (1,)
+    assert capi.region(handle, np.zeros(5), error=error) == -2
+    with pytest.raises(ValueError, match="leave the array's 4"):
+        raise_error(error)
+    with pytest.raises(ValueError, match="NULL"):
+        raise_error(None)
+    capi.release(handle)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs setitimer")
+def test_an_interrupt_is_raised_as_it_is_and_once(capi: Any, error_of: Any, tmp_path: Path) -> None:
+    """An extension that raises by zarrcore_raise shows the exception of the signal handler."""
+    array = zarrcore.create_array(store=tmp_path, shape=(2**40,), chunks=(64,), dtype="u1")
+    handle, error, memory = capi.from_python(id(array)), error_of(), np.zeros(1, "u1")
+    count, strides = (ctypes.c_int64 * 1)(2**40), (ctypes.c_int64 * 1)(0)
+    # As in an extension: no Python code runs between the call and zarrcore_raise.
+    read = ctypes.cast(capi.read, ctypes.c_void_p).value
+    held = ctypes.PYFUNCTYPE(capi.read.restype, *capi.read.argtypes)(read)
+    before = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError("late")))
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    seen: list[BaseException] = []
+    try:
+        for call in (
+            lambda: held(handle, None, None, count, memory.ctypes.data, strides, 1, error),
+            lambda: getattr(capi, "raise")(error),
+            lambda: time.sleep(0.01),
+        ):
+            try:
+                call()
+            except BaseException as failure:
+                seen.append(failure)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert error.status == -11
+    assert [str(failure) for failure in seen if isinstance(failure, TimeoutError)] == ["late"]
     capi.release(handle)
 
 

@@ -63,7 +63,8 @@ def test_nothing_that_is_promised_has_changed() -> None:
 
 def test_slots_and_prototypes_agree() -> None:
     text = without_comments(HEADER.read_text(encoding="utf-8"))
-    by_slot = {slot for slot in slots(text) if not slot.startswith("zarrcore_array *from_python")}
+    only_python = ("zarrcore_array *from_python(", "int raise(")
+    by_slot = {slot for slot in slots(text) if not slot.startswith(only_python)}
     by_prototype = {re.sub(r"zarrcore_(\w+)\(", r"\1(", prototype) for prototype in prototypes(text)}
     assert by_prototype - by_slot == {
         "int open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error)"
@@ -71,12 +72,22 @@ def test_slots_and_prototypes_agree() -> None:
     assert by_slot <= by_prototype
 
 
-def test_macros_name_every_slot() -> None:
+def test_extension_modules_have_a_function_for_every_slot() -> None:
     text = HEADER.read_text(encoding="utf-8")
-    macros = re.findall(r"^#define zarrcore_(\w+) \(zarrcore_api_table->(\w+)\)$", text, re.MULTILINE)
-    assert all(name == slot for name, slot in macros)
-    names = [re.search(r"(\w+)\(", slot).group(1) for slot in slots(without_comments(text))]
-    assert sorted(name for name, _ in macros) == sorted(names)
+    calls = re.findall(r"^ +(?:return )?zarrcore_loaded\(\)->(\w+)\(\w+\);$", text, re.MULTILINE)
+    begins = r"^static inline .*?zarrcore_(\w+)\(\w.*\)\n\{\n +(?:return )?zarrcore_loaded"
+    inline = re.findall(begins, text, re.MULTILINE)
+    assert inline == calls
+    forwards = re.findall(
+        r"^ZARRCORE_FORWARD\(([^,]*), (\w+), (\([^)]*\)),\s+(\([^)]*\))\)$", text, re.MULTILINE
+    )
+    table = slots(without_comments(text))
+    for result, name, parameters, arguments in forwards:
+        assert flat(f"{result} {name}{parameters}") in table
+        given = "" if parameters == "(void)" else ", ".join(re.findall(r"(\w+)(?:,|\))", parameters))
+        assert flat(arguments) == f"({given})"
+    names = [re.search(r"(\w+)\(", slot).group(1) for slot in table]
+    assert sorted([*calls, *(name for _, name, _, _ in forwards)]) == sorted(names)
     assert f"#define ZARRCORE_N_SLOTS {len(names)}\n" in text
 
 
@@ -92,7 +103,7 @@ def test_cython_declares_the_same() -> None:
         assert member.replace("ZARRCORE_MAX_DIMS", "64") in declared or member == "int32_t reserved"
 
 
-STRICT = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{HEADER.parent}"]
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-I{HEADER.parent}"]
 
 
 def check_syntax(compiler: str, source: Path, *flags: str) -> None:
@@ -141,11 +152,22 @@ int first_length(PyObject *object, int64_t *out)
 """
 
 
+CPP = """
+#include <memory>
+
+int owned(zarrcore_array *array)
+{
+    std::unique_ptr<zarrcore_array, decltype(&zarrcore_release)> owner(array, zarrcore_release);
+    return ::zarrcore_ndim(owner.get());
+}
+"""
+
+
 @pytest.mark.parametrize("standard", ["c11", "c++11", "c++17"])
 def test_extension_modules_compile(standard: str, tmp_path: Path) -> None:
     is_cpp = "++" in standard
     source = tmp_path / ("module.cpp" if is_cpp else "module.c")
-    source.write_text(MODULE, encoding="utf-8")
+    source.write_text(MODULE + (CPP if is_cpp else ""), encoding="utf-8")
     include = sysconfig.get_paths()["include"]
     check_syntax("c++" if is_cpp else "cc", source, f"-std={standard}", "-isystem", include)
 

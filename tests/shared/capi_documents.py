@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from typing import Any
 
 
@@ -13,6 +14,12 @@ class LibraryError(Exception):
 
 
 METADATA = -14
+UNSUPPORTED = -9
+
+
+def refused_with(message: str) -> int:
+    """The status of a document that is refused: whether it is valid is seen by the message."""
+    return UNSUPPORTED if re.search(r': the [a-z ]+ ".*" is not supported$', message) else METADATA
 
 V3: dict[str, Any] = {
     "zarr_format": 3,

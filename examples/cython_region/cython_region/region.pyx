@@ -46,15 +46,6 @@ cdef class Handle:
         return 0
 
 
-cdef int raise_error(zarrcore.zarrcore_error *error) except -1:
-    """The place and the reason, as an exception."""
-    reason = error.message.decode("utf-8", "replace")
-    codec = f", codec {error.codec.decode()}" if error.codec[0] else ""
-    key = f" (key {error.key.decode()!r}{codec})" if error.key[0] else ""
-    name = zarrcore.zarrcore_status_name(error.status).decode()
-    raise RuntimeError(f"{name}: {reason}{key}")
-
-
 def read_region(array, start, shape, int threads=0):
     """Read ``array[start : start + shape]``, float64, without the GIL.
 
@@ -87,9 +78,10 @@ def read_region(array, start, shape, int threads=0):
     if memory.shape[0] == 0:
         return out
     with nogil:
-        status = zarrcore.zarrcore_read(handle.array, first, NULL, count, &memory[0], NULL, threads, &error)
+        status = zarrcore.zarrcore_read_as(handle.array, "f8", handle.ndim, first, NULL, count, &memory[0],
+                                           memory.shape[0] * 8, NULL, threads, &error)
     if status != zarrcore.ZARRCORE_OK:
-        raise_error(&error)
+        zarrcore.zarrcore_raise(&error)
     return out
 
 
@@ -160,7 +152,7 @@ def sum_of_chunks(array, int threads=0) -> float:
     if failed and failure.status == 0:
         raise MemoryError
     if failed:
-        raise_error(&failure)
+        zarrcore.zarrcore_raise(&failure)
     return total
 
 
@@ -182,5 +174,5 @@ def chunk_sizes(array):
         if status == zarrcore.ZARRCORE_OK:
             sizes[index] = nbytes
         elif status != zarrcore.ZARRCORE_ERR_MISSING:
-            raise_error(&error)
+            zarrcore.zarrcore_raise(&error)
     return sizes

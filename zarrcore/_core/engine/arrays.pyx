@@ -48,7 +48,7 @@ cdef extern from "numpy/arrayobject.h":
                                 const cnp.npy_intp *strides, void *data, int flags, object obj)
 
 
-_KINDS = {
+chunk_errors = {
     <int>ZC_ERR_IO: errors.ChunkIOError,
     <int>ZC_ERR_CHECKSUM: errors.ChecksumError,
     <int>ZC_ERR_MEMORY: errors.ChunkMemoryError,
@@ -262,7 +262,7 @@ cdef class NativeArray:
             raise errors.ChunkNotFoundError(str(errors.ChunkError(reason, **place)))
         if cause is not None:
             raise errors.ChunkIOError(f"{prefix}{type(cause).__name__}: {cause}", **place) from cause
-        kind = _KINDS.get(<int>status, errors.ChunkDecodeError)
+        kind = chunk_errors.get(<int>status, errors.ChunkDecodeError)
         if write and status in (ZC_ERR_ARGUMENT, ZC_ERR_OVERFLOW, ZC_ERR_UNSUPPORTED):
             kind = errors.ChunkEncodeError
         error = kind(reason or "out of memory", **place)

@@ -1,4 +1,6 @@
 # Declarations of the implementation of the public C API (csrc/capi).
+from libc.stdint cimport int32_t, int64_t
+
 from zarrcore._core.engine.csrc cimport cbool, zc_array, zc_error, zc_local, zc_poll, zc_status, zc_store, zc_writing
 
 cdef extern from "include/zarrcore.h" nogil:
@@ -7,6 +9,15 @@ cdef extern from "include/zarrcore.h" nogil:
 
     ctypedef struct zarrcore_api:
         pass
+
+    ctypedef struct zarrcore_error:
+        int32_t status, sys_errno, chunk_ndim, reserved
+        int64_t chunk[64]
+        char codec[32]
+        char key[256]
+        char message[320]
+
+    const char *zarrcore_status_name(int status)
 
 cdef extern from "capi/handle.h" nogil:
     ctypedef struct zc_session:
@@ -26,4 +37,5 @@ cdef extern from "capi/handle.h" nogil:
 
     zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, void *owner, bint writable,
                                   const char *typestr, const char *path)
-    void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *) except NULL)
+    void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *) except NULL,
+                     int (*raise_error)(const zarrcore_error *) except -1)

@@ -13,6 +13,12 @@ from zarrcore._core.engine.arrays cimport NativeArray
 from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.sources cimport LocalSource, _Session, open_store, poll_session, set_local
 
+from itertools import count
+from threading import local
+
+from zarrcore import errors
+from zarrcore._core.engine.arrays import chunk_errors
+
 cdef extern from *:
     """
     /* This thread's state if it has the GIL, else NULL. */
@@ -59,18 +65,35 @@ cdef class _HandleSession(_Session):
     cdef void *gil
 
 
-# Runs in the main thread's interpreter loop: raise what a signal handler raised while C code was in the engine.
+# Runs in the main thread's interpreter loop: raise what a signal handler raised while C code was in the engine, unless
+# zarrcore_raise has done so.
 cdef int _raise_later(void *arg) except -1:
-    error = <object>arg
-    Py_DECREF(error)
-    raise error
+    cdef list raised = <list>arg
+    Py_DECREF(raised)
+    if raised:
+        raise raised.pop()
+    return 0
 
 
 cdef int _schedule(object error) except -1:
-    Py_INCREF(error)
-    if Py_AddPendingCall(_raise_later, <void *>error) != 0:
-        Py_DECREF(error)
+    cdef list raised = [error]
+    Py_INCREF(raised)
+    if Py_AddPendingCall(_raise_later, <void *>raised) != 0:
+        Py_DECREF(raised)
+    _last.interrupt = raised
     return 0
+
+
+_last = local()
+"""Of each thread: what Python code raised in its last call that failed (`cause`, `number`), or a signal handler."""
+
+_numbers = count(1)
+
+
+cdef uint64_t _keep_cause(object error) except 0:
+    """Keep what Python code raised for zarrcore_raise; return the number that finds it."""
+    _last.cause, _last.number = error, next(_numbers) & 0x3FFFFFFF | 0x40000000
+    return _last.number
 
 
 cdef int _poll_signals(void *arg) noexcept with gil:
@@ -114,19 +137,18 @@ cdef zc_status _handle_follow(_Owner *owner, zc_error *err) noexcept with gil:
 
 
 cdef zc_status _fail(object error, zc_error *err) noexcept:
-    """Tell what Python code raised; signals come back in the main thread."""
-    cdef bytes text
-    if not isinstance(error, Exception):
-        try:
-            _schedule(error)
-        except BaseException:         # no room for it
-            pass
-        return zc_fail(err, ZC_ERR_CANCELLED, b"%s", <const char *>b"interrupted")
+    """Tell what Python code raised; what signal handlers raise comes back in the main thread."""
+    cdef bytes text = b"interrupted"
+    cdef zc_status status = ZC_ERR_CALLBACK if isinstance(error, Exception) else ZC_ERR_CANCELLED
     try:
-        text = f"{type(error).__name__}: {error}".encode("utf-8", "replace")
-    except Exception:                 # its own str() failed
+        if status == ZC_ERR_CANCELLED:
+            _schedule(error)
+        else:
+            err.cause = _keep_cause(error)
+            text = f"{type(error).__name__}: {error}".encode("utf-8", "replace")
+    except BaseException:             # its own str() failed, or there is no memory
         text = b"an exception without text"
-    return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>text)
+    return zc_fail(err, status, b"%s", <const char *>text)
 
 
 cdef zc_status _handle_begin(zc_session *out, zc_error *err) noexcept nogil:
@@ -155,15 +177,10 @@ cdef void *_handle_close(zc_session *done, zc_error *err) noexcept with gil:
     """Tell what Python code raised; returns the thread state to restore."""
     cdef _HandleSession session = <_HandleSession>done.self
     cdef void *gil = session.gil
-    cdef bytes text
-    if session.error is not None and isinstance(session.error, Exception) and err.status == ZC_ERR_CALLBACK:
-        try:
-            text = f"{type(session.error).__name__}: {session.error}".encode("utf-8", "replace")
-            zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>text)
-        except Exception:         # its own str() failed: the message stays as it was
-            pass
-    elif session.error is not None:
-        _schedule(session.error)
+    cause = session.causes[err.cause - 1] if err.cause else session.error
+    err.cause = 0
+    if cause is not None and (err.status == ZC_ERR_CALLBACK or not isinstance(cause, Exception)):
+        _fail(cause, err)
     Py_DECREF(session)
     done.self = NULL
     return gil
@@ -233,6 +250,40 @@ cdef zarrcore_array *_new_handle(NativeArray native, object opened, uint64_t los
     return handle
 
 
+cdef str _text(const char *text):
+    return (<bytes>text).decode("utf-8", "replace")
+
+
+cdef int _raise_error(const zarrcore_error *error) except -1 with gil:
+    if error == NULL:
+        raise ValueError("zarrcore_raise: the error is NULL")
+    interrupt, _last.interrupt = getattr(_last, "interrupt", None), None
+    if error.status == ZC_ERR_CANCELLED:
+        raise interrupt.pop() if interrupt else KeyboardInterrupt
+    place = {}
+    if error.chunk_ndim >= 0:
+        place = {"chunk": tuple(error.chunk[d] for d in range(error.chunk_ndim)), "key": _text(error.key)}
+    if error.codec[0]:
+        place["codec"] = _text(error.codec)
+    cause = None
+    if error.reserved and getattr(_last, "number", 0) == error.reserved:
+        cause, _last.cause = _last.cause, None
+    failure = _exception(error.status, _text(error.message) or _text(zarrcore_status_name(error.status)), place)
+    if error.status == ZC_ERR_IO:
+        failure.errno = error.sys_errno
+    raise failure from cause
+
+
+cdef object _exception(int status, str reason, dict place):
+    if status in (ZC_ERR_MEMORY, ZC_ERR_ARGUMENT, ZC_ERR_OVERFLOW, ZC_ERR_STALE) and not place:
+        kinds = {<int>ZC_ERR_MEMORY: MemoryError, <int>ZC_ERR_STALE: errors.ArrayNotFoundError}
+        return kinds.get(status, ValueError)(reason)
+    if status == ZC_ERR_MISSING:
+        return errors.ChunkNotFoundError(str(errors.ChunkError(reason, **place)))
+    kind = errors.ChunkIOError if status == ZC_ERR_CALLBACK else chunk_errors.get(status, errors.ChunkDecodeError)
+    return kind(reason, **place)
+
+
 cdef zarrcore_api _api
-zc_api_fill(&_api, _handle_from_python)
+zc_api_fill(&_api, _handle_from_python, _raise_error)
 _C_API = PyCapsule_New(<void *>&_api, "zarrcore._core.engine._C_API", NULL)

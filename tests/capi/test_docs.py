@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""The examples of docs/capi.md, compiled and run as they stand there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import zarrcore
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "capi.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+pytestmark = pytest.mark.timeout(600)
+
+SETUP = """\
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+import zarrcore
+
+sources = {"row": "row.pyx", "user": "user.c"}
+name = NAME
+ext = Extension(name, [sources[name]], include_dirs=[zarrcore.get_include()])
+setup(name=name, ext_modules=cythonize([ext], language_level=3), script_args=["-q", "build_ext", "--inplace"])
+"""
+USER = """
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, exec_module}, {0, NULL}};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "user", NULL, 0, NULL, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_user(void)
+{
+    return PyModuleDef_Init(&definition);
+}
+"""
+
+
+def block(language: str) -> str:
+    (text,) = [text for kind, text in BLOCKS if kind == language]
+    return text
+
+
+def build(directory: Path, name: str) -> ModuleType:
+    pytest.importorskip("Cython")
+    (directory / "setup.py").write_text(SETUP.replace("NAME", repr(name)), encoding="utf-8")
+    package = str(Path(zarrcore.__file__).parents[1])
+    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+    environ = os.environ | {"PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "setup.py"], cwd=directory, capture_output=True, text=True, env=environ
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (module,) = directory.glob(f"{name}*{sysconfig.get_config_var('EXT_SUFFIX')}")
+    spec = importlib.util.spec_from_file_location(name, module)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def test_every_example_is_tried() -> None:
+    """Those in sh are what test_examples.py and test_cython.py do; others belong here."""
+    assert sorted(kind for kind, _ in BLOCKS) == ["c", "cython", "sh", "sh"]
+
+
+def test_cython(tmp_path: Path) -> None:
+    (tmp_path / "row.pyx").write_text(block("cython"), encoding="utf-8")
+    row = build(tmp_path, "row")
+    values = np.arange(12.0).reshape(3, 4)
+    array = zarrcore.create_array({}, data=values, chunks=(2, 2))
+    out = np.zeros(4)
+    row.first_row(array, out)
+    np.testing.assert_array_equal(out, values[0])
+    for dtype in ("c16", "i8", ">f8"):
+        other = zarrcore.create_array({}, shape=(3, 4), dtype=dtype, fill_value=1)
+        if other.dtype != np.dtype("f8"):
+            with pytest.raises(ValueError, match="data type"):
+                row.first_row(other, out)
+    with pytest.raises(ValueError, match="3 dimensions, the region 2"):
+        row.first_row(zarrcore.create_array({}, shape=(3, 4, 5), dtype="f8"), out)
+    with pytest.raises(ValueError, match="leave the array's 4"):
+        row.first_row(array, np.zeros(5))
+    np.testing.assert_array_equal(out, values[0])
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no cc")
+def test_c(tmp_path: Path) -> None:
+    (tmp_path / "user.c").write_text(block("c") + USER, encoding="utf-8")
+    assert build(tmp_path, "user").__name__ == "user"
