@@ -19,6 +19,8 @@ HOMES = {
     "groups.async_group": "AsyncGroup",
     "groups.group": "Group",
     "include_dir": "get_include",
+    "inspection.compacting": "compact",
+    "inspection.repairing": "repair",
     "inspection.verifying": "verify",
     "migration": "migrate",
     "show": "show_config",

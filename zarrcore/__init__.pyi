@@ -28,6 +28,8 @@ from zarrcore.config import config as config
 from zarrcore.groups.async_group import AsyncGroup as AsyncGroup
 from zarrcore.groups.group import Group as Group
 from zarrcore.include_dir import get_include as get_include
+from zarrcore.inspection.compacting import compact as compact
+from zarrcore.inspection.repairing import repair as repair
 from zarrcore.inspection.verifying import verify as verify
 from zarrcore.migration import migrate as migrate
 from zarrcore.show import show_config as show_config

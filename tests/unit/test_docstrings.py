@@ -24,8 +24,8 @@ PUBLIC = [
 VERBS = set(
     """
     Add Append Call Change Check Close Compare Compress Compute Convert Copy Create Decode Decompress Encode
-    Forget Iterate List Make Move Open Overwrite Pack Parse Permute Print Raise Read Register Release Remove
-    Replace Restore Return Reverse Set Store Unpack Write Yield
+    Find Forget Iterate List Make Move Open Overwrite Pack Parse Permute Print Raise Read Register Release
+    Remove Repair Replace Restore Return Reverse Rewrite Set Store Unpack Write Yield
     """.split()
 )
 

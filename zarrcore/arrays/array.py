@@ -12,6 +12,7 @@ from zarrcore._typing import ArrayLike, SelectionLike, ShapeLike, ValueLike
 from zarrcore.arrays import access
 from zarrcore.arrays.config import ArrayConfigLike
 from zarrcore.arrays.face import ArrayFace
+from zarrcore.arrays.inspectable import Inspectable
 from zarrcore.arrays.opened import open_array_at
 from zarrcore.arrays.selections import Indexable, Select
 from zarrcore.indexing import Fields
@@ -22,11 +23,12 @@ from zarrcore.storage.path import StoreLike
 if TYPE_CHECKING:
     from zarrcore._core.engine import ChunkCache
     from zarrcore.arrays.prefetching import Prefetch
+    from zarrcore.arrays.tolerant import OnError
     from zarrcore.arrays.writer import ArrayWriter
     from zarrcore.info import NodeInfo
 
 
-class Array(ArrayFace, Indexable, SynchronousNode):
+class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
     """An N-dimensional array stored as chunks.
 
     Create arrays with :func:`zarrcore.create_array` and open them with :func:`zarrcore.open_array`.  Read and
@@ -261,7 +263,14 @@ class Array(ArrayFace, Indexable, SynchronousNode):
         fields, selection = indexing.pop_fields(selection)
         return self._get(indexing.plain_selection, selection, fields=fields)
 
-    def read(self, selection: SelectionLike = ..., *, out: np.ndarray | None = None, threads: int = 0) -> Any:
+    def read(
+        self,
+        selection: SelectionLike = ...,
+        *,
+        out: np.ndarray | None = None,
+        threads: int = 0,
+        on_error: OnError = "raise",
+    ) -> Any:
         """Read a selection, into the caller's memory if `out` is given.
 
         Parameters
@@ -272,11 +281,16 @@ class Array(ArrayFace, Indexable, SynchronousNode):
             Array of the result's shape and data type to read into; any strides.
         threads : int
             Number of threads; 0 for the configured number.
+        on_error : {"raise", "fill", "collect"}
+            What to do about chunks, and inner chunks of shards, that cannot be read: raise an error for
+            the first one; return the fill value in their place, with a warning that names them; or return
+            the fill value there, and their errors.
 
         Returns
         -------
         ndarray or scalar
-            `out` if it was given; else a new array, or a numpy scalar for a single element.
+            `out` if it was given; else a new array, or a numpy scalar for a single element.  With
+            ``on_error="collect"`` a pair of that and a list of :class:`ChunkError`.
 
         Raises
         ------
@@ -296,6 +310,10 @@ class Array(ArrayFace, Indexable, SynchronousNode):
         array([3, 4], dtype=int32)
         """
         fields, selection = indexing.pop_fields(selection)
+        if on_error != "raise":
+            from zarrcore.arrays import tolerant
+
+            return tolerant.read(self._opened, selection, out, fields, threads, on_error)
         return self._get(indexing.plain_selection, selection, out, fields, threads)
 
     def read_many(

@@ -212,6 +212,20 @@ def project_points(coords: Sequence[np.ndarray], axes: Sequence[Axis]) -> Iterat
         yield ChunkPart(at, inside, (where,), False, points=True)
 
 
+def dim_of(selector: Selector, offset: int = 0) -> Dim:
+    """Return a selector within a chunk that begins at `offset` as a dimension of a selection."""
+    if not isinstance(selector, slice):
+        return selector + offset
+    length = len(range(selector.start, selector.stop, selector.step))
+    return selector.start + offset, selector.step, length
+
+
+def dims_of(part: ChunkPart, axes: Sequence[Axis]) -> tuple[Dim, ...]:
+    """Return a part as a selection of the array that has these axes."""
+    places = zip(part.inside, part.coords, axes, strict=True)
+    return tuple([dim_of(selector, axis.offset(k)) for selector, k, axis in places])
+
+
 def outer_index(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
     """Return an index that numpy applies as an outer product of slices and index arrays."""
     if sum(isinstance(selector, np.ndarray) for selector in selectors) < 2:

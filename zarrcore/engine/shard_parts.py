@@ -19,6 +19,7 @@ from zarrcore.engine.projection import (
     ChunkPart,
     axes_of,
     decode_part,
+    dim_of,
     project,
     project_points,
 )
@@ -71,7 +72,7 @@ class ShardParts:
         """Return a part of an array within a shard, one part for each inner chunk that it touches."""
         if part.points:
             return list(project_points(part.inside, self._axes))  # type: ignore[arg-type]  # no slices then
-        return list(project([_dim(selector) for selector in part.inside], self._axes))
+        return list(project([dim_of(selector) for selector in part.inside], self._axes))
 
     # --- reading ------------------------------------------------------------------------------------------
 
@@ -184,13 +185,6 @@ class ShardParts:
         chunk[...] = self._fill if old is None else self._chain.decode(old, self._inner)
         chunk[part.inside_of(chunk)] = items
         return chunk
-
-
-def _dim(selector: Any) -> Any:
-    """Return a selector within a chunk as a dimension of a selection."""
-    if not isinstance(selector, slice):
-        return selector
-    return selector.start, selector.step, len(range(selector.start, selector.stop, selector.step))
 
 
 def _extent(index: np.ndarray, part: ChunkPart) -> tuple[int, int] | None:

@@ -218,7 +218,7 @@ class ArrayCheck:
     ) -> None:
         """Note something about an inner chunk, given by the numbers of its shard and of itself."""
         place = self._place(indexes.shards, at[0])
-        inner = tuple(map(int, np.unravel_index(at[1], shard.grid)))
+        inner = shard.inner_chunk(at[1])
         extent = tuple(map(int, indexes.entries[at]))
         self._found.add(severity, kind, what, **place, inner_chunk=inner, byte_range=extent, clause=CLAUSE)
 
@@ -228,7 +228,7 @@ class ArrayCheck:
             entries[(found.half | found.beyond)[number]] = EMPTY
             for first, second in overlapping(entries):
                 alike = (entries[first] == entries[second]).all()
-                other = tuple(map(int, np.unravel_index(first, shard.grid)))
+                other = shard.inner_chunk(first)
                 what = f"has {'the same' if alike else 'some of the'} bytes as inner chunk {other}"
                 severity = "note" if alike else "error"
                 self._note_inner(severity, "overlap", what, indexes, shard, (number, second))

@@ -31,8 +31,9 @@ class ShardLayout:
     Only for arrays whose stored values are the shards themselves (:func:`layout_of`).
     """
 
-    def __init__(self, codec: ShardingCodec, spec: ArraySpec) -> None:
+    def __init__(self, codec: ShardingCodec, spec: ArraySpec, order: tuple[int, ...]) -> None:
         self.codec = codec
+        self._order = order  # dimension of the array for each one of the shard, which may be transposed
         self.spec = spec
         self.grid = codec.chunks_per_shard(spec)
         self.number = prod(self.grid)
@@ -43,6 +44,26 @@ class ShardLayout:
         self._endian = getattr(first, "endian", None) if isinstance(first, BytesCodec) else None
         self._is_checked = [type(other) for other in others] == [Crc32cCodec]
         self._is_usual = self._endian is not None and (self._is_checked or not others)
+
+    @property
+    def index_request(self) -> Any:
+        """The part of a shard that is its index."""
+        return (
+            RangeByteRequest(0, self.index_nbytes) if self.at_start else SuffixByteRequest(self.index_nbytes)
+        )
+
+    def of_array(self, stored: Sequence[int]) -> tuple[int, ...]:
+        """Return what is given for each dimension of a shard in the order of the array's dimensions."""
+        by_axis = dict(zip(self._order, map(int, stored), strict=True))
+        return tuple(by_axis[axis] for axis in range(len(by_axis)))
+
+    def of_shard(self, index: Sequence[int]) -> tuple[int, ...]:
+        """Return what is given for each dimension of the array in the order of the shard's dimensions."""
+        return tuple(index[axis] for axis in self._order)
+
+    def inner_chunk(self, number: int) -> tuple[int, ...]:
+        """Return the index in its shard, in the order of the array's dimensions, of an inner chunk."""
+        return self.of_array(np.unravel_index(number, self.grid))  # type: ignore[arg-type]
 
     def decode(self, encoded: Sequence[Any]) -> tuple[np.ndarray, list[tuple[int, str]]]:
         """Return entries of shape (shards, inner chunks, 2), and the numbers of indexes that are damaged."""
@@ -79,7 +100,10 @@ def layout_of(metadata: ArrayMetadata, coords: tuple[int, ...] | None = None) ->
     codec, chain = metadata.sharding_codec, metadata.chain()
     if codec is None or chain.bytes_bytes:
         return None
-    return ShardLayout(codec, chain.array_specs(metadata.chunk_spec(coords))[-1])
+    order = tuple(range(metadata.ndim))
+    for step in chain.array_array:
+        order = tuple(order[axis] for axis in step.order)  # type: ignore[attr-defined]  # transpositions all
+    return ShardLayout(codec, chain.array_specs(metadata.chunk_spec(coords))[-1], order)
 
 
 class ShardIndexes(NamedTuple):
@@ -101,19 +125,17 @@ class ShardIndexes(NamedTuple):
 
 def read_indexes(store: Store, shards: Stored, layout: ShardLayout) -> Iterator[ShardIndexes]:
     """Read the indexes of shards that are large enough, as many at a time as fit into little memory."""
-    nbytes = layout.index_nbytes
-    request = RangeByteRequest(0, nbytes) if layout.at_start else SuffixByteRequest(nbytes)
-    step = max(1, _AT_ONCE // max(1, nbytes))
+    step = max(1, _AT_ONCE // max(1, layout.index_nbytes))
     for start in range(0, len(shards.keys), step):
         here = np.zeros(len(shards.keys), bool)
         here[start : start + step] = True
-        yield _read(store, shards.chosen(here), layout, request)
+        yield _read(store, shards.chosen(here), layout)
 
 
-def _read(store: Store, shards: Stored, layout: ShardLayout, request: Any) -> ShardIndexes:
+def _read(store: Store, shards: Stored, layout: ShardLayout) -> ShardIndexes:
     bad: dict[int, str] = {}
     encoded, good = [], []
-    for k, data in enumerate(_parts(store, shards.keys, request)):
+    for k, data in enumerate(_parts(store, shards.keys, layout.index_request)):
         if isinstance(data, Exception):
             bad[k] = f"{type(data).__name__}: {data}"
         elif data is None or memoryview(data).nbytes != layout.index_nbytes:

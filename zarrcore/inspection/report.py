@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from zarrcore._locks import Lock
 from zarrcore.errors import ChunkError, printable
+from zarrcore.storage.path import StorePath
 
 #: ``progress(done, total)``: values looked at, and those known so far; `total` grows while stores are listed.
 Progress: TypeAlias = Callable[[int, int], object]
@@ -102,6 +103,7 @@ class VerifyReport:
     chunks: int = 0
     inner_chunks: int = 0
     nbytes: int = 0
+    _place: StorePath | None = None
 
     @property
     def ok(self) -> bool:
@@ -135,7 +137,9 @@ class VerifyReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a dictionary of JSON values."""
-        return {**asdict(self), "ok": self.ok, "counts": self.counts()}
+        own = {name: value for name, value in vars(self).items() if name not in ("_place", "findings")}
+        findings = [asdict(finding) for finding in self.findings]
+        return {**own, "ok": self.ok, "counts": self.counts(), "findings": findings}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the report as JSON text.

@@ -84,7 +84,7 @@ def verify(
         report = VerifyReport(str(store), path, level)
         Findings(report, max_findings, None).add("error", "store", reason(error), path=path)
         return report
-    report = VerifyReport(str(place.store), place.path, level)
+    report = VerifyReport(str(place.store), place.path, level, _place=place)
     found = Findings(report, max_findings, on_progress)
 
     def look(at: StorePath, node: Node) -> None:

@@ -31,6 +31,15 @@ def is_temporary(name: str) -> bool:
     return len(name) == 28 and _TEMPORARY.fullmatch(name) is not None
 
 
+def size_of(entry: os.DirEntry[str]) -> int | None:
+    """Return the size of a file; None of what is none, or has vanished."""
+    try:
+        status = entry.stat()
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
 # --- reading ---
 
 

@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -264,18 +265,24 @@ class LocalStore(Store):
             How many files were removed.
         """
         self._check_writable()
-        import time
+        names = self._walk(validate_prefix(prefix), temporary=True)
+        return sum(self._remove_temporary(name, min_age)[0] for name in names)
 
-        oldest = time.time() - min_age
-        removed = 0
-        for name in self._walk(validate_prefix(prefix), temporary=True):
-            path = os.path.join(self._root, name)
-            status = self._status(path)
-            if status is not None and status.st_mtime <= oldest:
-                with self._parent(path) as (last, fd):
-                    os.unlink(last, dir_fd=fd)
-                removed += 1
-        return removed
+    def _remove_temporary(self, name: str, min_age: float, dry_run: bool = False) -> tuple[bool, str]:
+        """Remove a temporary file that is old enough; returns whether it was removed, and a message."""
+        path = f"{self._root}/{name}"
+        if not files.is_temporary(os.path.basename(path)):
+            return False, "not a file of this store's writers"
+        status = self._status(path)
+        if status is None:
+            return False, "is gone already"
+        if time.time() - status.st_mtime < min_age:
+            return False, f"was written less than {min_age:g} seconds ago"
+        if dry_run:
+            return False, "would be removed"
+        with self._parent(path) as (last, fd):
+            os.unlink(last, dir_fd=fd)
+        return True, "removed"
 
     def move(self, dest_root: str | os.PathLike[str]) -> None:
         """Move the whole directory to `dest_root`, which must not exist."""
@@ -358,7 +365,7 @@ class LocalStore(Store):
         """Return what identifies a directory and its entries, the first one last."""
         with self._scan(prefix) as (entries, fd):
             found = [
-                (entry.name, is_directory, entry.is_symlink(), _size_of(entry) if with_sizes else None)
+                (entry.name, is_directory, entry.is_symlink(), files.size_of(entry) if with_sizes else None)
                 for entry in entries
                 if (is_directory := entry.is_dir()) or with_sizes or entry.is_file()
             ]
@@ -554,15 +561,6 @@ class LocalStore(Store):
         from zarrcore._core.engine import LocalSource
 
         return LocalSource(self._root, self.fsync, documents=True, follow_symlinks=self.follow_symlinks)
-
-
-def _size_of(entry: os.DirEntry[str]) -> int | None:
-    """Return the size of a file; None of what is none, or has vanished."""
-    try:
-        status = entry.stat()
-    except OSError:
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _require_directories_above(path: str, key: str) -> None:

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""zarrcore.repair does what loses nothing, and nothing without being asked."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import ReadOnlyError
+from zarrcore.storage import LocalStore, MemoryStore
+
+
+def filled(store: Any, name: str, **options: Any) -> Any:
+    array = zarrcore.create_array(store, name=name, shape=8, chunks=2, dtype="i4", **options)
+    array[...] = np.arange(1, 9)
+    return array
+
+
+def contents(store: Any) -> dict[str, bytes]:
+    return {key: bytes(store.get(key)) for key in store.list()}
+
+
+def test_temporary_files_are_removed_when_they_are_old(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    filled(store, "a")
+    old, young = (tmp_path / "a" / "c" / f".zc-{k * 16}.partial" for k in "ab")
+    other = tmp_path / "a" / "c" / ".DS_Store"
+    for path in (old, young, other):
+        path.write_bytes(b"x")
+    os.utime(old, (1, 1))
+    report = zarrcore.verify(tmp_path)
+    actions = zarrcore.repair(report)
+    assert [(a.action, a.done) for a in actions] == [("remove", False)] * 3 and old.exists()
+    actions = zarrcore.repair(report, dry_run=False)
+    assert [a.key for a in actions if a.done] == ["a/c/.zc-aaaaaaaaaaaaaaaa.partial"]
+    assert not old.exists() and young.exists() and other.exists()
+    assert "seconds ago" in next(a.message for a in actions if a.key.endswith("bbb.partial"))
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_stale_copies_are_written_again(zarr_format: Any) -> None:
+    store = MemoryStore()
+    zarrcore.create_group(store, zarr_format=zarr_format, attributes={"own": 1})
+    filled(store, "a", zarr_format=zarr_format)
+    zarrcore.consolidate_metadata(store)
+    name = "a/zarr.json" if zarr_format == 3 else "a/.zarray"
+    document = json.loads(bytes(store.get(name)))
+    document["shape"] = [6]
+    store.set(name, json.dumps(document).encode())
+    before = contents(store)
+    report = zarrcore.verify(store)
+    (action,) = zarrcore.repair(report)
+    assert (action.action, action.done) == ("refresh", False) and contents(store) == before
+    (action,) = zarrcore.repair(report, dry_run=False)
+    assert action.done
+    assert not [f for f in zarrcore.verify(store) if f.kind == "consolidated"]
+    group = zarrcore.open_group(store, mode="r", use_consolidated=True)
+    assert group["a"].shape == (6,) and dict(group.attrs) == {"own": 1}
+    (action,) = zarrcore.repair(report, dry_run=False)
+    assert not action.done and "not stale any more" in action.message
+
+
+def test_a_copy_that_alone_describes_a_node_is_kept() -> None:
+    store = MemoryStore()
+    filled(store, "a")
+    filled(store, "b")
+    zarrcore.consolidate_metadata(store)
+    for key in [*store.list_prefix("a")]:
+        store.delete(key)
+    before = contents(store)
+    (action,) = zarrcore.repair(zarrcore.verify(store), dry_run=False)
+    assert not action.done and "'a'" in action.message
+    assert contents(store) == before
+
+
+def test_damaged_chunks_are_moved_aside_on_request_only() -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    array = filled(store, "a")
+    store.set("a/c/1", b"damaged")
+    report = zarrcore.verify(store)
+    before = contents(store)
+    assert not zarrcore.repair(report, dry_run=False)[0].done
+    assert not zarrcore.repair(report, quarantine=aside)[0].done
+    assert contents(store) == before and contents(aside) == {}
+    assert zarrcore.repair(report, quarantine=aside, dry_run=False)[0].done
+    assert contents(aside) == {"a/c/1": b"damaged"}
+    assert array[:].tolist() == [1, 2, 0, 0, 5, 6, 7, 8]
+    assert zarrcore.verify(store).ok
+
+
+def test_a_chunk_that_was_written_again_stays() -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    array = filled(store, "a")
+    store.set("a/c/1", b"damaged")
+    report = zarrcore.verify(store)
+    array[2:4] = 9
+    (action,) = zarrcore.repair(report, quarantine=aside, dry_run=False)
+    assert not action.done and "not damaged any more" in action.message
+    assert array[2] == 9 and contents(aside) == {}
+
+
+def test_of_a_damaged_inner_chunk_only_this_is_removed() -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    array = filled(store, "a", shards=4, compressors="crc32c", fill_value=-1)
+    data = bytearray(store.get("a/c/1"))
+    data[1] ^= 1
+    store.set("a/c/1", data)
+    report = zarrcore.verify(store)
+    (action,) = zarrcore.repair(report, quarantine=aside, dry_run=False)
+    assert action.done and contents(aside) == {"a/c/1": bytes(data)}
+    assert array[:].tolist() == [1, 2, 3, 4, -1, -1, 7, 8]
+    store.set("a/c/0", data)
+    zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False)
+    assert array[:4].tolist() == [-1, -1, 7, 8]
+
+
+def test_a_quarantine_that_has_another_value_loses_nothing() -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    filled(store, "a")
+    store.set("a/c/1", b"damaged")
+    aside.set("a/c/1", b"an older one")
+    before = contents(store)
+    (action,) = zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False)
+    assert not action.done and "another value" in action.message
+    assert contents(store) == before and contents(aside) == {"a/c/1": b"an older one"}
+
+
+def test_documents_and_indexes_are_never_guessed() -> None:
+    store = MemoryStore()
+    filled(store, "a", shards=4)
+    filled(store, "b")
+    store.set("a/c/0", bytes(store.get("a/c/0"))[:-3])
+    store.set("b/zarr.json", b"{")
+    before = contents(store)
+    zarrcore.repair(zarrcore.verify(store), dry_run=False)
+    assert contents(store) == before
+
+
+def test_where_nothing_may_be_repaired(tmp_path: Path) -> None:
+    array = filled(tmp_path, "a")
+    (tmp_path / "a" / "c" / "1").write_bytes(b"x")
+    report = zarrcore.verify(tmp_path)
+    for inside in (tmp_path, tmp_path / "aside"):
+        with pytest.raises(ValueError, match="quarantine"):
+            zarrcore.repair(report, quarantine=inside)
+    assert zarrcore.repair(zarrcore.verify(tmp_path / "none")) == []
+    assert zarrcore.repair(zarrcore.verify(tmp_path / "a" / "c" / "1")) == []
+
+    class NeverWritten(MemoryStore):
+        supports_writes = False
+
+    with pytest.raises(ReadOnlyError):
+        zarrcore.repair(zarrcore.verify(NeverWritten(dict(contents(array.store)))))

@@ -1,0 +1,139 @@
+"""Which chunks of an array are stored, and how large they are, by listing and indexes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from zarrcore.arrays.chunks import grid_axes
+from zarrcore.arrays.opened import OpenArray
+from zarrcore.codecs.sharding import EMPTY
+from zarrcore.engine.build import chunk_store
+from zarrcore.inspection.indexes import (
+    ShardIndexes,
+    ShardLayout,
+    extents_of,
+    layout_of,
+    live_bytes,
+    read_indexes,
+)
+from zarrcore.inspection.listing import KeyReader, Stored, batches_of
+from zarrcore.storage.validation import key_prefix
+
+
+@dataclass(frozen=True, repr=False)
+class ChunkInfo:
+    """The stored chunks of an array; in a sharded array these are its shards.
+
+    Arrays with one entry for each stored chunk are in the order of the grid.
+
+    Attributes
+    ----------
+    grid : tuple of int
+        Number of chunks along each dimension.
+    chunks : ndarray of int64
+        Index of each chunk, shape (stored chunks, dimensions).
+    nbytes : ndarray of int64
+        Stored size of each chunk in bytes; -1 if it could not be found out.
+    inner_counts : ndarray of int64 or None
+        Number of inner chunks in each shard; None if the array has no shards.
+    unused : ndarray of int64 or None
+        Bytes of each shard that neither an inner chunk nor the index uses.
+    inner_nbytes : ndarray of int64 or None
+        Stored size of each inner chunk, -1 where there is none, of shape (stored shards, ...): the other
+        dimensions are those of the grid of inner chunks in a shard.  None if shards have different shapes.
+    damaged : tuple of (tuple of int, str)
+        Shards whose index cannot be read, and why; they count as shards without inner chunks.
+    """
+
+    grid: tuple[int, ...]
+    chunks: np.ndarray
+    nbytes: np.ndarray
+    inner_counts: np.ndarray | None = None
+    unused: np.ndarray | None = None
+    inner_nbytes: np.ndarray | None = None
+    damaged: tuple[tuple[tuple[int, ...], str], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    def __repr__(self) -> str:
+        total = int(np.maximum(self.nbytes, 0).sum())
+        text = f"<{len(self)} of {np.prod(self.grid, dtype=object)} chunks stored, {total} bytes"
+        if self.inner_counts is not None and self.unused is not None:
+            text += f", {int(self.inner_counts.sum())} inner chunks, {int(self.unused.sum())} bytes unused"
+        return f"{text}{f', {len(self.damaged)} damaged' if self.damaged else ''}>"
+
+
+def chunk_info(array: OpenArray) -> ChunkInfo:
+    """Find the stored chunks; see :meth:`zarrcore.Array.chunk_info`."""
+    array.follow()
+    stored = stored_in_order(array)
+    grid = tuple(axis.nchunks for axis in grid_axes(array))
+    if layout_of(array.metadata) is None:
+        return ChunkInfo(grid, stored.coords, stored.sizes)
+    counts, unused = np.zeros((2, len(stored.keys)), np.int64)
+    sizes: list[np.ndarray] = []
+    damaged: list[tuple[tuple[int, ...], str]] = []
+    for rows, indexes, shard in shards_of(array, stored):
+        damaged += [(tuple(indexes.shards.coords[k].tolist()), why) for k, why in indexes.bad]
+        counts[rows] = indexes.present.sum(axis=1)
+        unused[rows] = unused_bytes(indexes, shard)
+        lengths = np.where(indexes.present, indexes.entries[..., 1], np.uint64(EMPTY)).view(np.int64)
+        sizes.append(lengths.reshape(-1, *shard.grid))
+    inner = None
+    if len({part.shape[1:] for part in sizes}) == 1:
+        inner = np.concatenate(sizes)
+    return ChunkInfo(grid, stored.coords, stored.sizes, counts, unused, inner, tuple(damaged))
+
+
+def stored_in_order(array: OpenArray) -> Stored:
+    """Return the stored chunks of the grid, in its order."""
+    axes, prefix = grid_axes(array), key_prefix(array.path)
+    reader = KeyReader(array.metadata.key_encoding, [axis.nchunks for axis in axes])
+    parts = [Stored(np.zeros((0, array.ndim), np.int64), [], np.zeros(0, np.int64))]
+    for batch in batches_of(chunk_store(array.metadata, array.store_path)._list_sizes(array.path)):
+        coords, is_chunk = reader.read([key[len(prefix) :] for key, _ in batch])
+        inside = is_chunk & (coords < np.array([axis.nchunks for axis in axes], np.int64)).all(axis=1)
+        found = Stored(coords, [key for key, _ in batch], np.array([size for _, size in batch], np.int64))
+        parts.append(found.chosen(inside))
+    coords = np.concatenate([part.coords for part in parts])
+    keys = [key for part in parts for key in part.keys]
+    order = np.lexsort(coords.T[::-1]) if array.ndim else np.arange(len(coords))
+    sizes = np.concatenate([part.sizes for part in parts])
+    return Stored(coords[order], [keys[k] for k in order.tolist()], sizes[order])
+
+
+def shards_of(array: OpenArray, stored: Stored) -> Iterator[tuple[np.ndarray, ShardIndexes, ShardLayout]]:
+    """Yield the indexes of some shards, in their order: their numbers, the indexes, and the layout."""
+    store = chunk_store(array.metadata, array.store_path)
+    axes = grid_axes(array)
+    lengths = [
+        [axis.chunk_length(k) for k, axis in zip(row, axes, strict=True)] for row in stored.coords.tolist()
+    ]
+    start = 0
+    for shape, group in groupby(lengths):
+        stop = start + len(list(group))
+        shard = layout_of(array.metadata, tuple(stored.coords[start].tolist()))
+        assert shard is not None and len(shape) == array.ndim
+        here = np.zeros(len(stored.keys), bool)
+        here[start:stop] = True
+        for indexes in read_indexes(store, stored.chosen(here), shard):
+            stop = start + len(indexes.shards.keys)
+            yield np.arange(start, stop), indexes, shard
+            start = stop
+
+
+def unused_bytes(indexes: ShardIndexes, shard: ShardLayout) -> np.ndarray:
+    """Return how many bytes of each shard neither an inner chunk nor the index uses; 0 of damaged ones."""
+    found = extents_of(indexes, shard)
+    unused = indexes.shards.sizes - found.used.astype(np.int64)
+    for k in np.flatnonzero(found.overlaps).tolist():
+        unused[k] = indexes.shards.sizes[k] - shard.index_nbytes - live_bytes(indexes.entries[k])
+    bad = (found.half | found.beyond | found.in_index).any(axis=1)
+    bad[[k for k, _ in indexes.bad]] = True
+    unused[bad] = 0
+    return unused

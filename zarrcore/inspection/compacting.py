@@ -1,0 +1,117 @@
+"""Rewriting shards without the bytes in them that nothing uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.arrays.chunks import grid_axes, is_within
+from zarrcore.arrays.opened import OpenArray
+from zarrcore.engine.build import chunk_store
+from zarrcore.errors import ChunkError
+from zarrcore.inspection.census import shards_of, stored_in_order, unused_bytes
+from zarrcore.inspection.encoded import chunk_lock
+from zarrcore.inspection.indexes import ShardLayout, layout_of
+from zarrcore.nodes.users import writing
+
+if TYPE_CHECKING:
+    from zarrcore.arrays.array import Array
+
+
+@dataclass(frozen=True)
+class CompactReport:
+    """What :func:`compact` has done.
+
+    Attributes
+    ----------
+    shards, rewritten : int
+        Number of stored shards, and of those that were rewritten.
+    nbytes_before, nbytes_after : int
+        Stored size of all shards in bytes.
+    damaged : tuple of (str, str)
+        Keys of shards that could not be read and were left as they are, and why.
+    """
+
+    shards: int
+    rewritten: int
+    nbytes_before: int
+    nbytes_after: int
+    damaged: tuple[tuple[str, str], ...] = ()
+
+
+def compact(array: Array) -> CompactReport:
+    """Rewrite the shards of an array in which there are bytes that nothing uses.
+
+    Writers that append to a shard what they replace in it leave such bytes.  All other shards stay as they
+    are, and so do chunks of an array without shards.  Inner chunks are copied as they are stored.  Others may
+    read and write meanwhile; other processes must not write to the same shards.
+
+    Parameters
+    ----------
+    array : Array
+        The array.
+
+    Returns
+    -------
+    CompactReport
+        Sizes before and after, and what was not touched because it is damaged.
+
+    Raises
+    ------
+    ReadOnlyError
+        If the store is read-only.
+    StoreError, OSError
+        If the store fails to list, to read or to write.  Shards that were rewritten before stay so.
+
+    See Also
+    --------
+    Array.chunk_info : Shows how many bytes are unused.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> array = zarrcore.create_array(store, shape=4, chunks=2, shards=4, dtype="i4", compressors=None)
+    >>> array[:] = 7
+    >>> zarrcore.compact(array)
+    CompactReport(shards=1, rewritten=0, nbytes_before=52, nbytes_after=52, damaged=())
+    """
+    opened = array._opened
+    opened.check_writable()
+    opened.follow()
+    if layout_of(opened.metadata) is None:
+        return CompactReport(0, 0, 0, 0)
+    stored = stored_in_order(opened)
+    before = int(np.maximum(stored.sizes, 0).sum())
+    damaged: list[tuple[str, str]] = []
+    saved = rewritten = 0
+    for _, indexes, shard in shards_of(opened, stored):
+        damaged += [(indexes.shards.keys[k], why) for k, why in indexes.bad]
+        for k in np.flatnonzero(unused_bytes(indexes, shard)).tolist():
+            try:
+                less = _rewrite(
+                    opened, shard, tuple(indexes.shards.coords[k].tolist()), indexes.shards.keys[k]
+                )
+            except ChunkError as error:
+                damaged.append((indexes.shards.keys[k], str(error)))
+                continue
+            saved, rewritten = saved + less, rewritten + (less > 0)
+    return CompactReport(len(stored.keys), rewritten, before, before - saved, tuple(damaged))
+
+
+def _rewrite(array: OpenArray, shard: ShardLayout, coords: tuple[int, ...], key: str) -> int:
+    """Store a shard without unused bytes; returns how many these were."""
+    store: Any = chunk_store(array.metadata, array.store_path)
+    with writing(array):
+        array.follow()
+        with chunk_lock(array, key):
+            old = store.get(key)
+            if old is None or not is_within(coords, grid_axes(array)):
+                return 0  # removed since it was listed
+            new = shard.codec.join(shard.codec.inner_chunks(old, shard.spec), shard.spec)
+            less = memoryview(old).nbytes - len(new)
+            if less > 0:
+                store.set(key, new)
+    return max(0, less)

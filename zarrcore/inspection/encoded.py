@@ -1,0 +1,196 @@
+"""Encoded chunks and inner chunks, as they are stored."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from zarrcore._core import engine
+from zarrcore._locks import Rank, ranked
+from zarrcore._typing import Buffer, ShapeLike
+from zarrcore.arrays.chunks import grid_axes, is_within
+from zarrcore.arrays.opened import OpenArray
+from zarrcore.codecs.sharding import EMPTY
+from zarrcore.engine.build import chunk_spec, chunk_store
+from zarrcore.errors import ChunkDecodeError, ChunkError
+from zarrcore.inspection.indexes import ShardLayout, layout_of
+from zarrcore.nodes.users import writing
+from zarrcore.storage.validation import key_prefix
+
+
+def chunk_lock(array: OpenArray, key: str) -> Any:
+    """Return the lock under which a chunk of an array is read, patched and replaced."""
+    store = chunk_store(array.metadata, array.store_path)
+    place = engine.Place(store._scope(array.path))
+    return ranked(engine.KeyLock(place, key[len(key_prefix(array.path)) :]), Rank.CHUNK)
+
+
+class EncodedChunk:
+    """A chunk, or an inner chunk of a shard, as it is stored: see :meth:`zarrcore.Array.encoded`.
+
+    Attributes
+    ----------
+    key : str
+        Store key of the chunk, or of the shard.
+    """
+
+    def __init__(self, array: OpenArray, index: ShapeLike, inner: ShapeLike | None) -> None:
+        array.follow()
+        self._array = array
+        axes = grid_axes(array)
+        self._chunk = _checked(index, [axis.nchunks for axis in axes], "index")
+        self._shape = tuple(axis.chunk_length(k) for axis, k in zip(axes, self._chunk, strict=True))
+        self.key = key_prefix(array.path) + array.metadata.encode_chunk_key(self._chunk)
+        self._inner: tuple[int, ...] | None = None
+        self._layout: ShardLayout | None = None
+        if inner is not None:
+            self._layout = layout_of(array.metadata, self._chunk)
+            if self._layout is None:
+                raise ValueError(
+                    f"array {array.path or '/'!r} has no inner chunks that are stored as they are"
+                )
+            self._inner = _checked(inner, self._layout.of_array(self._layout.grid), "inner")
+            self._stored = self._layout.of_shard(self._inner)
+
+    def __repr__(self) -> str:
+        inner = f", inner {self._inner}" if self._inner is not None else ""
+        return f"<EncodedChunk {self.key} {self._chunk}{inner}>"
+
+    @property
+    def _store(self) -> Any:
+        return chunk_store(self._array.metadata, self._array.store_path)
+
+    def is_damaged(self) -> bool:
+        """Return whether the chunk is stored and cannot be decoded; its lock is held."""
+        try:
+            value = self._store.get(self.key) if self._layout is None else self._get_inner(self._layout)
+            if value is not None:
+                self.check(value)
+        except ChunkError:
+            return True
+        return False
+
+    def get(self) -> Buffer | None:
+        """Return the stored bytes; None if the chunk is not stored.
+
+        Raises
+        ------
+        ChunkDecodeError
+            If the index of the shard is damaged.
+        """
+        if self._layout is None:
+            return self._store.get(self.key)  # type: ignore[no-any-return]
+        with chunk_lock(self._array, self.key):
+            return self._get_inner(self._layout)
+
+    def _get_inner(self, shard: ShardLayout) -> Buffer | None:
+        encoded = self._store.get(self.key, shard.index_request)
+        if encoded is None:
+            return None
+        try:
+            offset, length = map(int, shard.codec.decode_index(encoded, shard.spec)[self._stored])
+            if offset == length == EMPTY:
+                return None
+            found = self._store.get(self.key, (offset, length))
+            if found is None or memoryview(found).nbytes != length:
+                raise ChunkDecodeError("the index places it beyond the end of the shard")
+        except ChunkError as error:
+            raise self._located(error) from error
+        return found  # type: ignore[no-any-return]
+
+    def put(self, value: Buffer, *, check: bool = True) -> None:
+        """Store bytes in place of those that are stored.
+
+        Parameters
+        ----------
+        value : bytes-like
+            The encoded chunk.
+        check : bool
+            Decode it first, so that nothing is stored that cannot be read.
+
+        Raises
+        ------
+        ChunkDecodeError
+            If `value` cannot be decoded, or the shard around it is damaged; then nothing is changed.
+        ReadOnlyError
+            If the store is read-only.
+        """
+        if check:
+            self.check(value)
+        self._replace(bytes(value))
+
+    def check(self, value: Buffer) -> None:
+        """Raise a ChunkDecodeError if bytes cannot be decoded as this chunk.
+
+        Parameters
+        ----------
+        value : bytes-like
+            An encoded chunk.
+        """
+        metadata = self._array.metadata
+        chain, spec = metadata.chain(), chunk_spec(metadata, self._shape)
+        if self._layout is not None:
+            codec = self._layout.codec
+            chain, spec = codec.inner_chain(self._layout.spec), codec.inner_spec(self._layout.spec)
+        try:
+            chain.decode(bytes(value), spec)
+        except ChunkError as error:
+            raise self._located(error) from error
+
+    def erase(self) -> None:
+        """Remove the chunk, which reads as the fill value then; do nothing if it is not stored.
+
+        Raises
+        ------
+        ChunkDecodeError
+            If it is in a shard that is damaged; then nothing is changed.
+        ReadOnlyError
+            If the store is read-only.
+        """
+        self._replace(None)
+
+    def _replace(self, value: bytes | None) -> None:
+        array = self._array
+        array.check_writable()
+        with writing(array):
+            array.follow()
+            if not is_within(self._chunk, grid_axes(array)):
+                raise IndexError(f"index {self._chunk}: the array has shrunk to {array.shape}")
+            with chunk_lock(array, self.key):
+                self.replace_under_lock(value)
+
+    def replace_under_lock(self, value: bytes | None, before: Callable[[], None] = lambda: None) -> None:
+        """Replace or remove the chunk; `before` is called once nothing but the store can fail any more."""
+        if self._layout is not None:
+            value = self._patched(self._layout, value)
+        before()
+        if value is None:
+            self._store.delete(self.key)
+        else:
+            self._store.set(self.key, value)
+
+    def _patched(self, shard: ShardLayout, value: bytes | None) -> bytes | None:
+        """Return the shard with another inner chunk; None if no inner chunk is left."""
+        old = self._store.get(self.key)
+        try:
+            chunks: dict[Any, Any] = {} if old is None else shard.codec.inner_chunks(old, shard.spec)
+        except ChunkError as error:
+            raise self._located(error) from error
+        if value is None:
+            chunks.pop(self._stored, None)
+        else:
+            chunks[self._stored] = value
+        return shard.codec.join(chunks, shard.spec) if chunks else None
+
+    def _located(self, error: ChunkError) -> ChunkError:
+        place = {"array": self._array.path or "/", "chunk": self._chunk, "key": self.key}
+        return error.located(**place, **({} if self._inner is None else {"inner_chunk": self._inner}))
+
+
+def _checked(index: Any, grid: Sequence[int], name: str) -> tuple[int, ...]:
+    """Return an index within a grid."""
+    items = tuple(map(operator.index, index if hasattr(index, "__iter__") else (index,)))
+    if len(items) != len(grid) or not all(0 <= k < n for k, n in zip(items, grid, strict=True)):
+        raise IndexError(f"{name}: expected an index in a grid of {tuple(grid)} chunks, got {items}")
+    return items

@@ -1,0 +1,188 @@
+"""Putting right what verify has found, as far as nothing is lost by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from zarrcore.arrays.opened import open_array_at
+from zarrcore.engine.build import chunk_store
+from zarrcore.errors import BaseZarrError, StoreError
+from zarrcore.inspection.encoded import EncodedChunk, chunk_lock
+from zarrcore.inspection.report import Finding, VerifyReport, reason
+from zarrcore.nodes.consolidate import check, consolidate
+from zarrcore.nodes.open import open_group_node
+from zarrcore.nodes.users import writing
+from zarrcore.storage.path import StoreLike, StorePath, make_store_path
+
+_DAMAGED = ("chunk", "size", "index")
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One thing that was done, would be done, or could not be done.
+
+    Attributes
+    ----------
+    action : {"remove", "refresh", "quarantine"}
+        Remove a temporary file, write a consolidated copy again, or move a damaged chunk aside.
+    key : str
+        The key that it is about.
+    done : bool
+        Whether it was done; always False in a dry run.
+    message : str
+        What was done or would be done, or why it was not.
+    """
+
+    action: str
+    key: str
+    done: bool
+    message: str
+
+    def __str__(self) -> str:
+        return f"{'done' if self.done else '-':<5}{self.action:<11} {self.key}: {self.message}"
+
+
+def repair(
+    report: VerifyReport,
+    *,
+    dry_run: bool = True,
+    quarantine: StoreLike | None = None,
+    min_age: float = 3600.0,
+) -> list[Repair]:
+    """Repair what :func:`zarrcore.verify` has found, where nothing is lost by it.
+
+    Temporary files of writers that did not end are removed, and stale consolidated copies are written again.
+    Damaged chunks are moved to another store if one is given, and then read as the fill value.  Of a damaged
+    inner chunk the whole shard is copied there, and only the inner chunk is removed from the shard.  Nothing
+    else is touched: indexes of shards and documents are never guessed.  Every finding is looked at again
+    before anything is changed, so that a report may be old.
+
+    Parameters
+    ----------
+    report : VerifyReport
+        What was found.
+    dry_run : bool
+        Change nothing, and return what would be done.
+    quarantine : store-like, optional
+        Where damaged chunks are moved, under the keys that they have; a place outside of the store.  Default:
+        they stay where they are.
+    min_age : float
+        Seconds since a temporary file was last written; a younger one may belong to a writer at work.
+
+    Returns
+    -------
+    list of Repair
+        What was done, would be done, or could not be done and why.
+
+    Raises
+    ------
+    ReadOnlyError
+        If the store is read-only.
+    ValueError
+        If the quarantine is in the store.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> array = zarrcore.create_array(store, name="a", shape=4, chunks=2, dtype="i4", compressors=None)
+    >>> array[:] = [1, 2, 3, 4]
+    >>> store["a/c/1"] = b"damaged"
+    >>> aside = {}
+    >>> for action in zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False):
+    ...     print(action)
+    done quarantine  a/c/1: moved aside
+    >>> array[:], aside
+    (array([1, 2, 0, 0], dtype=int32), {'a/c/1': b'damaged'})
+    """
+    place = report._place
+    if place is None:
+        return []
+    place = StorePath(place.store.with_read_only(False), place.path)
+    place.store._check_writable()
+    aside = None if quarantine is None else make_store_path(quarantine)
+    if aside is not None and (aside._address.startswith(place._address) or aside.store == place.store):
+        raise ValueError(
+            f"quarantine: {aside} is in the store that is repaired; choose a place outside of it"
+        )
+    return [*_Repairs(place, aside, dry_run, min_age).run(report)]
+
+
+class _Repairs:
+    def __init__(self, place: StorePath, aside: StorePath | None, dry_run: bool, min_age: float) -> None:
+        self._place, self._aside, self._dry_run, self._min_age = place, aside, dry_run, min_age
+
+    def run(self, report: VerifyReport) -> Iterator[Repair]:
+        """Yield what is done about each finding."""
+        refreshed: set[str] = set()
+        moved: set[tuple[Any, ...]] = set()
+        for finding in report:
+            key = finding.key or ""
+            if finding.kind == "temporary":
+                yield self._try("remove", key, self._remove, key)
+            elif finding.kind == "consolidated" and finding.severity == "error" and key not in refreshed:
+                refreshed.add(key)
+                yield self._try("refresh", key, self._refresh, finding)
+            elif finding.kind in _DAMAGED and finding.chunk is not None:
+                one = (key, finding.inner_chunk)
+                if finding.severity == "error" and one not in moved and (key, None) not in moved:
+                    moved.add(one)
+                    yield self._try("quarantine", key, self._quarantine, finding)
+
+    def _try(self, action: str, key: str, call: Any, argument: Any) -> Repair:
+        try:
+            done, message = call(argument)
+        except (BaseZarrError, OSError) as error:
+            done, message = False, reason(error)
+        return Repair(action, key, done, message)
+
+    def _remove(self, key: str) -> tuple[bool, str]:
+        remove = getattr(self._place.store, "_remove_temporary", None)
+        if remove is None:
+            return False, "not a file of this store's writers"
+        return remove(key, self._min_age, self._dry_run)  # type: ignore[no-any-return]
+
+    def _refresh(self, finding: Finding) -> tuple[bool, str]:
+        group = StorePath(self._place.store, finding.path)
+        zarr_format = 2 if finding.key is not None and finding.key.endswith(".zmetadata") else 3
+        place, metadata = open_group_node(group, zarr_format, use_consolidated=True)
+        differences = check(place, metadata)
+        missing = [item.path for item in differences if item.kind == "missing"]
+        if missing:
+            named = ", ".join(map(repr, missing[:3]))
+            return False, f"the copy alone describes {named}; consolidate_metadata() drops what is not there"
+        if not differences:
+            return False, "the copy is not stale any more"
+        if self._dry_run:
+            return False, f"would be written again: {differences[0]}"
+        consolidate(place, metadata)
+        return True, "written again"
+
+    def _quarantine(self, finding: Finding) -> tuple[bool, str]:
+        array = open_array_at(StorePath(self._place.store, finding.path))
+        key = finding.key or ""
+        store = chunk_store(array.metadata, array.store_path)
+        if self._aside is None:
+            return False, "damaged; quarantine= moves it aside"
+        chunk = EncodedChunk(array, finding.chunk or (), finding.inner_chunk)
+        with writing(array), chunk_lock(array, key):
+            if not chunk.is_damaged():
+                return False, "is not damaged any more"
+            if self._dry_run:
+                return False, "would be moved aside"
+            chunk.replace_under_lock(None, partial(self._keep, key, store.get(key)))
+        if finding.inner_chunk is None:
+            return True, "moved aside"
+        return True, f"the shard was copied aside, inner chunk {finding.inner_chunk} removed from it"
+
+    def _keep(self, key: str, value: Any) -> None:
+        """Store a value in the quarantine, and see whether it is there."""
+        assert self._aside is not None
+        target = self._aside / key
+        target.store.set_if_not_exists(target.path, value)
+        kept = target.store.get(target.path)
+        if kept is None or bytes(kept) != bytes(value):
+            raise StoreError(f"{target} has another value already, or does not keep what is stored there")
