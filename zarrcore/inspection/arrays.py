@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -47,7 +48,7 @@ class ArrayCheck:
         self._prefix = key_prefix(place.path)
         self._max_bytes = max_bytes
         self._threads = threads
-        self._array = OpenArray(node.arrays[0], place)
+        self._array = OpenArray(node.arrays[0], place, {"read_missing_chunks": True})
         self._metadata = self._array.metadata
         self._store = chunk_store(self._metadata, place)
         self._axes = grid_axes(self._array)
@@ -71,9 +72,13 @@ class ArrayCheck:
             stored = self._check_sizes(stored)
             stored = self._check_indexes(stored)
             if level == "data":
-                ChunkDecoding(self._array, self._found, self._max_bytes, self._threads).run(stored)
+                self._decoding.run(stored)
             else:
                 self._found.step(len(stored.keys))
+
+    @cached_property
+    def _decoding(self) -> ChunkDecoding:
+        return ChunkDecoding(self._array, self._found, self._max_bytes, self._threads)
 
     def _place(self, stored: Stored, number: int) -> dict[str, Any]:
         coords = tuple(stored.coords[number].tolist())
@@ -106,7 +111,7 @@ class ArrayCheck:
             for number in np.flatnonzero(outside).tolist():
                 self._found.add(
                     "warning", "outside", f"lies outside of the grid of {tuple(self._grid.tolist())} chunks",
-                    **self._place(stored, number), clause='Zarr v3, "Resizing"',
+                    **self._place(stored, number),
                 )  # fmt: skip
             stored = stored.chosen(~outside)
         return stored
@@ -135,7 +140,8 @@ class ArrayCheck:
             bad = here & ~wrong & ((stored.sizes == 0) if sizes is None else (stored.sizes != sizes))
             for number in np.flatnonzero(bad).tolist():
                 size = int(stored.sizes[number])
-                what = f"{size} bytes stored, a chunk has {sizes}" if sizes else "an empty value is no chunk"
+                what = f"{size} bytes stored, a chunk has {sizes}"
+                what = "an empty value is no chunk" if sizes is None else what
                 self._found.add("error", "size", what, **self._place(stored, number), byte_range=(0, size))
             wrong |= bad
         return stored.chosen(~wrong) if wrong.any() else stored

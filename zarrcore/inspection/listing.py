@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_key
 
 BATCH = 1 << 16  # keys that are looked at together
+
+_MOST_KNOWN = 1 << 20
 
 UNKNOWN = -1
 """The size of a value that is no file, or that vanished after it was listed."""
@@ -37,8 +40,8 @@ class Stored(NamedTuple):
 class KeyReader:
     """Turns keys into grid positions, many at once where the encoding is one of the specification.
 
-    Encodings that cannot be read backwards know the keys of the grid that the array has (`grid`), if that is
-    not larger than what is listed may be.
+    For encodings that cannot be read backwards, the keys of all chunks of the grid are made; if these are too
+    many, a NotImplementedError is raised.
     """
 
     def __init__(self, encoding: ChunkKeyEncoding, grid: Sequence[int]) -> None:
@@ -48,8 +51,12 @@ class KeyReader:
         self._native = native if native is not None and native[0] in ("default", "v2") else None
         self._known: dict[str, tuple[int, ...]] | None = None
         if type(encoding).decode is ChunkKeyEncoding.decode:
-            every = np.ndindex(*grid) if np.prod(grid, dtype=object) <= 1 << 20 else ()
-            self._known = {chunk_key(encoding, coords): coords for coords in every}
+            if prod(grid) > _MOST_KNOWN:
+                raise NotImplementedError(
+                    f"the keys of the encoding {encoding.name!r} cannot be read backwards, and the grid of "
+                    f"{prod(grid)} chunks is too large to make them all"
+                )
+            self._known = {chunk_key(encoding, coords): coords for coords in np.ndindex(*grid)}
 
     def read(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions that names are (int64), and which of the names are those of chunks."""

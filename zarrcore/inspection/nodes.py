@@ -99,11 +99,14 @@ class NodeWalk:
             node.errors[""] = error
             node.names = [ZARR_JSON, *_V2_NAMES]  # which may be there although they cannot be listed
         names = [name for name in node.names if name in (ZARR_JSON, *_V2_NAMES)]
-        if not names and "meta" in node.names and self._store.exists(join_path(path, "meta")):
+        if not names and "meta" in node.names:
             names = [name for name in documents.NAMES[1] if name in node.names]
         for name in names:
+            key = join_path(path, name)
             try:
-                value = self._store.get(join_path(path, name))
+                # Names of format 1 are plain words, and may be those of directories.
+                is_file = name not in documents.NAMES[1] or self._store.exists(key)
+                value = self._store.get(key) if is_file else None
             except Exception as error:
                 node.errors[name] = error
             else:
@@ -112,14 +115,15 @@ class NodeWalk:
         return node
 
     def _check_documents(self, node: Node) -> None:
-        listing = str(node.errors.get("", ""))
+        listing = node.errors.get("")
+        node.is_broken = listing is not None and not node.values
         for name, error in node.errors.items():
-            if name and str(error) == listing:
-                continue
+            if name and type(error) is type(listing):
+                continue  # it has the same reason
             key = join_path(node.path, name) if name else None
             what = "cannot be read" if name else "the directory cannot be listed"
             self._found.add("error", "store", f"{what}: {reason(error)}", path=node.path, key=key)
-            node.is_broken = node.is_broken or bool(name) or node.path == self._place.path
+            node.is_broken = node.is_broken or bool(name)
         if not node.values and not node.is_broken:
             self._look_up(node)
         for zarr_format in (3, 2, 1):
@@ -180,6 +184,8 @@ class NodeWalk:
         if node.arrays:
             self._on_array(place, node)
             return
+        if "" in node.errors:
+            return
         self._temporaries(node)
         if not node.metadata and (node.is_broken or node.path != self._place.path):
             yield from self._without_document(node)
@@ -194,7 +200,7 @@ class NodeWalk:
                 self._found.add("note", "stray", "a link that leads back up", path=node.path, key=path)
             elif self._is_value(path):
                 self._stray(node.path, path)
-            elif node.errors.get("") is None:
+            else:
                 yield path
 
     def _temporaries(self, node: Node) -> None:
@@ -205,8 +211,7 @@ class NodeWalk:
                     path=node.path, key=join_path(node.path, name),
                 )  # fmt: skip
         except Exception as error:
-            if "" not in node.errors:
-                self._found.add("error", "store", reason(error), path=node.path)
+            self._found.add("error", "store", reason(error), path=node.path)
 
     def _is_value(self, key: str) -> bool:
         try:

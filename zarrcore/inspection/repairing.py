@@ -9,9 +9,10 @@ from typing import Any
 
 from zarrcore.arrays.opened import open_array_at
 from zarrcore.engine.build import chunk_store
-from zarrcore.errors import BaseZarrError, StoreError
+from zarrcore.errors import StoreError
 from zarrcore.inspection.encoded import EncodedChunk, chunk_lock
 from zarrcore.inspection.report import Finding, VerifyReport, reason
+from zarrcore.metadata.departures import collected
 from zarrcore.nodes.consolidate import check, consolidate
 from zarrcore.nodes.open import open_group_node
 from zarrcore.nodes.users import writing
@@ -104,11 +105,12 @@ def repair(
     place = StorePath(place.store.with_read_only(False), place.path)
     place.store._check_writable()
     aside = None if quarantine is None else make_store_path(quarantine)
-    if aside is not None and (aside._address.startswith(place._address) or aside.store == place.store):
+    if aside is not None and aside._address.startswith(place._address):
         raise ValueError(
             f"quarantine: {aside} is in the store that is repaired; choose a place outside of it"
         )
-    return [*_Repairs(place, aside, dry_run, min_age).run(report)]
+    with collected():  # departures of documents were findings
+        return [*_Repairs(place, aside, dry_run, min_age).run(report)]
 
 
 class _Repairs:
@@ -135,7 +137,7 @@ class _Repairs:
     def _try(self, action: str, key: str, call: Any, argument: Any) -> Repair:
         try:
             done, message = call(argument)
-        except (BaseZarrError, OSError) as error:
+        except Exception as error:
             done, message = False, reason(error)
         return Repair(action, key, done, message)
 

@@ -160,6 +160,7 @@ class Findings:
         self._most = most
         self._progress = progress
         self._done = self._total = 0
+        self.interrupted_by: Exception | None = None
         self._lock = Lock()
 
     def add(self, severity: Severity, kind: str, message: str, **place: Any) -> None:
@@ -192,7 +193,11 @@ class Findings:
         """Note that so many values have been looked at."""
         self._done += number
         if self._progress is not None:
-            self._progress(self._done, max(self._total, self._done))
+            try:
+                self._progress(self._done, max(self._total, self._done))
+            except Exception as error:
+                self.interrupted_by = error  # the caller's own, and no finding
+                raise
 
 
 def reason(error: BaseException) -> str:

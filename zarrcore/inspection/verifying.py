@@ -58,6 +58,8 @@ def verify(
     ------
     TypeError, ValueError
         If an argument is of the wrong kind.
+    Exception
+        Whatever `on_progress` raises, which ends the call.
 
     See Also
     --------
@@ -104,5 +106,9 @@ def _guarded(found: Findings, path: str, call: Callable[[], None]) -> None:
         call()
     except MemoryError as error:
         found.add("warning", "unchecked", f"not enough memory: {reason(error)}", path=path)
+    except NotImplementedError as error:
+        found.add("warning", "unchecked", reason(error), path=path)
     except Exception as error:
+        if error is found.interrupted_by:
+            raise
         found.add("error", "store", reason(error), path=path)

@@ -109,9 +109,7 @@ def test_decoded_elements_are_those_of_the_chunks_that_are_touched(name: str) ->
         for place in np.argwhere(np.isin(np.arange(32 * 40).reshape(32, 40),
                                          np.arange(32 * 40).reshape(32, 40)[selection])):  # fmt: skip
             touched.add(tuple(k // n for k, n in zip(place.tolist(), inner, strict=True)))
-        boxes = [
-            tuple(slice(k * n, k * n + n) for k, n in zip(at, inner, strict=True)) for at in touched
-        ]
+        boxes = [tuple(slice(k * n, k * n + n) for k, n in zip(at, inner, strict=True)) for at in touched]
         there = sum(stored[box].any() for box in boxes)
         assert array.explain(selection).decoded == there * np.prod(inner) * 4
 

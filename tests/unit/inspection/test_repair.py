@@ -131,6 +131,14 @@ def test_a_quarantine_that_has_another_value_loses_nothing() -> None:
     assert contents(store) == before and contents(aside) == {"a/c/1": b"an older one"}
 
 
+def test_documents_that_depart_from_the_specification_are_no_warnings() -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    filled(store, "a", zarr_format=2)
+    store.set("a/.zattrs", b"")
+    store.set("a/1", b"damaged")
+    assert zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False)[0].done
+
+
 def test_documents_and_indexes_are_never_guessed() -> None:
     store = MemoryStore()
     filled(store, "a", shards=4)

@@ -271,7 +271,8 @@ def test_directories_and_files_without_rights(tmp_path: Path) -> None:
             report = zarrcore.verify(tmp_path)
         finally:
             place.chmod(mode)
-        assert ("error", kind) in kinds(report), name
+        (finding,) = report
+        assert (finding.severity, finding.kind) == ("error", kind), name
 
 
 def test_links_in_a_circle(tmp_path: Path) -> None:
@@ -327,6 +328,40 @@ def test_bad_arguments() -> None:
         zarrcore.verify({}, level="all")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         zarrcore.verify(5)  # type: ignore[arg-type]
+
+
+def test_what_the_callback_raises_ends_the_call() -> None:
+    store = MemoryStore()
+    hierarchy(store)
+
+    def stop(done: int, total: int) -> None:
+        raise TimeoutError("enough")
+
+    with pytest.raises(TimeoutError, match="enough"):
+        zarrcore.verify(store, on_progress=stop)
+
+
+def test_absent_chunks_are_no_fault_whatever_is_configured() -> None:
+    store = MemoryStore()
+    array = hierarchy(store)
+    array[5:10, :] = 0
+    with zarrcore.config.set({"array.read_missing_chunks": False}):
+        report = zarrcore.verify(store)
+    assert report.ok and report.chunks == 15 + 5
+
+
+def test_keys_that_cannot_be_read_backwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(DefaultChunkKeyEncoding, "decode")
+    monkeypatch.setattr(DefaultChunkKeyEncoding, "native", lambda self: None)
+    store = MemoryStore()
+    hierarchy(store)
+    store.set("g/a/c/9/9", b"x")
+    (finding,) = zarrcore.verify(store)
+    assert (finding.kind, finding.key) == ("stray", "g/a/c/9/9")
+    zarrcore.create_array(store, name="g/huge", shape=2**60, chunks=1, dtype="u1")
+    assert ("warning", "unchecked") in kinds(zarrcore.verify(store))
+    with pytest.raises(NotImplementedError, match="cannot be read backwards"):
+        zarrcore.open_array(store, path="g/huge").chunk_info()
 
 
 # --- keys, many at a time ---
