@@ -7,7 +7,7 @@
 
 #include "codecs/blosc_format.h"
 
-/* The header that the library would write for n bytes, and what it states; false if it cannot be told.  Its sizes of
+/* The header that the library would write for n bytes, and what it states; false if it is unknown.  Its sizes of
  * what is encoded are still to be set. */
 bool zc_blosc_plan(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t *header, zc_blosc_header *h);
 
