@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.documents import documents_of, reread, save
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import as_values
+from zarrcore.codecs.filled import is_all_fill
 from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import StoreError
@@ -24,7 +26,10 @@ from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.users import note_loss, wait_for_writes, writing
-from zarrcore.storage.validation import key_prefix
+from zarrcore.storage.validation import is_document, key_prefix
+
+_FEW = 64  # chunks that are looked for one by one, rather than by listing
+_MOST_LOOKED_AT = 64 << 20  # bytes of one chunk that are read to see whether they need to be overwritten
 
 
 def parse_shape(shape: Any) -> tuple[int, ...]:
@@ -44,15 +49,15 @@ def parse_shape(shape: Any) -> tuple[int, ...]:
 
 
 def stored_chunks(
-    array: ArrayDescription, axes: Sequence[Axis] | None = None
+    array: ArrayDescription, axes: Sequence[Axis] | None = None, keys: Iterable[str] | None = None
 ) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Grid position and key of every chunk that is stored, found by listing the store.
+    """Grid position and key of every chunk that is stored, found by listing the store (or among `keys`).
 
     Keys that cannot be read backwards are looked for within `axes`, by default those of the array's shape.
     """
     prefix = key_prefix(array.path)
     encoding = array.metadata.key_encoding
-    keys = chunk_store(array.metadata, array.store_path).list_prefix(prefix)
+    keys = chunk_store(array.metadata, array.store_path).list_prefix(prefix) if keys is None else keys
     if not _decodes(encoding):
         listed = set(keys)
         yield from (found for found in _whole_grid(array, axes or grid_axes(array)) if found[1] in listed)
@@ -121,16 +126,32 @@ def count_stored(array: ArrayDescription, *, keys_only: bool = False) -> int:
     )
 
 
-def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
+def resize(array: OpenArray, new_shape: Any, *, cut: bool = True, clear: bool = True) -> None:
     """Give an array a new shape; see :meth:`zarrcore.Array.resize`.
 
-    Without `cut`, what lies outside the new shape stays in the store.
+    Without `cut`, what lies outside the new shape stays in the store; without `clear`, what lies outside the
+    old one.
     """
     shape = parse_shape(new_shape)
     array.check_writable()
     with document_lock(array.store_path):
         reread(array, documents_of(array))
+        grown = OpenArray(_with_shape(array, shape)[0], array.store_path, array.config)
+        if clear and any(new > was for new, was in zip(shape, array.shape, strict=True)):
+            _Outside(grown, array.shape, added=True).remove()
         _resize(array, shape, cut=cut, clean=cut and shape == array.shape)
+
+
+def _with_shape(array: OpenArray, shape: tuple[int, ...]) -> tuple[ArrayMetadata, dict[str, bytes]]:
+    """Return the metadata of an array with another shape, and the documents that they become."""
+    if len(shape) != array.ndim:
+        raise ValueError(
+            f"resize: the array has {array.ndim} dimensions, the new shape {shape} has {len(shape)}"
+        )
+    metadata, known = array.metadata.update_shape(shape), documents_of(array)
+    return metadata, (
+        metadata.to_documents() if known is None else array.metadata.resized_documents(metadata, known)
+    )
 
 
 def _resize(array: OpenArray, shape: tuple[int, ...], *, cut: bool, clean: bool = False) -> None:
@@ -139,17 +160,8 @@ def _resize(array: OpenArray, shape: tuple[int, ...], *, cut: bool, clean: bool 
     In this order a failure loses nothing that is inside, under the old shape or the new one.  `clean` removes
     what an earlier call that failed left outside.
     """
-    old = array.shape
-    if len(shape) != len(old):
-        raise ValueError(
-            f"resize: the array has {len(old)} dimensions, the new shape {shape} has {len(shape)}"
-        )
-    metadata, known = array.metadata.update_shape(shape), documents_of(array)
-    # First: nothing may change if the new metadata could not be stored.
-    documents = (
-        metadata.to_documents() if known is None else array.metadata.resized_documents(metadata, known)
-    )
-    shrinks = any(new < was for new, was in zip(shape, old, strict=True))
+    metadata, documents = _with_shape(array, shape)  # first: nothing may change if these cannot be made
+    shrinks = any(new < was for new, was in zip(shape, array.shape, strict=True))
     outside = _Outside(array, shape) if clean or (cut and shrinks) else None
     note_shape(metadata, array.store_path)
     save(array, metadata, documents)
@@ -162,18 +174,20 @@ def _resize(array: OpenArray, shape: tuple[int, ...], *, cut: bool, clean: bool 
 
 
 class _Outside:
-    """What is stored outside of a new shape: whole chunks, and parts of those on the border.
+    """What is stored outside of a shape: whole chunks, and parts of those on the border.
 
-    If there are chunks to be removed and the store cannot remove any, a StoreError is raised at once.
+    With `added`, `array` has the shape to which the array is about to grow: what an append that was killed
+    left there must not be seen as data.  Otherwise, if there are chunks to be removed and the store cannot
+    remove any, a StoreError is raised at once.
     """
 
-    def __init__(self, array: OpenArray, shape: tuple[int, ...]) -> None:
-        self._array, self._shape, self._metadata = array, shape, array.metadata
+    def __init__(self, array: OpenArray, shape: tuple[int, ...], *, added: bool = False) -> None:
+        self._array, self._shape, self._metadata, self._added = array, shape, array.metadata, added
         axes = self._axes = grid_axes(array)
         # What lies beyond the old shape has been removed by whoever set that, or is to be cleaned up now.
         self._reach = [axis.chunk_length if shape == array.shape else axis.valid_length for axis in axes]
         self._store = chunk_store(array.metadata, array.store_path)
-        if not self._store.supports_deletes and (whole := self._find()[0]):
+        if not (added or self._store.supports_deletes) and (whole := self._find()[0]):
             raise StoreError(
                 f"array {array.path or '/'!r} cannot shrink to {shape}: {self._store} cannot remove the "
                 f"{len(whole)} chunks outside, {whole[0]!r} among them; copy the part of the array that you "
@@ -183,13 +197,43 @@ class _Outside:
     def _find(self) -> tuple[list[str], list[tuple[int, ...]]]:
         """Return the keys of chunks that lie outside as a whole, and the places of those on the border."""
         whole, border = [], []
-        for coords, key in stored_chunks(self._array, self._axes):
+        for coords, key in self._candidates() if self._added else stored_chunks(self._array, self._axes):
             box = self._box(coords) if is_within(coords, self._axes) else None
-            if box is None or any(start >= new for (start, _), new in zip(box, self._shape, strict=True)):
+            is_whole = box is None or any(start >= n for (start, _), n in zip(box, self._shape, strict=True))
+            if is_whole and (self._store.supports_deletes or not self._added):
                 whole.append(key)
-            elif any(stop > new for (_, stop), new in zip(box, self._shape, strict=True)):
+            elif box and any(stop > new for (_, stop), new in zip(box, self._shape, strict=True)):
                 border.append(coords)
+        if self._added:
+            border = [coords for coords in border if self._store.exists(self._key(coords))]
         return whole, border
+
+    def _candidates(self) -> Iterable[tuple[tuple[int, ...], str]]:
+        """Chunks that reach beyond the shape and may be stored: listed, unless fewer are possible."""
+        counts = [axis.nchunks for axis in self._axes]
+        within = [
+            axis.chunk_of(n) if n < axis.length else axis.nchunks
+            for axis, n in zip(self._axes, self._shape, strict=True)
+        ]
+        most = math.prod(counts) - math.prod(within)
+        if most > _FEW and self._store.supports_listing:
+            keys = self._store.list_prefix(key_prefix(self._array.path))
+            listed = [*islice(keys, min(most + 1, sys.maxsize))]
+            if len(listed) <= most:
+                if all(map(is_document, listed)):
+                    return ()
+                if can_list(self._array):
+                    return stored_chunks(self._array, self._axes, listed)
+        return (
+            (coords, self._key(coords))
+            for d in range(len(counts))
+            for coords in product(
+                *map(range, within[:d]), range(within[d], counts[d]), *map(range, counts[d + 1 :])
+            )
+        )
+
+    def _key(self, coords: tuple[int, ...]) -> str:
+        return key_prefix(self._array.path) + self._metadata.key_encoding.encode(coords)
 
     def remove(self) -> None:
         """Remove it; if chunks could not be listed or removed, raise a StoreError: all others are gone."""
@@ -225,18 +269,23 @@ class _Outside:
             failures.append(error)
 
     def _clear(self, engine: Any, coords: tuple[int, ...]) -> None:
-        """Fill the part of a stored chunk that lies beyond the new shape."""
+        """Fill the part of a stored chunk that lies beyond the shape."""
         box = self._box(coords)
         fill = layout.fill_array(self._metadata)
         for dim, new in enumerate(self._shape):
             start, stop = box[dim]
             if new >= stop:
                 continue
-            lost = [*box[:dim], (new, stop), *box[dim + 1 :]]
+            inside = max(start, new)
+            lost = [*box[:dim], (inside, stop), *box[dim + 1 :]]
             dims = tuple((first, 1, last - first) for first, last in lost)
-            value = np.broadcast_to(fill, tuple(count for _, _, count in dims))
-            engine.write(dims, value, 0, writes_empty_chunks(self._array))
-            box[dim] = (start, new)
+            shape = tuple(count for _, _, count in dims)
+            box[dim] = (start, inside)
+            if math.prod(shape) * fill.itemsize <= _MOST_LOOKED_AT:
+                engine.read(dims, found := np.empty(shape, fill.dtype))
+                if is_all_fill(found, fill):
+                    continue
+            engine.write(dims, np.broadcast_to(fill, shape), 0, writes_empty_chunks(self._array))
 
     def _box(self, coords: tuple[int, ...]) -> list[tuple[int, int]]:
         """Return where a chunk begins and ends along each dimension."""
@@ -244,7 +293,6 @@ class _Outside:
             (axis.offset(k), axis.offset(k) + reach(k))
             for k, axis, reach in zip(coords, self._axes, self._reach, strict=True)
         ]
-
 
 
 def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
@@ -260,49 +308,59 @@ def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
 
 
 def append(array: OpenArray, data: Any, axis: int = 0) -> tuple[int, ...]:
-    """Append along one dimension; see :meth:`zarrcore.Array.append`."""
-    values, region = extend(array, data, axis)
-    grown = tuple(part.stop for part in region)
-    try:
-        with writing(array):
-            put(array, indexing.basic_selection(region, array.shape), values, None, 0)
-    except BaseException as error:
-        _take_back(array, grown, region, operator.index(axis) % len(region), error)
-        raise
-    return grown
+    """Append along one dimension: the chunks first, then the shape; see :meth:`zarrcore.Array.append`."""
+    array.check_writable()
+    with document_lock(array.store_path), writing(array):
+        values, region = _room(array, data, axis)
+        before, shape = array.shape, tuple(part.stop for part in region)
+        metadata, documents = _with_shape(array, shape)
+        grown = array.with_shape_of(metadata)
+        note_shape(metadata, array.store_path)  # from now on others patch the chunks at the end
+        try:
+            put(grown, indexing.basic_selection(region, shape), values, None, 0)
+            save(array, metadata, documents)
+        except BaseException as error:
+            _take_back(array, before, grown, error)
+            raise
+        array.take(grown)
+    return shape
 
 
-def _take_back(
-    array: OpenArray, grown: tuple[int, ...], region: tuple[slice, ...], axis: int, error: BaseException
-) -> None:
-    """Remove the room that was made for values which could not be written, unless the array has changed."""
-    shape = tuple(part.start if k == axis else part.stop for k, part in enumerate(region))
+def _take_back(array: OpenArray, before: tuple[int, ...], grown: OpenArray, error: BaseException) -> None:
+    """Remove what has been stored for an append that failed."""
     try:
-        with document_lock(array.store_path):
-            reread(array, documents_of(array))
-            if array.shape == grown:
-                _resize(array, shape, cut=True)
+        reread(array)
+        if array.shape == before:
+            _Outside(grown, before, added=True).remove()
+            note_shape(array.metadata, array.store_path)
+        elif array.shape == grown.shape:  # the document is stored all the same
+            _resize(array, before, cut=True)
     except Exception as second:
-        error.add_note(f"the array keeps its new shape {grown}: {second}")
+        error.add_note(f"what was appended could not be removed: {second}")
 
 
 def extend(array: OpenArray, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[slice, ...]]:
     """Make room for `data` along one dimension; returns its values and the region that they belong to."""
     array.check_writable()
     with document_lock(array.store_path):
-        reread(array, documents_of(array))
-        values = as_values(data, array.dtype, ndim=array.ndim)
-        ndim, axis = array.ndim, operator.index(axis)
-        if not -ndim <= axis < ndim:
-            raise ValueError(f"append: axis {axis} is out of bounds for {ndim} dimensions")
-        axis %= ndim
-        others = (shape[:axis] + shape[axis + 1 :] for shape in (values.shape, array.shape))
-        if values.ndim != ndim or len(set(others)) > 1:
-            raise ValueError(
-                f"append: data of shape {values.shape} does not fit shape {array.shape} along axis {axis}"
-            )
-        start = array.shape[axis]
-        stop = start + values.shape[axis]
-        shape = tuple(stop if k == axis else n for k, n in enumerate(array.shape))
-        _resize(array, shape, cut=True)
-    return values, tuple(slice(start, stop) if k == axis else slice(0, n) for k, n in enumerate(shape))
+        values, region = _room(array, data, axis)
+        _resize(array, tuple(part.stop for part in region), cut=True)
+    return values, region
+
+
+def _room(array: OpenArray, data: Any, axis: int) -> tuple[np.ndarray, tuple[slice, ...]]:
+    """Return `data` as values of an array, and the region that they will take along one dimension."""
+    reread(array, documents_of(array))
+    values = as_values(data, array.dtype, ndim=array.ndim)
+    ndim, axis = array.ndim, operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"append: axis {axis} is out of bounds for {ndim} dimensions")
+    axis %= ndim
+    others = (shape[:axis] + shape[axis + 1 :] for shape in (values.shape, array.shape))
+    if values.ndim != ndim or len(set(others)) > 1:
+        raise ValueError(
+            f"append: data of shape {values.shape} does not fit shape {array.shape} along axis {axis}"
+        )
+    start = array.shape[axis]
+    stop = start + values.shape[axis]
+    return values, tuple(slice(start, stop) if k == axis else slice(0, n) for k, n in enumerate(array.shape))

@@ -36,7 +36,7 @@ def save(array: OpenArray, metadata: ArrayMetadata, documents: dict[str, bytes] 
     # What stays the same is not written: a failure between two documents would leave half a change.
     changed = {name: data for name, data in documents.items() if before.get(name) != data}
     store_documents(array.store_path, changed or documents)
-    array.adopt(metadata, alike=True)
+    array.adopt(metadata, alike=metadata.shape == array.shape)
     array.stored = (metadata, documents)
 
 

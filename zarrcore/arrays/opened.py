@@ -117,25 +117,46 @@ class OpenArray(ArrayDescription):
         self._engine: Engine | None = None
         self.get: Callable[[Any], Any] | None = None
 
+    def with_shape_of(self, metadata: ArrayMetadata) -> OpenArray:
+        """Return the same array with another shape, for one change: it sees nothing of what others change."""
+        array = OpenArray(metadata, self._store_path, self._config, self.cache)
+        array._engine = array._build(array._metadata)
+        array.dtype_in_memory = array._metadata.np_dtype
+        return array
+
+    def take(self, other: OpenArray) -> None:
+        """Continue with what :meth:`with_shape_of` has returned."""
+        with BINDING:
+            self._metadata, self.losses = other._metadata, other.losses
+            self.dtype_in_memory = other.dtype_in_memory
+            self.forget_engine()
+            if other.losses == users.losses:
+                self._bind(other._engine)
+
+    def _build(self, metadata: ArrayMetadata) -> Engine:
+        missing_is_error = not self._config.read_missing_chunks
+        return build_engine(metadata, self._store_path, missing_is_error=missing_is_error, cache=self.cache)
+
+    def _bind(self, engine: Any) -> None:
+        self._engine = engine
+        COMPILED.add(self)
+        if self.order == "C":
+            self.get = engine.get
+
     def engine(self) -> Engine:
         """Return the engine, compiled on the first access to the data."""
         engine = self._engine
         if engine is None:
             self.follow()
-            metadata, missing_is_error = self._metadata, not self._config.read_missing_chunks
+            metadata = self._metadata
             if metadata.separator_is_open:
                 metadata = with_separator_in_use(metadata, self._store_path, may_ask=True)
                 self._metadata = metadata
-            engine = build_engine(
-                metadata, self._store_path, missing_is_error=missing_is_error, cache=self.cache
-            )
+            engine = self._build(metadata)
             with BINDING:
                 self.dtype_in_memory = metadata.np_dtype
                 if self._metadata is metadata:  # else another thread has given the array a new shape
-                    self._engine = engine
-                    COMPILED.add(self)
-                    if self.order == "C":
-                        self.get = engine.get
+                    self._bind(engine)
         return engine
 
     def first_get(self, selection: Any) -> Any:
