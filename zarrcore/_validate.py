@@ -31,6 +31,9 @@ MAX_NDIM = 64
 MAX_DEPTH = 16
 """Most levels of codecs within codecs, and of data types within data types; `ZC_DEPTH_MAX` in C."""
 
+MAX_DOCUMENT_NBYTES = 1 << 28
+"""Most bytes of a metadata document, in all stores; consolidated ones have some hundred for each node."""
+
 
 def suggestion(name: object, known: Iterable[str]) -> str:
     """Return a question for the names most like `name`, to be put at the end of an error, or nothing."""
@@ -98,7 +101,7 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
             raise type(error)(reason, where=where, key=self.key or error.key) from error.__cause__
         if isinstance(error, (UnknownCodecError, PickleCodecDisabledError)):
             place = ": ".join(part for part in (self.key, self.where, str(error)) if part)
-            raise type(error)(place) from None
+            raise type(error)(printable(place)) from None
         if type(error) is KeyError and not self._is_given(error):
             reason, where = self._named("is required and missing"), _join(self.where, str(*error.args))
             raise MetadataValidationError(reason, where=where, key=self.key) from error

@@ -6,6 +6,7 @@ what was asked, what was found and where; it is composed once, when the error is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,18 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+_CREDENTIALS = re.compile(
+    r"""(https?://)[^\s/?#@]+@ | (://)[^\s/?#@]*:[^\s/?#@]*@ |
+    ([?&][\w.%-]*(?:token|sig|signature|secret|password|key|credential|auth)=)[^\s&#'"]+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def masked(text: str) -> str:
+    """Return a text with asterisks in place of the passwords, tokens and signatures of the URLs in it."""
+    return _CREDENTIALS.sub(lambda m: f"{m[3]}***" if m[3] else f"{m[1] or m[2]}***@", text)
 
 
 class BaseZarrError(ValueError):

@@ -38,6 +38,13 @@ zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, 
     return chain->ops->bound(chain, ndim, stored, decoded, out, err);
 }
 
+size_t zc_chain_most(const zc_chain *chain, int ndim, const int64_t *shape)
+{
+    size_t decoded;
+
+    return zc_chain_decoded_size(chain, ndim, shape, &decoded) ? chain->ops->plausible(chain, decoded) : ZC_SIZE_MAX;
+}
+
 zc_status zc_chain_check_plausible(const zc_chain *chain, uint64_t nbytes, size_t decoded, zc_error *err)
 {
     if (nbytes > chain->ops->plausible(chain, decoded)) {

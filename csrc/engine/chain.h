@@ -77,6 +77,9 @@ void zc_chain_stored_shape(const zc_chain *chain, int ndim, const int64_t *shape
 /* Most bytes that the chain can make of a chunk of that shape. */
 zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out, zc_error *err);
 
+/* Most bytes that an encoding of a chunk of that shape can have, whoever made it; ZC_SIZE_MAX if nobody can say. */
+size_t zc_chain_most(const zc_chain *chain, int ndim, const int64_t *shape);
+
 /* Refuse what exceeds chain->ops->plausible, before memory is taken for it. */
 zc_status zc_chain_check_plausible(const zc_chain *chain, uint64_t nbytes, size_t decoded, zc_error *err);
 

@@ -99,6 +99,7 @@ class BZ2(NumcodecsCodec, BytesBytesCodec, id="bz2"):
 
 
 _LZMA_MEMORY_LIMIT = 1 << 27  # bytes, twice what the highest preset needs
+_LZMA_LARGEST_DICTIONARY = 3 << 29  # that encoders make
 _LZMA_CHECKS = (-1, 0, 1, 4, 10)  # by the format, none, CRC32, CRC64, SHA-256
 _LZMA_EXTREME = 1 << 31  # may be added to a preset
 _LZMA_FILTERS = (0x4000000000000001, 0x21, *range(3, 10))  # LZMA1, LZMA2, delta, machine code of processors
@@ -150,11 +151,21 @@ class LZMA(NumcodecsCodec, BytesBytesCodec, id="lzma"):
         if self.filters is None and self.format == 3:
             fail("filters", "filters, as the format 3 (raw) needs", None)
 
+    def _raw_filters(self, most: int) -> list[dict[str, Any]]:
+        """The filters, with dictionaries no larger than what is decoded: they are allocated at once."""
+        return [
+            {**item, "dict_size": min(size, max(most, 4096))}
+            if isinstance(size := item.get("dict_size"), int)
+            else item
+            for item in self.filters or ()
+        ]
+
     @property
     def _memory_limit(self) -> int:
         """Most bytes that decoding may allocate besides the result; a stream states how much it needs."""
         sizes = [item.get("dict_size", 0) for item in self.filters or ()]
-        return _LZMA_MEMORY_LIMIT + max((size for size in sizes if isinstance(size, int)), default=0)
+        largest = max((size for size in sizes if isinstance(size, int)), default=0)
+        return _LZMA_MEMORY_LIMIT + min(largest, _LZMA_LARGEST_DICTIONARY)
 
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
         import lzma
@@ -166,9 +177,11 @@ class LZMA(NumcodecsCodec, BytesBytesCodec, id="lzma"):
     def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
         import lzma
 
+        room = unbounded_room(data, spec) if max_size is None else max_size
+
         def start() -> lzma.LZMADecompressor:
             if self.format == lzma.FORMAT_RAW:
-                return lzma.LZMADecompressor(self.format, filters=self.filters)
+                return lzma.LZMADecompressor(self.format, filters=self._raw_filters(room))
             return lzma.LZMADecompressor(self.format, memlimit=self._memory_limit)
 
         needs_end = self.format != lzma.FORMAT_RAW  # a raw stream has no end mark

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from zarrcore.errors import printable
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes.find import Unreadable
 from zarrcore.nodes.walk import children
@@ -33,7 +34,7 @@ def tree_of(
     place: StorePath, metadata: GroupMetadata, *, level: int | None = None, max_nodes: int = 500
 ) -> Tree:
     """Draw a group and what is below it: so many levels, and so many nodes."""
-    lines = [f"/{place.path}", *islice(_branches(place, metadata, level), max_nodes + 1)]
+    lines = [printable(f"/{place.path}"), *islice(_branches(place, metadata, level), max_nodes + 1)]
     if len(lines) > max_nodes + 1:
         lines[-1] = f"... (only {max_nodes} nodes are shown)"
     return Tree(lines)
@@ -50,7 +51,7 @@ def _branches(place: StorePath, metadata: GroupMetadata, level: int | None) -> I
             stack.pop()
             continue
         name, found = members.pop()
-        yield f"{indent}{'├── ' if members else '└── '}{name}{_details(found)}"
+        yield f"{indent}{'├── ' if members else '└── '}{printable(name + _details(found))}"
         if isinstance(found, GroupMetadata) and (level is None or len(stack) < level):
             child = place._child(name)
             deeper = indent + ("│   " if members else "    ")

@@ -11,7 +11,7 @@ import numpy as np
 
 from zarrcore._core.json_text import indented
 from zarrcore._typing import Buffer
-from zarrcore._validate import describe, mapping
+from zarrcore._validate import MAX_DOCUMENT_NBYTES, describe, mapping
 from zarrcore.config import config
 from zarrcore.errors import MetadataValidationError
 
@@ -42,14 +42,18 @@ def load_document(data: Buffer, *, where: str) -> dict[str, Any]:
     Raises
     ------
     MetadataValidationError
-        If the value is not UTF-8, not JSON, no object, has a name twice in one object, or is nested too
-        deeply.
+        If the value is larger than 256 MiB, not UTF-8, not JSON, no object, has a name twice in one object,
+        or is nested too deeply.
     """
     return parse_document(decode_document(data, where=where), where=where)
 
 
 def decode_document(data: Buffer, *, where: str) -> str:
     """Return the text of a document."""
+    nbytes = memoryview(data).nbytes
+    if nbytes > MAX_DOCUMENT_NBYTES:
+        message = f"a metadata document has at most {MAX_DOCUMENT_NBYTES} bytes, this one {nbytes}"
+        raise MetadataValidationError(message, key=where)
     raw = bytes(data).removeprefix(_BYTE_ORDER_MARK)  # RFC 8259, 8.1: a parser may ignore it
     try:
         return raw.decode("utf-8")

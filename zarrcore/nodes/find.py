@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +64,15 @@ def read_documents(place: StorePath, zarr_format: int) -> dict[str, Any]:
 
 def parse_node(place: StorePath, zarr_format: int, values: dict[str, Any]) -> Metadata | None:
     """Return the metadata in documents that were read at a place, or None if they make no node."""
-    try:
+    with _noted(place):
         return documents.parse(zarr_format, values, path=place.path) if values else None
+
+
+@contextmanager
+def _noted(place: StorePath) -> Iterator[None]:
+    """Have errors say where metadata were read."""
+    try:
+        yield
     except Exception as error:
         error.add_note(f"while the metadata were read {place._located}")
         raise
@@ -116,15 +124,12 @@ def _holds_nodes_of_format_2(place: StorePath) -> bool:
 def _read(place: StorePath, names: Sequence[str]) -> dict[str, Any]:
     """Return those of some documents of a node that exist."""
     store = place.store
-    try:
+    with _noted(place):
         if names is documents.NAMES[1]:
             # These names are plain words: where no array of format 1 is, they may well be directories.
             names = [name for name in names if store.exists(join_path(place.path, name))]
         keys = [join_path(place.path, name) for name in names]
         values = [store.get(keys[0])] if len(keys) == 1 else store.get_many(keys)
-    except Exception as error:
-        error.add_note(f"while the metadata were read {place._located}")
-        raise
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
@@ -160,7 +165,8 @@ def read_tree(
 
 
 def _names_below(place: StorePath) -> list[str]:
-    return sorted(name for name in place.store.list_dir(place.path) if name not in documents.ALL_NAMES)
+    with _noted(place):
+        return sorted(name for name in place.store.list_dir(place.path) if name not in documents.ALL_NAMES)
 
 
 def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: int) -> list[list[_Child]]:
@@ -168,7 +174,8 @@ def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: 
     names = documents.NAMES[zarr_format]
     children = [(place, child) for place, below in places for child in below]
     keys = [join_path(place.path, child, name) for place, child in children for name in names]
-    values = iter(places[0][0].store.get_many(keys))
+    with _noted(places[0][0]):
+        values = iter(places[0][0].store.get_many(keys))
     read = (_parsed(place._child(child), zarr_format, values) for place, child in children)
     return [
         [(child, node) for child, node in zip(below, read, strict=False) if node is not None]

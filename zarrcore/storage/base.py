@@ -75,6 +75,7 @@ class Store(ABC):
     supports_consolidated_metadata: bool = True
     _nodes_first: bool = False  # whether chunks are refused as long as their array has no document
     _is_near: bool = False  # whether reading one more document costs next to nothing
+    _bounds_chunks: bool = False  # whether `_get_chunks` reads no more than it is told
 
     def __init_subclass__(cls, *, announces: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -431,6 +432,10 @@ class Store(ABC):
     def _temporary_names(self, prefix: str) -> Iterable[str]:
         """Return the names, directly below a prefix, of temporary files of this store."""
         return ()
+
+    def _get_chunks(self, keys: Sequence[str], most: int) -> Sequence[Buffer | None]:
+        """:meth:`get_many` for chunks that have `most` bytes at most, which bounds what needs to be read."""
+        return self.get_many(keys)
 
     def _first_names(self, prefix: str) -> Iterable[str] | None:
         """Return the names below a prefix, perhaps repeated; a few are used.  None: listing costs."""

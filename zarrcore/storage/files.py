@@ -14,7 +14,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import StoreError
+from zarrcore.storage.validation import is_document, too_large
 
 _WINDOWS = os.name == "nt"
 # O_NONBLOCK: opening a FIFO must not wait for a writer; what was opened is looked at afterwards.
@@ -72,6 +74,8 @@ def read_file(path: str, root: str = "", follow: bool | str = True) -> bytes | N
         return None
     fd, size = opened
     try:
+        if size > MAX_DOCUMENT_NBYTES and is_document(path):
+            raise StoreError(f"{path}: {too_large(size, MAX_DOCUMENT_NBYTES)}")
         data = os.read(fd, size)
     finally:
         os.close(fd)

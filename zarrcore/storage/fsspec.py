@@ -9,9 +9,11 @@ from typing import Any, Self
 
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
+from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.config import config
-from zarrcore.errors import StoreError
+from zarrcore.errors import StoreError, masked
 from zarrcore.storage import files
+from zarrcore.storage.base import overrides
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -20,7 +22,13 @@ from zarrcore.storage.byte_range import (
     as_request,
 )
 from zarrcore.storage.remote import RemoteStore, concurrency
-from zarrcore.storage.validation import as_view, is_document, validate_key, validate_prefix
+from zarrcore.storage.validation import (
+    as_view,
+    is_document,
+    too_large,
+    validate_key,
+    validate_prefix,
+)
 
 ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
     FileNotFoundError,
@@ -72,6 +80,7 @@ class FsspecStore(RemoteStore):
     """
 
     _handled = FileExistsError
+    _bounds_chunks = True
 
     def __init__(
         self,
@@ -117,13 +126,13 @@ class FsspecStore(RemoteStore):
             from fsspec.core import url_to_fs
         except ImportError as error:
             raise StoreError(
-                f"{url!r}: URLs other than file: and memory: need the package fsspec: "
+                f"{masked(url)!r}: URLs other than file: and memory: need the package fsspec: "
                 "pip install zarrcore[remote]"
             ) from error
         try:
             fs, path = url_to_fs(url, **(storage_options or {}))
         except (ImportError, ValueError) as error:  # of a package that is missing, or for an unknown scheme
-            raise StoreError(f"{url!r}: fsspec has no filesystem for it: {error}") from error
+            raise StoreError(masked(f"{url!r}: fsspec has no filesystem for it: {error}")) from error
         return cls(fs, read_only, path, allowed_exceptions)
 
     @classmethod
@@ -167,10 +176,20 @@ class FsspecStore(RemoteStore):
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
         return self.get_partial_values([(key, byte_range)])[0]
 
+    def _get_chunks(self, keys: Sequence[str], most: int) -> Sequence[Buffer | None]:
+        if overrides(self, FsspecStore):
+            return self.get_many(keys)
+        # One byte more shows that the value is too large, without asking for its size first.
+        values = self.get_partial_values([(key, (0, most + 1)) for key in keys])
+        for key, value in zip(keys, values, strict=True):
+            if value is not None and len(value) > most:
+                raise StoreError(f"{self}: key {key!r}: {too_large(f'{most} and more', most)}", key=key)
+        return values
+
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
-        requests = [(validate_key(key), _span(byte_range)) for key, byte_range in key_ranges]
+        requests = [(validate_key(key), self._span(key, byte_range)) for key, byte_range in key_ranges]
         asked = [(key, *span) for key, span in requests if span is not None]
         limit = {"batch_size": config.get("async.concurrency")} if self._files.async_impl else {}
         answers = asked and self._files.cat_ranges(  # bytes or an exception for each request
@@ -185,6 +204,11 @@ class FsspecStore(RemoteStore):
             (b"" if self.exists(key) else None) if span is None else self._answer(key, span, next(found))
             for key, span in requests
         ]
+
+    def _span(self, key: str, byte_range: ByteRange | None) -> _Span | None:
+        if byte_range is None and is_document(key) and (self._files.async_impl or self._is_local):
+            return 0, MAX_DOCUMENT_NBYTES + 1
+        return _span(byte_range)
 
     def _bounded(self, key: str, start: int | None, stop: int | None) -> int | None:
         """The end of a range, within the file where the filesystem would make room for all of the range."""
@@ -317,7 +341,7 @@ class FsspecStore(RemoteStore):
     # --- life ---
 
     def __str__(self) -> str:
-        return str(self._files.unstrip_protocol(self._root or self._files.root_marker))
+        return masked(str(self._files.unstrip_protocol(self._root or self._files.root_marker)))
 
     def _identity(self) -> object:
         return self._root, self.read_only, self._files

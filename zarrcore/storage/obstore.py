@@ -7,6 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 from zarrcore._typing import Buffer
+from zarrcore._validate import MAX_DOCUMENT_NBYTES
+from zarrcore.errors import StoreError, masked
+from zarrcore.storage.base import overrides
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -16,7 +19,13 @@ from zarrcore.storage.byte_range import (
     resolve_range,
 )
 from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel
-from zarrcore.storage.validation import as_view, validate_key, validate_prefix
+from zarrcore.storage.validation import (
+    as_view,
+    is_document,
+    too_large,
+    validate_key,
+    validate_prefix,
+)
 
 with suppress(ImportError):  # without the package nobody has a store of it
     import obstore
@@ -36,6 +45,7 @@ class ObjectStore(RemoteStore):
     """
 
     _handled = FileNotFoundError
+    _bounds_chunks = True
 
     def __init__(self, store: Any, *, read_only: bool = False) -> None:
         super().__init__(read_only=read_only)
@@ -52,14 +62,30 @@ class ObjectStore(RemoteStore):
         request = as_request(byte_range)
         with self._failures(validate_key(key)):
             try:
-                return self._get(key, request)
+                return self._get(key, request, MAX_DOCUMENT_NBYTES if is_document(key) else None)
             except FileNotFoundError:
                 return None
 
-    def _get(self, key: str, request: ByteRange | None) -> bytes:
+    def _get_chunks(self, keys: Sequence[str], most: int) -> Sequence[Buffer | None]:
+        if overrides(self, ObjectStore):
+            return self.get_many(keys)
+
+        def get(key: str) -> bytes | None:
+            with self._failures(validate_key(key)):
+                try:
+                    return self._get(key, None, most)
+                except FileNotFoundError:
+                    return None
+
+        return in_parallel(get, keys)
+
+    def _get(self, key: str, request: ByteRange | None, most: int | None) -> bytes:
         match request:
             case None:
-                return bytes(obstore.get(self.store, key).bytes())
+                found = obstore.get(self.store, key)  # its contents are fetched by the next call
+                if most is not None and (size := int(found.meta["size"])) > most:
+                    raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+                return bytes(found.bytes())
             case RangeByteRequest(start, end) if start < end:
                 wanted: Any = (start, end)
             case OffsetByteRequest(offset):
@@ -153,7 +179,7 @@ class ObjectStore(RemoteStore):
     # --- life ---
 
     def __str__(self) -> str:
-        return f"object_store://{self.store}"
+        return masked(f"object_store://{self.store}")
 
     def _identity(self) -> object:
         return self.read_only, self.store

@@ -8,7 +8,7 @@ from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from zarrcore._typing import Buffer
-from zarrcore.errors import ReadOnlyError, StoreError
+from zarrcore.errors import ReadOnlyError, StoreError, printable
 from zarrcore.storage.base import Store
 from zarrcore.storage.local import LocalStore
 from zarrcore.storage.validation import is_zarr_python_store, join_path, normalize_path
@@ -103,7 +103,7 @@ class StorePath:
         return self._at(join_path(self.path, normalize_path(other)))
 
     def __str__(self) -> str:
-        return join_path(str(self.store), self.path)
+        return printable(join_path(str(self.store), self.path))
 
     def __repr__(self) -> str:
         return f"StorePath({type(self.store).__name__}, {str(self)!r})"

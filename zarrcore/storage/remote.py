@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.config import config
-from zarrcore.errors import BaseZarrError, StoreError
+from zarrcore.errors import BaseZarrError, StoreError, masked
 from zarrcore.storage.base import Store
 from zarrcore.storage.files import real_directory
 
@@ -96,4 +96,4 @@ class RemoteStore(Store):
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         if isinstance(error, NotImplementedError):
             reason = "not possible on this filesystem"
-        return StoreError(f"{self}: key {key!r}: {reason}", key=key)
+        return StoreError(masked(f"{self}: key {key!r}: {reason}"), key=key)

@@ -161,6 +161,11 @@ def is_text(name: str) -> bool:
     return name.isascii() or _SURROGATES.search(name) is None
 
 
+def too_large(nbytes: int | str, most: int) -> str:
+    """Return the message for a value that is not read because it is larger than it can be."""
+    return f"the value has {nbytes} bytes, at most {most} are possible"
+
+
 def windows_problem(key: str) -> str | None:
     """Why a key cannot be a file name on Windows; None if it can."""
     for component in key.split("/"):

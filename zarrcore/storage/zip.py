@@ -5,21 +5,32 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, Self
 
 from zarrcore._locks import RLock
 from zarrcore._typing import Buffer
+from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import InvalidKeyError, StoreError
-from zarrcore.storage.base import Store
+from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.byte_range import ByteRange, resolve_range
-from zarrcore.storage.validation import as_view, join_path, validate_key, validate_prefix
+from zarrcore.storage.validation import (
+    as_view,
+    is_document,
+    join_path,
+    too_large,
+    validate_key,
+    validate_prefix,
+)
 
 ZipMode = Literal["r", "w", "a", "x"]
 _MODES = ("r", "w", "a", "x")
 # Bytes of a local file header before the name; the lengths of name and extra field are its last words.
 _LOCAL_HEADER = 30
+_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError)
+_STEP = 1 << 20
+_SMALL_STEP = 1 << 12  # of methods that decompress all of what they have read
 
 
 class ZipStore(Store):
@@ -46,6 +57,7 @@ class ZipStore(Store):
     """
 
     supports_deletes = False
+    _bounds_chunks = True
 
     def __init__(
         self,
@@ -88,15 +100,26 @@ class ZipStore(Store):
         return self._copy_with_read_only(read_only)  # of one archive, with one lock
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
+        return self._get(key, byte_range)
+
+    def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[bytes | None]:
+        if overrides(self, ZipStore):
+            return [None if value is None else bytes(value) for value in self.get_many(keys)]
+        return [self._get(key, most=most) for key in keys]
+
+    def _get(
+        self, key: str, byte_range: ByteRange | None = None, most: int | None = None
+    ) -> bytes | None:
         validate_key(key)
         with self._archive as archive:
             info = archive.NameToInfo.get(key)
             if info is None:
                 return None
+            most = MAX_DOCUMENT_NBYTES if most is None and is_document(key) else most
             try:
-                return _read(archive, info, byte_range)
-            except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-                raise StoreError(f"{self}: key {key!r}: {error}", key=key) from error
+                return _read(archive, info, byte_range, most)
+            except _errors_of(info) as error:
+                raise StoreError(f"{self}: key {key!r}: {error or 'too little memory'}", key=key) from error
 
     def _size(self, key: str) -> int | None:
         with self._archive as archive:
@@ -245,16 +268,38 @@ def _refuse_other_file(path: str) -> None:
         return
 
 
-def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, byte_range: ByteRange | None) -> bytes:
-    """Return an entry, or a part of it; a whole entry is checked against its CRC."""
+def _read(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, byte_range: ByteRange | None, most: int | None
+) -> bytes:
+    """Return an entry of at most so many bytes, or a part of it; a whole entry is checked against its CRC."""
+    if most is not None and info.file_size > most:
+        raise zipfile.BadZipFile(too_large(info.file_size, most))
     start, stop = resolve_range(byte_range, info.file_size)
     is_plain = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
     if stop - start < info.file_size and is_plain and not info.flag_bits & 0x1:  # which says "encrypted"
         return _read_plain(archive, info, start, stop)
-    data = archive.read(info)
-    if len(data) != info.file_size:
-        raise zipfile.BadZipFile(f"expected {info.file_size} bytes, found {len(data)}")
-    return data[start:stop]
+    # Not all at once, whatever the entry claims: what follows, or comes after its end, is not decompressed.
+    is_bounded = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    step, skipped, parts = _STEP if is_bounded else _SMALL_STEP, 0, []
+    with archive.open(info) as file:
+        while skipped < start and (part := file.read(min(step, start - skipped))):
+            skipped += len(part)
+        left = stop - start
+        while left and (part := file.read(min(step, left))):
+            parts.append(part)
+            left -= len(part)
+    if left or skipped < start:
+        raise zipfile.BadZipFile(f"expected {info.file_size} bytes, found {skipped + sum(map(len, parts))}")
+    return b"".join(parts)
+
+
+def _errors_of(info: zipfile.ZipInfo) -> tuple[type[Exception], ...]:
+    """What reading a damaged entry raises: also a MemoryError, for an LZMA dictionary of 4 GiB."""
+    if info.compress_type != zipfile.ZIP_LZMA:
+        return _ZIP_ERRORS
+    import lzma
+
+    return *_ZIP_ERRORS, lzma.LZMAError, MemoryError
 
 
 def _read_plain(archive: zipfile.ZipFile, info: zipfile.ZipInfo, start: int, stop: int) -> bytes:

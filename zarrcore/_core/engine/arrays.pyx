@@ -92,6 +92,8 @@ cdef class NativeArray:
     def __init__(self, source, prefix, *, shape, chunks, key_encoding=("default", "/"), Chain chain not None, dtype,
                  fill=None, path="", missing_is_error=False, ChunkCache cache=None, scope=None):
         cdef Py_ssize_t d
+        cdef size_t most
+        cdef int64_t largest[64]
         self.dtype = np.dtype(dtype)
         self.shape = tuple(int(n) for n in shape)
         self.chain = chain
@@ -117,6 +119,10 @@ cdef class NativeArray:
         self.edges = []
         for d in range(self.c.ndim):
             self._set_axis(d, self.shape[d], chunks[d])
+            largest[d] = max(chunks[d], default=1) if isinstance(chunks[d], tuple) else chunks[d]
+        if type(source) is StoreSource:
+            most = zc_chain_most(chain.c, self.c.ndim, largest)
+            (<StoreSource>source).most = None if most == ZC_SIZE_MAX else most
         if chain.shard is not None and self.c.indexes == NULL:
             self.c.indexes = zc_cache_new(ZC_INDEX_CACHE_BYTES)
 

@@ -258,6 +258,7 @@ cdef extern from "engine/chain_compile.h" nogil:
         int ndim
         const int64_t *shape
 
+    size_t zc_chain_most(const zc_chain *chain, int ndim, const int64_t *shape) nogil
     zc_status zc_chain_compile(const zc_chain_description *description, zc_arena *arena, const zc_chain **out,
                                zc_error *err)
 

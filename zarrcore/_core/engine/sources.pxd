@@ -26,6 +26,8 @@ cdef class StoreSource:
     cdef object suffix
     cdef object is_gone
     cdef object waits
+    cdef object get_chunks
+    cdef object most
 
 
 cdef class _Session:

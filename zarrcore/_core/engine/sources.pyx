@@ -60,7 +60,8 @@ cdef class StoreSource:
     It has ``get(key, byte_range=None)``, ``get_many(keys)``, ``set(key, value)`` and ``delete(key)``; get takes a byte
     range ``(start, length)``, and ``suffix(n)`` for the last n bytes.  If it has ``get_partial_values(key_ranges)``,
     parts of many values are asked for by one call.  `is_gone` is as of :class:`MemorySource`; ``waits()`` returns how
-    many threads may wait for the store at the same time while chunks are written.
+    many threads may wait for the store at the same time while chunks are written.  If it has ``_bounds_chunks``,
+    ``_get_chunks(keys, most)`` is asked for whole chunks, which have `most` bytes at most.
     """
 
     def __init__(self, store, suffix, is_gone=None, waits=None):
@@ -68,6 +69,8 @@ cdef class StoreSource:
         self.waits = waits
         self.suffix = suffix
         self.is_gone = is_gone
+        self.get_chunks = getattr(store, "_get_chunks", None) if getattr(store, "_bounds_chunks", False) else None
+        self.most = None
 
 
 cdef str own_scope(object source):
@@ -217,6 +220,20 @@ cdef zc_status _memory_fetch(const zc_store *store, const zc_request *requests, 
 
 # -- stores in Python
 
+cdef object _get_whole(StoreSource source, str name):
+    """A whole chunk; None if it is absent."""
+    if source.get_chunks is None or source.most is None:
+        return source.store.get(name)
+    return source.get_chunks([name], source.most)[0]
+
+
+cdef object _get_all(StoreSource source, list names):
+    """Several whole chunks."""
+    if source.get_chunks is None or source.most is None:
+        return source.store.get_many(names)
+    return source.get_chunks(names, source.most)
+
+
 cdef zc_status _open(const zc_store *store, const char *key, cbool whole, zc_value *out,
                      zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
@@ -226,7 +243,7 @@ cdef zc_status _open(const zc_store *store, const char *key, cbool whole, zc_val
         if type(session.source) is MemorySource:
             value = zc_dict_value((<MemorySource>session.source).values, name)
         elif whole:
-            value = (<StoreSource>session.source).store.get(name)
+            value = _get_whole(<StoreSource>session.source, name)
         else:
             Py_INCREF(name)
             out.token = <void *>name
@@ -304,7 +321,7 @@ cdef zc_status _store_fetch(const zc_store *store, const zc_request *requests, s
     try:
         names = [(<bytes>requests[k].key).decode() for k in range(n)]
         try:
-            answer = (<StoreSource>session.source).store.get_many(names)
+            answer = _get_all(<StoreSource>session.source, names)
         except Exception as error:
             key = getattr(error, "key", None)
             if key not in names:
