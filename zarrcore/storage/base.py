@@ -75,7 +75,7 @@ class Store(ABC):
     supports_consolidated_metadata: bool = True
     _nodes_first: bool = False  # whether chunks are refused as long as their array has no document
     _is_near: bool = False  # whether reading one more document costs next to nothing
-    _bounds_chunks: bool = False  # whether `_get_chunks` reads no more than it is told
+    _bounds_chunks: bool = False  # whether `_get_chunks` reads no more than `most` bytes
 
     def __init_subclass__(cls, *, announces: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
