@@ -103,11 +103,7 @@ class Registry(Generic[T]):
             The registry's error, naming what is known, where nothing has that name.
         """
         if name not in self:
-            from zarrcore._validate import suggestion
-
-            hint = suggestion(name, self._classes) or f"; known are {_listed(self._classes) or 'none'}"
-            short = name if len(name) <= 80 else f"{name[:77]}..."
-            raise self._error(f"unknown {self.what} {short!r}{hint}{provided(self.what, name)}")
+            raise self.unknown(name, self._classes)
         found = self._classes[name]
         if not isinstance(found, str):
             return found
@@ -116,6 +112,23 @@ class Registry(Generic[T]):
         except (ImportError, AttributeError, TypeError) as error:
             raise self._error(f"the {self.what} {name!r} cannot be imported from {found}: {error}") from error
         return cls
+
+    def unknown(self, name: str, known: Iterable[str]) -> Exception:
+        """Return the error for a name.
+
+        Parameters
+        ----------
+        name : str
+            The name that is not known.
+        known : iterable of str
+            What to offer: names like that one, or else all of them.
+        """
+        from zarrcore._validate import suggestion
+
+        known = [*known]
+        hint = suggestion(name, known) or f"; known are {_listed(known) or 'none'}"
+        short = name if len(name) <= 80 else f"{name[:77]}..."
+        return self._error(f"unknown {self.what} {short!r}{hint}{provided(self.what, name)}")
 
     def _checked(self, cls: T) -> T:
         """Return `cls` if it is a class that can be used as one of this registry."""

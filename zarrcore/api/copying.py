@@ -234,7 +234,8 @@ def copy_store(
         out = any(pattern.search(key) for pattern in excluded)
         return not out or any(pattern.search(key) for pattern in included)
 
-    start, end = make_store_path(source, path=source_path), make_store_path(dest, path=dest_path)
+    start = make_store_path(source, path=source_path)
+    end = make_store_path(dest, path=dest_path, mode=None if dry_run else "a")
     options = CopyOptions(if_exists=if_exists, dry_run=dry_run, threads=threads, progress=progress)
     return _logged(log, options, lambda options: copy_keys(start, end, options, is_wanted))
 

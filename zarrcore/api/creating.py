@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, Unpack
 
 from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapedArray, ShapeLike
@@ -212,8 +213,8 @@ def array(data: ArrayLike, **kwargs: Unpack[OfValuesOptions]) -> Array:
     data : array_like or Array
         Values.
     **kwargs
-        As for :func:`create`; if `data` is an :class:`Array`, as for :func:`from_array`.  What
-        :func:`from_array` keeps of `data` is kept here too.
+        As for :func:`create`; if `data` is an :class:`Array`, as for :func:`from_array`.  Fill value,
+        attributes and dimension names of other arrays are kept as there.
 
     Examples
     --------
@@ -358,7 +359,25 @@ def save(
 ) -> None:
     """Store one array, or several in a group (positional ones as ``arr_0``, ``arr_1``, ...).
 
-    A group replaces what is there, see :func:`save_group`.
+    Parameters
+    ----------
+    store : store-like
+        The store.  A path that ends with ``.zip`` is a ZIP archive, which is complete afterwards.
+    *args, **kwargs : array
+        The arrays.  One without a name is stored at the path itself, all others in a group there.  They
+        replace what is there, an array or a group with all its members.  ``overwrite=False`` refuses that;
+        ``overwrite="all"`` also removes files that belong to no Zarr node.
+    zarr_format : {2, 3}, optional
+        Default: the configuration ``default_zarr_format``.
+    path : str, optional
+        Path in the store.  Default: the root.
+    storage_options : dict, optional
+        Options of a remote store.
+
+    Raises
+    ------
+    ForeignDataError
+        If files that belong to no Zarr node would be removed.
 
     Examples
     --------
@@ -368,14 +387,23 @@ def save(
     >>> sorted(zarrcore.load(store))
     ['arr_0', 'arr_1']
     """
+    overwrite = _overwrite_in(kwargs)
     if not args and not kwargs:
         raise ValueError("save: at least one array must be given")
+    place = make_store_path(store, path=path, mode="a", storage_options=storage_options)
     if len(args) == 1 and not kwargs:
-        save_array(store, args[0], zarr_format=zarr_format, path=path, storage_options=storage_options)
+        save_array(place, args[0], zarr_format=zarr_format, overwrite=overwrite)
     else:
-        save_group(
-            store, *args, zarr_format=zarr_format, path=path, storage_options=storage_options, **kwargs
-        )
+        named: dict[str, Any] = {**kwargs, "overwrite": kwargs.get("overwrite", overwrite)}
+        save_group(place, *args, zarr_format=zarr_format, **named)
+    if isinstance(store, (str, PathLike)):
+        place.store.close()
+
+
+def _overwrite_in(arrays: dict[str, Any]) -> Overwrite:
+    """Take ``overwrite`` out of the arrays, unless it is one of them."""
+    is_option = isinstance(arrays.get("overwrite"), (bool, str))
+    return arrays.pop("overwrite") if is_option else True
 
 
 @takes(SaveOptions)
@@ -450,8 +478,7 @@ def save_group(
     """
     from zarrcore.dtypes import parse_dtype
 
-    insist = "overwrite" in kwargs and isinstance(kwargs["overwrite"], (bool, str))  # else it is an array
-    overwrite: Any = kwargs.pop("overwrite") if insist else True
+    overwrite = _overwrite_in(kwargs)
     named = {**{f"arr_{position}": arr for position, arr in enumerate(args)}, **kwargs}
     if not named:
         raise ValueError("save_group: at least one array must be given")
@@ -459,7 +486,7 @@ def save_group(
     for name, arr in named.items():
         _require_array(arr, name)
         parse_dtype(arr.dtype, zarr_format=zarr_format)  # type: ignore[arg-type]  # before anything is removed
-    place = make_store_path(store, path=path, mode="w", storage_options=storage_options)
+    place = make_store_path(store, path=path, mode="w" if overwrite else "a", storage_options=storage_options)
     for arr in named.values():
         refuse_own_source(place, arr)
     create_group_in(place, zarr_format, None, overwrite=overwrite)

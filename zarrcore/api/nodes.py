@@ -446,7 +446,7 @@ def create_hierarchy(
     from zarrcore.groups.creating import hierarchy_at
     from zarrcore.groups.group import node_of
 
-    created = hierarchy_at(make_store_path(store), nodes, overwrite=overwrite)
+    created = hierarchy_at(make_store_path(store, mode="a"), nodes, overwrite=overwrite)
     return ((path, node_of(opened)) for path, opened in created)
 
 

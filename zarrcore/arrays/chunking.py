@@ -14,6 +14,7 @@ _KIB = 1024
 _MIN_BYTES = 128 * _KIB
 _MAX_BYTES = 64 * _KIB * _KIB
 _INNER_BYTES = _KIB * _KIB
+_PRIMES = (2, 3, 5, 7, 11, 13)
 
 
 def guess_chunks(shape: Sequence[int], item_size: int, *, max_bytes: int = _MAX_BYTES) -> Shape:
@@ -53,6 +54,20 @@ def guess_shards(
             return tuple(shards)
         dim = min(dims, key=lambda d: (shards[d] // chunks[d], d))
         shards[dim] *= 2
+
+
+def _dividing(shards: Sequence[Any], item_size: int) -> Shape:
+    """Return a shape of chunks that divides all shards, of up to 1 MiB where their lengths allow it."""
+    chunks = [length if isinstance(length, int) else math.gcd(*length) for length in shards]
+    while (nbytes := math.prod(chunks) * item_size) > _INNER_BYTES:
+        factors = [next((n for n in _PRIMES if length % n == 0), 0) for length in chunks]
+        if not any(factors) and nbytes > _MAX_BYTES:  # large primes: rather many chunks than one that large
+            factors = [length if length > 1 else 0 for length in chunks]
+        if not any(factors):
+            break
+        longest = max((dim for dim, n in enumerate(factors) if n), key=lambda dim: (chunks[dim], -dim))
+        chunks[longest] //= factors[longest]
+    return tuple(chunks)
 
 
 def normalize_chunks(
@@ -105,11 +120,16 @@ def resolve_layout(
 
     Grid chunks are for each dimension the length of a stored chunk (or shard), or the lengths of all of them.
     """
-    automatic = isinstance(chunks, str) and chunks == "auto"
-    if automatic or chunks is None or chunks is True:
-        inner: Any = guess_chunks(shape, item_size, max_bytes=_MAX_BYTES if shards is None else _INNER_BYTES)
-    else:
+    if isinstance(shards, dict):
+        shards = shards["shape"]
+    automatic = chunks is None or chunks is True or (isinstance(chunks, str) and chunks == "auto")
+    if not automatic:
         inner = normalize_chunks(chunks, shape)
+    elif shards is None or isinstance(shards, str):
+        largest = _MAX_BYTES if shards is None else _INNER_BYTES
+        inner = guess_chunks(shape, item_size, max_bytes=largest)
+    else:
+        inner = _dividing(normalize_chunks(shards, shape), item_size)
     if shards is None:
         return inner, None
     if not all(isinstance(length, int) for length in inner):
@@ -118,13 +138,13 @@ def resolve_layout(
         )
     if isinstance(shards, str) and shards == "auto":
         return guess_shards(shape, inner, item_size, target_shard_bytes), inner
-    if isinstance(shards, dict):
-        shards = shards["shape"]
     grid = normalize_chunks(shards, shape, unit=inner)
     for dim, (outer, length) in enumerate(zip(grid, inner, strict=True)):
         for edge in (outer,) if isinstance(outer, int) else outer:
             if edge % length:
+                near = -(-edge // length) * length
                 raise ValueError(
-                    f"shards: length {edge} of dimension {dim} is not a multiple of the chunk length {length}"
+                    f"shards: length {edge} of dimension {dim} is not a multiple of the chunk length "
+                    f"{length}: give shards of {near} there, chunks that divide {edge}, or shards=None"
                 )
     return grid, inner

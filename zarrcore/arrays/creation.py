@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,10 +28,11 @@ from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.config import config as settings
 from zarrcore.dtypes import ZDType, dtype_from_v2, parse_dtype
 from zarrcore.engine.build import note_shape
+from zarrcore.errors import MetadataValidationError, UnknownCodecError
 from zarrcore.metadata import known
 from zarrcore.node import state_of
 from zarrcore.nodes.create import create_node, new_node
-from zarrcore.registry import registrations
+from zarrcore.registry import codec_registry, registrations
 from zarrcore.storage.path import StorePath
 
 if TYPE_CHECKING:
@@ -222,10 +224,50 @@ def codec_list(value: Any) -> list[Any]:
     return list(value)
 
 
+_OPTIONS = {"array->array": "filters", "array->bytes": "serializer", "bytes->bytes": "compressors"}
+
+
 def _codecs_v3(zdtype: ZDType, filters: Any, serializer: Any, compressors: Any) -> list[Any]:
     """Return all codecs of a format 3 array from the three groups that users give."""
-    compressed = [_default_compressor(registrations())] if is_auto(compressors) else codec_list(compressors)
-    return [*codec_list(filters), _serializer(zdtype) if is_auto(serializer) else serializer, *compressed]
+    first = _of_kind("array->array", codec_list(filters))
+    middle = [_serializer(zdtype)] if is_auto(serializer) else _of_kind("array->bytes", [serializer])
+    if is_auto(compressors):
+        return [*first, *middle, _default_compressor(registrations())]
+    return [*first, *middle, *_of_kind("bytes->bytes", codec_list(compressors))]
+
+
+def _of_kind(kind: str, given: list[Any]) -> list[Any]:
+    """Return the codecs that users give for one group; refuse those of another group."""
+    codecs = []
+    for i, item in enumerate(given):
+        name = item.get("name") if isinstance(item, Mapping) else item
+        with at(_OPTIONS[kind] if kind == "array->bytes" else f"{_OPTIONS[kind]}[{i}]"):
+            if isinstance(name, str) and name:
+                if name in codec_registry:
+                    _refuse_other_kind(kind, codec_registry.get(name), name)
+                elif item is name or item.get("must_understand", True):
+                    raise codec_registry.unknown(name, _names_of_kind(kind))
+            codecs.append(parse_codec(item))
+            _refuse_other_kind(kind, codecs[-1], getattr(codecs[-1], "name", name))
+    return codecs
+
+
+def _refuse_other_kind(kind: str, codec: Any, name: object) -> None:
+    found = getattr(codec, "kind", kind)
+    if found != kind and found in _OPTIONS:
+        raise MetadataValidationError(
+            f"expected {kind} codecs, got {name!r} ({found}), which belongs in {_OPTIONS[found]}="
+        )
+
+
+def _names_of_kind(kind: str) -> list[str]:
+    """Return the names of all codecs of a kind that can be imported."""
+    names = []
+    for name in codec_registry:
+        with suppress(UnknownCodecError):
+            if codec_registry.get(name).kind == kind:
+                names.append(name)
+    return names
 
 
 @lru_cache(maxsize=1)
@@ -250,6 +292,8 @@ def _serializer(zdtype: ZDType) -> Any:
 
 def v2_config(codec: Any) -> Any:
     """Return the JSON object of a format 2 codec, whatever stands for it."""
+    if isinstance(codec, str):
+        return {"id": codec}
     if codec is None or isinstance(codec, Mapping):
         return codec
     if hasattr(codec, "get_config"):

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from zarrcore._validate import suggestion
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer, Codec
 from zarrcore.codecs.filters import Filter, as_bytes
 from zarrcore.codecs.spelling import NumcodecsCodec
@@ -117,7 +118,9 @@ def numcodecs_codec(config: Mapping[str, Any]) -> Any:
         return get_codec(dict(config))
     except Exception as error:
         if name not in codec_registry:
-            reason = f"unknown codec {name!r}, neither here nor in numcodecs{provided(_FORMAT_2, name)}"
+            close = suggestion(name, {*compressor_registry, *codec_registry})
+            hint = f"{close}{provided(_FORMAT_2, name)}"
+            reason = f"unknown codec {name!r}, neither here nor in numcodecs{hint}"
             raise UnknownCodecError(_lacking(name) if name in _EXTRAS else reason) from error
         raise MetadataValidationError(f"codec {name!r}: {error}") from error
 

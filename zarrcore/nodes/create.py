@@ -22,6 +22,7 @@ _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a p
 _V2_KINDS = {ZARRAY_JSON: ZGROUP_JSON, ZGROUP_JSON: ZARRAY_JSON}  # and the other kind
 _ATTEMPTS = 3
 _REPLACE = "; overwrite=True replaces it"  # the way out of an error
+_CANNOT_ERASE = ", and this store cannot remove it: write to another path, or to another store"
 
 
 def store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
@@ -100,13 +101,13 @@ def _clear_the_way(
         raise ValueError(f'overwrite: expected True, False or "all", got {overwrite!r}')
     refuse_bad_name(place.path)
     missing = _missing_parents(place, zarr_format, group)
-    replaces = bool(overwrite) and store.supports_deletes
+    replaces = bool(overwrite) and store._can_erase(place.path)
     if replaces:
         if overwrite != "all":
             refuse_foreign(place)
         delete_node(place)
     elif not store._claim(place.path):
-        refuse_existing(place, _REPLACE)
+        refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
     _store_parents(missing, zarr_format)
     return replaces
 

@@ -396,6 +396,10 @@ class Store(ABC):
                 return Store.set_if_not_exists(self, key, value)
         return self.set_if_not_exists(key, value) is not False  # stores for older versions return None
 
+    def _can_erase(self, prefix: str) -> bool:
+        """Return whether all keys with a prefix can be removed."""
+        return self.supports_deletes
+
     def _claim(self, prefix: str) -> bool:
         """Return whether it is known at no cost that no key is below a prefix, where one will be set."""
         return False
@@ -498,6 +502,9 @@ def _of_wrapped(name: str) -> Any:
     return property(lambda self: getattr(self._store, name))
 
 
+_LISTS = ("list", "list_prefix")
+
+
 class WrapperStore(Store, announces=False):  # the wrapped store does
     """A store that passes every call on to another one.
 
@@ -505,6 +512,8 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     :meth:`get` is overridden, everything that reads values goes through it, value by value, unless
     :meth:`get_partial_values` and :meth:`get_many` are overridden as well.  Where :meth:`set` is, everything
     that writes goes through it, unless :meth:`set_if_not_exists` and :meth:`set_partial_values` are as well.
+    In the same way sizes and :meth:`exists` go through :meth:`get`, all that removes through :meth:`delete`,
+    and all listings through :meth:`list` or :meth:`list_prefix`.
 
     Parameters
     ----------
@@ -548,7 +557,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     supports_partial_writes = _of_wrapped("supports_partial_writes")
     supports_consolidated_metadata = _of_wrapped("supports_consolidated_metadata")
     _nodes_first = _of_wrapped("_nodes_first")
-    _size = _of_wrapped("_size")
+    _can_erase = _of_wrapped("_can_erase")
     _scope = _of_wrapped("_scope")
     _address = _of_wrapped("_address")
     _instead_of_node = _of_wrapped("_instead_of_node")
@@ -558,20 +567,21 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     get = passed_on(Store.get)
     get_partial_values = passed_on(Store.get_partial_values, "get")
     get_many = passed_on(Store.get_many, "get", "get_partial_values")
-    exists = passed_on(Store.exists)
-    getsize = passed_on(Store.getsize)
-    getsize_prefix = passed_on(Store.getsize_prefix)
+    _size = passed_on(Store._size, "get")
+    exists = passed_on(Store.exists, "get")
+    getsize = passed_on(Store.getsize, "get")
+    getsize_prefix = passed_on(Store.getsize_prefix, "get", "getsize", *_LISTS)
     list = passed_on(Store.list)
-    list_prefix = passed_on(Store.list_prefix)
-    list_dir = passed_on(Store.list_dir)
-    is_empty = passed_on(Store.is_empty)
+    list_prefix = passed_on(Store.list_prefix, "list")
+    list_dir = passed_on(Store.list_dir, *_LISTS)
+    is_empty = passed_on(Store.is_empty, *_LISTS)
     set = passed_on(Store.set)
     set_if_not_exists = passed_on(Store.set_if_not_exists, "set")
     set_partial_values = passed_on(Store.set_partial_values, "set", "get")
     delete = passed_on(Store.delete)
-    erase_values = passed_on(Store.erase_values)
-    erase_prefix = passed_on(Store.erase_prefix)
-    clear = passed_on(Store.clear)
+    erase_values = passed_on(Store.erase_values, "delete")
+    erase_prefix = passed_on(Store.erase_prefix, "delete", "erase_values", *_LISTS)
+    clear = passed_on(Store.clear, "erase_prefix", "delete", "erase_values", *_LISTS)
     close = passed_on(Store.close)
 
 

@@ -119,6 +119,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
 
     # --- writing ---
 
+    _size = passed_on(Store._size)  # not of the copy
     set_if_not_exists = passed_on(Store.set_if_not_exists)
     set_partial_values = passed_on(Store.set_partial_values)
 

@@ -174,9 +174,10 @@ _managed_count = 0
 
 
 class ManagedMemoryStore(MemoryStore):
-    """A dictionary that ``memory://name`` stands for in this process.
+    """A dictionary that has a name in this process.
 
-    Stores of the same name share their values.  These live as long as one of the stores does.
+    Stores of the same name share their values.  These live as long as one of the stores does.  (A function
+    that is given the URL ``memory://name`` uses the memory of fsspec, as other packages do.)
 
     Parameters
     ----------

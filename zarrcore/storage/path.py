@@ -167,11 +167,10 @@ def make_store(
     Parameters
     ----------
     store_like : Store, StorePath, str, os.PathLike, MutableMapping or None
-        A store, also one of zarr-python; a directory, or an archive ``*.zip`` that is there, to be read; a
-        URL; a dictionary; None for a new dictionary.  ``file://...`` is a path, ``memory://name`` is a
-        dictionary of this process (with `storage_options` the memory of fsspec), every other URL is opened by
-        the package fsspec.  A mapping of fsspec, a path of universal_pathlib and a store of obstore do as
-        well.
+        A store, also one of zarr-python; a directory; a ZIP archive, ``*.zip``, which is only read without a
+        `mode`; a URL; a dictionary; None for a new dictionary.  ``file://...`` is a path; every other URL,
+        ``memory://name`` among them, is opened by the package fsspec.  A mapping of fsspec, a path of
+        universal_pathlib and a store of obstore do as well.
     mode : {"r", "r+", "a", "w", "w-"}, optional
         How the store is going to be used; ``"r"`` makes it read-only, the others want it to be writable.
         Nothing is created, checked or removed.
@@ -196,8 +195,8 @@ def make_store(
     """
     if mode is not None and mode not in _MODES:
         raise ValueError(f"expected a mode of {', '.join(_MODES)}, got {mode!r}")
-    store = _as_store(store_like, storage_options)
-    if storage_options and not _is_remote_url(store_like, storage_options):
+    store = _as_store(store_like, mode, storage_options)
+    if storage_options and not _is_remote_url(store_like):
         raise TypeError(f"storage_options are for remote stores; {type(store).__name__} takes none")
     if mode == "r" or read_only:
         return store if store.read_only else store.with_read_only(True)
@@ -244,10 +243,10 @@ def make_store_path(
     return place
 
 
-def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> Store:
+def _as_store(store_like: StoreLike, mode: str | None, storage_options: dict[str, Any] | None) -> Store:
     match store_like:
         case str():
-            return _from_string(store_like, storage_options)
+            return _from_string(store_like, mode, storage_options)
         case Store():
             return store_like
         case StorePath():
@@ -259,7 +258,7 @@ def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> 
         return store
     match store_like:
         case os.PathLike():
-            return _of_path(store_like)
+            return _of_path(store_like, mode)
         case MutableMapping():
             from zarrcore.storage.memory import MemoryStore
 
@@ -268,28 +267,22 @@ def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> 
     raise TypeError(f"expected a store, a path, a URL or a dictionary, got {kind.__module__}.{kind.__name__}")
 
 
-def _from_string(text: str, storage_options: dict[str, Any] | None) -> Store:
-    if _is_remote_url(text, storage_options):
+def _from_string(text: str, mode: str | None, storage_options: dict[str, Any] | None) -> Store:
+    if _is_remote_url(text):
         from zarrcore.storage.fsspec import FsspecStore
 
         return FsspecStore.from_url(text, storage_options)
-    scheme = _scheme(text)
-    if scheme is None:
-        return _of_path(text)
-    if scheme == "file":
-        return _of_path(_path_of_file_url(text))
-    from zarrcore.storage.memory import ManagedMemoryStore
-
-    name, _, path = text.partition("://")[2].partition("/")
-    return ManagedMemoryStore(name or None, path=path)
+    return _of_path(text if _scheme(text) is None else _path_of_file_url(text), mode)
 
 
-def _of_path(path: str | os.PathLike[str]) -> Store:
-    """Return the store of a path: a directory, or a ZIP archive that is there, to be read."""
-    if os.fspath(path).lower().endswith(".zip") and os.path.isfile(path):
+def _of_path(path: str | os.PathLike[str], mode: str | None) -> Store:
+    """Return the store of a path: a ZIP archive that is there or is going to be written, or a directory."""
+    is_new = mode in ("a", "w", "w-") and not os.path.exists(path)
+    if os.fspath(path).lower().endswith(".zip") and (is_new or os.path.isfile(path)):
         from zarrcore.storage.zip import ZipStore
 
-        return ZipStore(path, mode="r")
+        writes = mode not in (None, "r") and (is_new or os.access(path, os.W_OK))
+        return ZipStore(path, mode="a" if writes else "r")
     return LocalStore(path)
 
 
@@ -299,10 +292,9 @@ def _scheme(text: str) -> str | None:
     return None if match is None else (match[1] or match[2]).lower()
 
 
-def _is_remote_url(store_like: StoreLike, storage_options: dict[str, Any] | None) -> bool:
+def _is_remote_url(store_like: StoreLike) -> bool:
     """Return whether fsspec has to open what a string stands for."""
-    scheme = _scheme(store_like) if isinstance(store_like, str) else None
-    return scheme is not None and scheme != "file" and (scheme != "memory" or storage_options is not None)
+    return isinstance(store_like, str) and _scheme(store_like) not in (None, "file")
 
 
 def _of_other_packages(value: Any) -> Store | None:

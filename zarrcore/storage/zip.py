@@ -147,6 +147,13 @@ class ZipStore(Store):
         if self.exists(key):
             raise StoreError(f"{self}: key {key!r} cannot be deleted, because ZIP archives cannot forget")
 
+    def _can_erase(self, prefix: str) -> bool:
+        return not prefix and isinstance(self._archive.target, str)
+
+    def erase_prefix(self, prefix: str) -> None:
+        """Raise an error, unless there is no key with the prefix, or it is empty: see :meth:`clear`."""
+        self.clear() if self._can_erase(prefix) else super().erase_prefix(prefix)
+
     def clear(self) -> None:
         """Write a new, empty archive in place of the old one."""
         self._check_writable()

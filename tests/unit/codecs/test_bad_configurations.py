@@ -222,7 +222,7 @@ def test_every_codec_is_here():
     "bad", [3, None, True, [], {}, {"name": 3}, {"name": ""}, {"configuration": {}}, np.int64(3)]
 )
 def test_what_is_no_codec(bad):
-    with pytest.raises(MetadataValidationError, match="codecs"):
+    with pytest.raises(MetadataValidationError, match="filters"):
         zarrcore.create_array({}, shape=4, dtype="f8", filters=[bad])
     with pytest.raises((MetadataValidationError, TypeError)):
         zarrcore.create_array({}, shape=4, dtype="f8", zarr_format=2, filters=[bad])

@@ -83,7 +83,7 @@ def test_codecs_of_zarr_python():
     "codec", [3, pytest.param(object(), id="object"), numcodecs.Zstd, ["zstd", 3]], ids=repr
 )
 def test_what_is_no_codec(codec):
-    with pytest.raises(MetadataValidationError, match="codecs"):
+    with pytest.raises(MetadataValidationError, match="compressors"):
         zarrcore.create_array({}, shape=4, dtype="i4", compressors=[codec])
 
 

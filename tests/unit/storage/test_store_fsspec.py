@@ -13,7 +13,6 @@ from zarrcore.errors import ChunkIOError, CopyError, StoreError
 from zarrcore.storage import (
     FsspecStore,
     LocalStore,
-    ManagedMemoryStore,
     RangeByteRequest,
     SuffixByteRequest,
     make_store,
@@ -216,8 +215,10 @@ def test_what_stands_for_a_store_of_fsspec(tmp_path):
     mapper["k"] = b"v"
     assert store.get("k") == b"v"
     assert str(store) == f"memory:///{tmp_path.name}"
-    assert isinstance(make_store("memory://x"), ManagedMemoryStore)
-    assert isinstance(make_store("memory://x", storage_options={}), FsspecStore)
+    ours = make_store("memory://" + tmp_path.name)
+    assert isinstance(ours, FsspecStore)
+    ours.set("from us", b"1")
+    assert mapper["from us"] == b"1"
     with pytest.raises(TypeError, match="storage_options"):
         make_store("file:///x", storage_options={"a": 1})
     with pytest.raises(StoreError, match="nosuch"):

@@ -13,7 +13,6 @@ from zarrcore.abc.store import ByteSetter, SupportsSyncStore, set_or_delete
 from zarrcore.errors import InvalidKeyError, ReadOnlyError, StoreError
 from zarrcore.storage import (
     LocalStore,
-    ManagedMemoryStore,
     MemoryStore,
     StorePath,
     make_store,
@@ -51,10 +50,7 @@ def test_memory():
     mapping = UserDict()
     assert make_store(mapping)._store_dict is mapping
     assert make_store(None) == MemoryStore()
-    store = ManagedMemoryStore("for make_store")
-    assert make_store("memory://for make_store/a/b") == ManagedMemoryStore("for make_store", path="a/b")
-    assert isinstance(make_store("memory://"), ManagedMemoryStore)
-    assert store.is_empty()
+    assert make_store(None).is_empty()
 
 
 def test_stores():

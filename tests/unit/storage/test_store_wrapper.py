@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from zarrcore.storage import LocalStore, LoggingStore, MemoryStore, ReadOnlyStore, WrapperStore, ZipStore
 
@@ -86,3 +90,56 @@ def test_a_read_only_store_gives_the_writable_one_back():
     assert store.with_read_only(False) is inner
     assert store.with_read_only(True) is store
     assert str(store) == str(inner)
+
+
+CALLS: dict[str, list[Callable[[Any], Any]]] = {
+    "get": [
+        lambda store: store.exists("a/b"),
+        lambda store: store.getsize("a/b"),
+        lambda store: store.getsize_prefix("a"),
+        lambda store: store.get_partial_values([("a/b", None)]),
+    ],
+    "set": [
+        lambda store: store.set_if_not_exists("n", b"1"),
+        lambda store: store.set_partial_values([("a/b", 0, b"2")]),
+    ],
+    "delete": [
+        lambda store: store.erase_values(["a/b"]),
+        lambda store: store.erase_prefix("a"),
+        lambda store: store.delete_dir("a"),
+        lambda store: store.clear(),
+    ],
+    "list": [
+        lambda store: [*store.list_prefix("a")],
+        lambda store: [*store.list_dir("a")],
+        lambda store: store.is_empty("a"),
+        lambda store: store.getsize_prefix("a"),
+        lambda store: store.erase_prefix("a"),
+        lambda store: store.clear(),
+    ],
+}
+CALLS["list_prefix"] = CALLS["list"][1:]
+
+
+@pytest.mark.parametrize(("name", "call"), [(name, call) for name, calls in CALLS.items() for call in calls])
+def test_everything_goes_through_a_method_that_is_overridden(name: str, call: Any) -> None:
+    seen: list[Any] = []
+
+    def watch(self: Any, *args: Any) -> Any:
+        seen.append(args)
+        return getattr(self._store, name)(*args)
+
+    kind: Any = type("Watching", (WrapperStore,), {name: watch})
+    call(kind(MemoryStore({"a/b": b"0"})))
+    assert seen
+
+
+def test_sizes_are_those_of_what_get_returns() -> None:
+    class Longer(WrapperStore):
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            value = self._store.get(key)
+            return None if value is None else value + value
+
+    store = Longer(MemoryStore({"a": b"12"}))
+    assert (store.getsize("a"), store.getsize_prefix("")) == (4, 4)
+    assert (store.exists("a"), store.exists("b")) == (True, False)
