@@ -126,7 +126,8 @@ class FsspecStore(RemoteStore):
             from fsspec.core import url_to_fs
         except ImportError as error:
             raise StoreError(
-                f"{masked(url)!r}: URLs other than file: need the package fsspec: pip install zarrcore[remote]"
+                f"{masked(url)!r}: URLs other than file: need the package fsspec: "
+                "pip install zarrcore[remote]"
             ) from error
         try:
             fs, path = url_to_fs(url, **(storage_options or {}))
