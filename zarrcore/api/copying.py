@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar, Unpack
 
@@ -103,23 +104,13 @@ def copy(
     all done: 2 copied, 0 skipped, 48 bytes copied
     (2, 0, 48)
     """
-    from zarrcore.groups.copying import NodeCopyOptions, copy_node
+    from zarrcore.groups.copying import copy_node
 
     name = name or str(source.name).rpartition("/")[2]
     if not name:
         raise TypeError("copy: the root has no name, so name must be given")
-    options = NodeCopyOptions(
-        shallow=shallow,
-        without_attrs=without_attrs,
-        if_exists=if_exists,
-        dry_run=dry_run,
-        on_error=on_error,
-        threads=threads,
-        progress=progress,
-        create_kws={**create_kws},
-    )
-    start, end = state_of(source), state_of(dest)
-    return _logged(log, options, lambda options: copy_node(start, end, name, options))
+    chosen = (shallow, without_attrs, if_exists, dry_run, on_error, threads, progress, {**create_kws})
+    return _copied(partial(copy_node, name=name), source, dest, log, chosen)
 
 
 @takes(CopyNodeOptions)
@@ -149,20 +140,24 @@ def copy_all(
     >>> zarrcore.copy_all(source, dest)  # nodes copied, nodes skipped, bytes
     (1, 0, 24)
     """
-    from zarrcore.groups.copying import NodeCopyOptions, copy_members
+    from zarrcore.groups.copying import copy_members
 
-    options = NodeCopyOptions(
-        shallow=shallow,
-        without_attrs=without_attrs,
-        if_exists=if_exists,
-        dry_run=dry_run,
-        on_error=on_error,
-        threads=threads,
-        progress=progress,
-        create_kws={**create_kws},
-    )
+    chosen = (shallow, without_attrs, if_exists, dry_run, on_error, threads, progress, {**create_kws})
+    return _copied(copy_members, source, dest, log, chosen)
+
+
+_CHOICES = "shallow without_attrs if_exists dry_run on_error threads progress create_kws".split()
+
+
+def _copied(
+    act: Callable[..., Counts], source: Any, dest: Group, log: Log, chosen: tuple[Any, ...]
+) -> tuple[int, int, int]:
+    """Return the counts of `act`, which copies nodes; `chosen` are the values of `_CHOICES`."""
+    from zarrcore.groups.copying import NodeCopyOptions
+
     start, end = state_of(source), state_of(dest)
-    return _logged(log, options, lambda options: copy_members(start, end, options))
+    options = NodeCopyOptions(**dict(zip(_CHOICES, chosen, strict=True)))
+    return _logged(log, options, lambda options: act(start, end, options=options))
 
 
 def copy_store(
