@@ -69,7 +69,7 @@ class Registry(Generic[T]):
         self.what = what
         self.group = group
         self._error = error
-        self._needs = needs.split()
+        self._needs = needs
         self._classes: dict[str, T | str] = {}
         self._searched = False
 
@@ -132,12 +132,7 @@ class Registry(Generic[T]):
 
     def _checked(self, cls: T) -> T:
         """Return `cls` if it is a class that can be used as one of this registry."""
-        if not isinstance(cls, type):
-            raise TypeError(f"cannot register {cls!r} as a {self.what}: it is no class")
-        missing = [name for name in self._needs if not hasattr(cls, name)]
-        if missing:
-            what = f"the class {cls.__qualname__} as a {self.what}"
-            raise TypeError(f"cannot register {what}: it has no {', '.join(missing)}")
+        _check_class(cls, f"as a {self.what}", self._needs)
         return cls
 
     def names(self) -> tuple[str, ...]:
@@ -167,6 +162,15 @@ class Registry(Generic[T]):
         self._classes.update(new)
         self._searched = True  # now: another thread may search at the same time, but not miss what is there
         return list(new)
+
+
+def _check_class(cls: object, use: str, needs: str) -> None:
+    """Refuse to register what is no class with the methods that it needs."""
+    if not isinstance(cls, type):
+        raise TypeError(f"cannot register {cls!r} {use}: it is no class")
+    missing = [name for name in needs.split() if not hasattr(cls, name)]
+    if missing:
+        raise TypeError(f"cannot register the class {cls.__qualname__} {use}: it has no {', '.join(missing)}")
 
 
 _state = object()
@@ -304,15 +308,21 @@ class _Choice:
     same for every choice: chunks are decoded in the memory of the host into numpy arrays.
     """
 
-    def __init__(self, setting: str, default: str) -> None:
+    def __init__(self, setting: str, default: str, needs: str) -> None:
         self._setting = setting
         self._default = default
+        self._needs = needs
         self._classes: dict[str, type] = {}
 
     def register(self, cls: type, qualname: str | None = None) -> None:
-        """Register `cls`, under `qualname` if given; zarrcore itself uses none of these classes."""
-        if not isinstance(cls, type):
-            raise TypeError(f"cannot register {cls!r} for the setting {self._setting!r}: it is no class")
+        """Register `cls`, under `qualname` if given; zarrcore itself uses none of these classes.
+
+        Raises
+        ------
+        TypeError
+            If it is no class with the methods that the setting needs.
+        """
+        _check_class(cls, f"for the setting {self._setting!r}", self._needs)
         self._classes[qualname or f"{cls.__module__}.{cls.__qualname__}"] = cls
 
     def get(self, reload_config: bool = False) -> Any:
@@ -336,13 +346,13 @@ class _Choice:
         return self._classes[name]
 
 
-_buffers = _Choice("buffer", "zarrcore.buffer.cpu:Buffer")
+_buffers = _Choice("buffer", "zarrcore.buffer.cpu:Buffer", "from_bytes to_bytes as_numpy_array")
 register_buffer, get_buffer_class = _buffers.register, _buffers.get
 
-_ndbuffers = _Choice("ndbuffer", "zarrcore.buffer.cpu:NDBuffer")
+_ndbuffers = _Choice("ndbuffer", "zarrcore.buffer.cpu:NDBuffer", "create from_numpy_array as_numpy_array")
 register_ndbuffer, get_ndbuffer_class = _ndbuffers.register, _ndbuffers.get
 
-_pipelines = _Choice("codec_pipeline.path", "zarrcore.codecs.chain:CodecChain")
+_pipelines = _Choice("codec_pipeline.path", "zarrcore.codecs.chain:CodecChain", "from_codecs encode decode")
 get_pipeline_class = _pipelines.get
 
 

@@ -90,6 +90,27 @@ def test_the_class_in_use(setting, register, get, default):
         get()
 
 
+@pytest.mark.parametrize(("setting", "register", "get", "default"), CHOICES)
+def test_a_class_that_cannot_be_used_is_refused_when_it_is_registered(setting, register, get, default):
+    with pytest.raises(TypeError, match=f"the class dict for the setting '{setting}': it has no .*"):
+        register(dict)
+    with pytest.raises(TypeError, match="it is no class"):
+        register({})
+    with config.set({setting: "builtins.dict"}), pytest.raises(BadConfigError, match=r"builtins\.dict"):
+        get()
+
+
+@pytest.mark.parametrize(("setting", "register", "get", "default"), CHOICES)
+def test_the_classes_of_zarr_python_can_be_registered(setting, register, get, default):
+    pytest.importorskip("zarr")
+    from zarr.registry import get_buffer_class, get_ndbuffer_class, get_pipeline_class
+
+    theirs = {"buffer": get_buffer_class, "ndbuffer": get_ndbuffer_class}.get(setting, get_pipeline_class)()
+    register(theirs)
+    with config.set({setting: f"{theirs.__module__}.{theirs.__qualname__}"}):
+        assert get() is theirs
+
+
 def test_the_prototype_follows():
     class Mine(cpu.Buffer):
         pass
