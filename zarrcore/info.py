@@ -67,7 +67,7 @@ def attribute_rows(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def group_info(group: Any, *, complete: bool = False) -> NodeInfo:
-    """Return a description of a group; `complete` counts its members."""
+    """Return a description of a group; `complete` counts its members, and their bytes in the store."""
     rows: list[tuple[str, Any]] = [
         ("Name", group.name),
         ("Type", "Group"),
@@ -90,4 +90,6 @@ def group_info(group: Any, *, complete: bool = False) -> NodeInfo:
         ]
         if unreadable:
             rows.append(("No. unreadable", unreadable))
+    if complete and group.store.supports_listing:
+        rows.append(("No. bytes stored", format_bytes(group.store.getsize_prefix(group.path))))
     return NodeInfo(tuple(rows))

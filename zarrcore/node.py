@@ -61,7 +61,7 @@ class Node:
         return self.store.read_only
 
 
-class _HasAttributes(Node):
+class NodeFace(Node):
     """A node that users hold, whose attributes can be changed."""
 
     __slots__ = ()
@@ -78,10 +78,10 @@ class _HasAttributes(Node):
 
 def state_of(value: Any) -> Any:
     """Return the state of a node that users hold, an OpenArray or OpenGroup; other values as they are."""
-    return value._opened if isinstance(value, _HasAttributes) else value
+    return value._opened if isinstance(value, NodeFace) else value
 
 
-class SynchronousNode(_HasAttributes):
+class SynchronousNode(NodeFace):
     """What arrays and groups with synchronous methods have in common."""
 
     __slots__ = ()
@@ -111,8 +111,28 @@ class SynchronousNode(_HasAttributes):
         self._change_attributes(lambda attributes: {**attributes, **new_attributes})
         return self
 
+    def nbytes_stored(self) -> int:
+        """Return the number of bytes in the store of the node and of all nodes below it.
 
-class AsynchronousNode(_HasAttributes):
+        Metadata documents count too.  Keys are listed and sizes asked for; no value is read.
+
+        Raises
+        ------
+        StoreError, OSError
+            If the store cannot be listed.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> root = zarrcore.create_group({})
+        >>> root["lat"] = np.arange(3)
+        >>> root.nbytes_stored() > root["lat"].nbytes_stored() > 0
+        True
+        """
+        return self.store.getsize_prefix(self.path)
+
+
+class AsynchronousNode(NodeFace):
     """What arrays and groups whose methods are coroutines have in common."""
 
     __slots__ = ()
@@ -126,3 +146,7 @@ class AsynchronousNode(_HasAttributes):
         """Set attributes, keeping those that are not named; see :meth:`zarrcore.Array.update_attributes`."""
         await in_thread(self._change_attributes, lambda attributes: {**attributes, **new_attributes})
         return self
+
+    async def nbytes_stored(self) -> int:
+        """Return the number of bytes in the store; see :meth:`zarrcore.Group.nbytes_stored`."""
+        return await in_thread(self.store.getsize_prefix, self.path)  # type: ignore[no-any-return]

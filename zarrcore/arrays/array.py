@@ -127,10 +127,6 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
 
         return count_stored(self._opened)
 
-    def nbytes_stored(self) -> int:
-        """Return the number of bytes that the array takes up in the store, with its metadata document."""
-        return self.store.getsize_prefix(self.path)
-
     def info_complete(self) -> NodeInfo:
         """Return :attr:`info` with the stored size in bytes and the number of stored chunks."""
         from zarrcore.arrays.info import array_info

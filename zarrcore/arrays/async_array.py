@@ -75,10 +75,6 @@ class AsyncArray(ArrayFace, AsynchronousNode):
 
         return await in_thread(count_stored, self._opened)  # type: ignore[no-any-return]
 
-    async def nbytes_stored(self) -> int:
-        """Return the number of bytes in the store, metadata included."""
-        return await in_thread(self.store.getsize_prefix, self.path)  # type: ignore[no-any-return]
-
     # --- reading and writing ---
 
     async def _get(

@@ -80,7 +80,9 @@ class ArrayFace(ArrayDescription, Selectable):
         return self._opened.store_path
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._store_path} shape={self.shape} dtype={self.dtype}>"
+        shape = self.shape
+        dtype = self._metadata.dtype_text
+        return f"<{type(self).__name__} {self._store_path} {shape=!s} {dtype=!s}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):

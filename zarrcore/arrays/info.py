@@ -10,6 +10,8 @@ from zarrcore.info import NodeInfo, attribute_rows, format_bytes
 
 def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:
     """Return a description of an array; `complete` asks the store how much of it is stored."""
+    from zarrcore._core.engine import num_threads
+
     metadata = array.metadata
     rows: list[tuple[str, Any]] = [
         ("Type", "Array"),
@@ -33,6 +35,7 @@ def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:
         ("Filters", array.filters),
         *([("Serializer", array.serializer)] if array.serializer is not None else ()),
         ("Compressors", array.compressors),
+        ("Threads", num_threads()),
         ("No. bytes", format_bytes(array.nbytes)),
     ]
     if complete:

@@ -69,6 +69,28 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
     # --- members ---
 
     def __getitem__(self, path: str) -> Array | Group:
+        """Return the array or group at a path below this group.
+
+        Parameters
+        ----------
+        path : str
+            Names of nodes, with slashes between them.
+
+        Raises
+        ------
+        KeyError
+            If there is none; the message names members whose names are like that one.
+        MetadataValidationError
+            If its metadata document is not valid.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> root = zarrcore.create_group({})
+        >>> root["ocean/salt"] = np.arange(3)
+        >>> root["ocean"]["salt"][:]
+        array([0, 1, 2])
+        """
         node = self.get(path)
         if node is None:
             raise members.missing(self._opened, path)
@@ -93,14 +115,17 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
         return default if found is None else self._node(found)
 
     def __contains__(self, member: object) -> bool:
+        """Return whether there is an array or group at a path below this group."""
         return members.contains(self._opened, member)
 
     def __iter__(self) -> Iterator[str]:
+        """Return an iterator over the names of the direct members."""
         names = members.Names(self._opened)
         self._opened.listing = ref(names)
         return names
 
     def __len__(self) -> int:
+        """Return the number of direct members."""
         listing = self._opened.listing
         self._opened.listing = None  # good for one answer: the next one may be another
         names = None if listing is None else listing()
@@ -110,7 +135,7 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
     def members(
         self, max_depth: int | None = 0, *, use_consolidated_for_children: bool = True
     ) -> tuple[tuple[str, Array | Group], ...]:
-        """Yield paths and nodes of the members.
+        """Return the paths and nodes of the members.
 
         Parameters
         ----------
@@ -189,7 +214,7 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
     # --- creating ---
 
     def info_complete(self) -> NodeInfo:
-        """Return the same as `info`, with the number of members."""
+        """Return :attr:`info` with the number of members and their stored size in bytes."""
         from zarrcore.info import group_info
 
         return group_info(self, complete=True)
@@ -220,6 +245,13 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
         creating.set_member(self._opened, key, value)
 
     def __delitem__(self, key: str) -> None:
+        """Remove a member, with everything below it.
+
+        Raises
+        ------
+        KeyError
+            If there is no member at the path.
+        """
         changing.remove(self._opened, key)
 
     def move(self, source: str, dest: str) -> None:

@@ -61,4 +61,4 @@ def _branches(place: StorePath, metadata: GroupMetadata, level: int | None) -> I
 def _details(found: Any) -> str:
     if isinstance(found, Unreadable):
         return f" (unreadable: {' '.join(str(found.error).split()):.200})"
-    return "" if isinstance(found, GroupMetadata) else f" {found.shape} {found.np_dtype}"
+    return "" if isinstance(found, GroupMetadata) else f" {found.shape} {found.dtype_text}"

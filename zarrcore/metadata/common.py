@@ -161,6 +161,12 @@ class ArrayMetadata:
         dtype: np.dtype[Any] = self.zdtype.to_native_dtype()
         return dtype
 
+    @property
+    def dtype_text(self) -> str:
+        """The data type for people: as NumPy names it; one that is not zarrcore's own by its own name."""
+        is_own = type(self.zdtype).__module__.startswith("zarrcore.")
+        return str(self.np_dtype if is_own else self.zdtype)
+
     @cached_property
     def fill_bytes(self) -> bytes | None:
         """What missing chunks are filled with, as it is in memory; None for items of variable length."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -292,6 +293,54 @@ def test_info(root):
     array = repr(root["a"].info_complete())
     assert "Chunks Initialized" in array
     assert "int32" in array.lower()
+
+
+@pytest.mark.parametrize("kind", ["directory", "memory", "zip"])
+def test_bytes_in_the_store(kind, tmp_path):
+    store = {
+        "directory": lambda: zarrcore.storage.LocalStore(tmp_path / "data"),
+        "memory": zarrcore.storage.MemoryStore,
+        "zip": lambda: zarrcore.storage.ZipStore(tmp_path / "x.zip", mode="w"),
+    }[kind]()
+    root = zarrcore.create_group(store)
+    group = root.create_group("a")
+    for parent, name in ((group, "x"), (group, "y"), (root, "ab")):  # "ab" is not below "a"
+        parent.create_array(name, shape=1000, chunks=300, dtype="i4", compressors=None)[:] = 1
+    sizes = {key: len(store.get(key)) for key in store.list()}
+    for node, prefix in ((root, ""), (group, "a/"), (group["x"], "a/x/")):
+        stored = sum(size for key, size in sizes.items() if key.startswith(prefix))
+        assert node.nbytes_stored() == stored > 4000
+        assert asyncio.run(as_async(node).nbytes_stored()) == stored
+        assert node.info_complete()["No. bytes stored"].split()[0] == str(stored)
+    assert "No. bytes stored" not in root.info.items()
+    if kind == "directory":
+        on_disk = sum(file.stat().st_size for file in (tmp_path / "data" / "a").rglob("*") if file.is_file())
+        assert group.nbytes_stored() == on_disk
+    store.close()
+
+
+def as_async(node):
+    return node._async_group if isinstance(node, zarrcore.Group) else node.async_array
+
+
+def test_a_store_that_cannot_list_has_no_bytes_to_show():
+    class Unlisted(zarrcore.storage.WrapperStore):
+        supports_listing = False
+
+    root = zarrcore.create_group({})
+    root["x"] = np.arange(3)
+    zarrcore.consolidate_metadata(root.store)
+    info = zarrcore.open_group(Unlisted(root.store)).info_complete()
+    assert info["No. members"] == 1
+    assert "No. bytes stored" not in info.items()
+
+
+def test_info_names_chunks_and_threads():
+    array = zarrcore.create_array({}, shape=10, chunks=2, dtype="i4")
+    array[:5] = 1
+    with zarrcore.config.set({"threading.max_workers": 3}):
+        info = array.info_complete()
+    assert (info["No. chunks"], info["Chunks Initialized"], info["Threads"]) == (5, 3, 3)
 
 
 def test_info_of_a_time_beyond_the_calendar():
