@@ -116,8 +116,10 @@ def refusal(action: Callable[[], Any]) -> Exception | None:
         action()
     except Exception as error:
         assert isinstance(error, FOREIGN) or type(error).__name__ in OF_ZARRS, repr(error)
-        files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-        assert not any(Path(file).is_relative_to(OUR_CODE) for file in files), "the error is ours"
+        files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
+        # Once as_zarr() is loaded, zarr-python asks it for pipelines, and it asks zarr-python again.
+        asked = [file for file in files[:-1] if not file.is_relative_to(OUR_CODE / "integrations")]
+        assert not any(file.is_relative_to(OUR_CODE) for file in [*asked, files[-1]]), "the error is ours"
         return error
     return None
 

@@ -37,4 +37,4 @@ def test_the_gil_stays_off(name: str) -> None:
 
 
 def test_every_module_is_asked() -> None:
-    assert MODULES == ["engine", "kernels", "vlen"]
+    assert MODULES == ["engine", "json_text", "kernels", "vlen"]

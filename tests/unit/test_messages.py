@@ -74,6 +74,7 @@ def test_dir_shows_what_is_public() -> None:
         "storage",
         "testing",
         "typing",
+        "xarray",
     }
     for name in names:
         assert getattr(zarrcore, name) is not None

@@ -93,6 +93,7 @@ NO_PEER: dict[Row, str] = {
     (CODEC3, "zarrcore.lz4block"): "of Java's N5 only",
     (KEYS, "fanout"): "proposed, written by no library yet",
     (KEYS, "suffix"): "proposed, written by no library yet",
+    (STORE, "ZarrPythonStore"): "zarr-python's own stores: tests/unit/storage/test_store_zarr_python.py",
     (KEYS, "zarrs.default_suffix"): "of zarrs, whose Python package leaves keys to zarr-python",
 }
 

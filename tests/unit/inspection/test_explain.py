@@ -39,6 +39,9 @@ class CountingStore(WrapperStore):
             self.seen.append((key, at, nbytes))
         return found
 
+    def _size(self, key: str) -> int | None:
+        return self._store._size(key)
+
 
 def sharded(*inner: Any, **options: Any) -> Any:
     return ShardingCodec(chunk_shape=(4, 5), codecs=[BytesCodec(endian="little"), *inner], **options)
