@@ -36,10 +36,14 @@ MAX_DOCUMENT_NBYTES = 1 << 28
 
 
 def suggestion(name: object, known: Iterable[str]) -> str:
-    """Return a question for the names most like `name`, to be put at the end of an error, or nothing."""
+    """Return a question for the names most like `name`, to be put at the end of an error, or nothing.
+
+    Upper and lower case count as the same.
+    """
     from difflib import get_close_matches
 
-    close = get_close_matches(str(name), list(known), n=3)
+    names = {known_name.lower(): known_name for known_name in known}
+    close = [names[lower] for lower in get_close_matches(str(name).lower(), names, n=3)]
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 

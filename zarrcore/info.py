@@ -41,7 +41,7 @@ class NodeInfo:
 
 def _text(value: Any) -> str:
     try:
-        return printable(value) if isinstance(value, str) else str(value)
+        return (printable(value) or "''") if isinstance(value, str) else str(value)
     except OverflowError:  # a time of NumPy that no calendar has
         return f"{value.view('i8')} in steps of {value.dtype}"
 

@@ -536,8 +536,17 @@ def check_consolidated(
     return check(*open_group_node(make_store_path(store, path=path), zarr_format, use_consolidated=True))
 
 
-def tree(grp: Group, expand: bool | None = None, level: int | None = None) -> Tree:
+def tree(grp: Group | StoreLike, expand: bool | None = None, level: int | None = None) -> Tree:
     """Return the hierarchy below a group as an object that prints as a tree; see :meth:`Group.tree`.
+
+    Parameters
+    ----------
+    grp : Group or store-like
+        A group, or what :func:`open_group` opens.
+    expand
+        Accepted for compatibility.
+    level : int, optional
+        Number of levels to show.
 
     Examples
     --------
@@ -548,4 +557,6 @@ def tree(grp: Group, expand: bool | None = None, level: int | None = None) -> Tr
     /
     └── lat (3,) int64
     """
-    return grp.tree(expand=expand, level=level)
+    group: Any = grp if hasattr(grp, "tree") else open_group(grp, mode="r")
+    shown: Tree = group.tree(expand=expand, level=level)
+    return shown

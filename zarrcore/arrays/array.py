@@ -202,6 +202,7 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
     # --- like a numpy array ---
 
     def __len__(self) -> int:
+        """Return the length of the first dimension."""
         if not self.shape:
             raise TypeError("len() of an array without dimensions")
         return self.shape[0]
@@ -211,6 +212,7 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         return True
 
     def __iter__(self) -> Iterator[Any]:
+        """Return an iterator over the elements along the first dimension."""
         if not self.shape:
             raise TypeError("iteration over an array without dimensions")
         return self._rows()
@@ -223,6 +225,7 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
             yield from self[start : start + step]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Read the whole array, for ``np.asarray(array)``."""
         if copy is False:
             raise ValueError("the data of a stored array can only be read into a copy")
         selection = indexing.basic_selection((), self.shape)

@@ -116,9 +116,9 @@ class Inspectable:
         --------
         >>> import zarrcore
         >>> array = zarrcore.create_array({}, shape=4, chunks=2, dtype="u1", compressors=None)
-        >>> array.encoded(1).put(bytes([3, 4]))
+        >>> array.encoded(1).put(b"AB")
         >>> array[:], array.encoded(1).get(), array.encoded(0).get()
-        (array([0, 0, 3, 4], dtype=uint8), b'\x03\x04', None)
+        (array([ 0,  0, 65, 66], dtype=uint8), b'AB', None)
         """
         from zarrcore.inspection.encoded import EncodedChunk
 

@@ -335,6 +335,29 @@ def test_a_store_that_cannot_list_has_no_bytes_to_show():
     assert "No. bytes stored" not in info.items()
 
 
+def test_a_name_in_other_letters_is_suggested():
+    root = zarrcore.create_group({})
+    root["Temperature"] = np.arange(3)
+    with pytest.raises(KeyError, match="did you mean 'Temperature'"):
+        root["temperature"]
+
+
+def test_an_empty_fill_value_is_shown():
+    info = zarrcore.create_array({}, shape=3, dtype="str").info
+    assert "Fill value         : ''\n" in repr(info)
+    assert info["Fill value"] == ""
+
+
+def test_tree_of_a_path(tmp_path):
+    root = zarrcore.create_group(tmp_path / "x.zarr")
+    root["a/b"] = np.arange(3)
+    assert repr(zarrcore.tree(tmp_path / "x.zarr")) == repr(zarrcore.tree(root)) == repr(root.tree())
+    assert "b" not in repr(zarrcore.tree(str(tmp_path / "x.zarr"), level=1))
+    with pytest.raises(GroupNotFoundError):
+        zarrcore.tree(tmp_path / "y.zarr")
+    assert not (tmp_path / "y.zarr").exists()
+
+
 def test_info_names_chunks_and_threads():
     array = zarrcore.create_array({}, shape=10, chunks=2, dtype="i4")
     array[:5] = 1
