@@ -106,9 +106,10 @@ def copy(
     """
     from zarrcore.groups.copying import copy_node
 
+    _check_nodes("copy", source, dest)
     name = name or str(source.name).rpartition("/")[2]
     if not name:
-        raise TypeError("copy: the root has no name, so name must be given")
+        raise TypeError("copy: the root has no name, so name must be given; copy_all copies its members")
     chosen = (shallow, without_attrs, if_exists, dry_run, on_error, threads, progress, {**create_kws})
     return _copied(partial(copy_node, name=name), source, dest, log, chosen)
 
@@ -142,11 +143,28 @@ def copy_all(
     """
     from zarrcore.groups.copying import copy_members
 
+    _check_nodes("copy_all", source, dest)
     chosen = (shallow, without_attrs, if_exists, dry_run, on_error, threads, progress, {**create_kws})
     return _copied(copy_members, source, dest, log, chosen)
 
 
 _CHOICES = "shallow without_attrs if_exists dry_run on_error threads progress create_kws".split()
+
+
+def _check_nodes(function: str, source: Any, dest: Any) -> None:
+    """Refuse paths and stores: nodes are to be open."""
+    from zarrcore.groups.opened import OpenGroup
+
+    for role, node, fits in (
+        ("source", source, hasattr(source, "name") and hasattr(source, "attrs")),
+        ("dest", dest, isinstance(state_of(dest), OpenGroup)),
+    ):
+        if not fits:
+            kind = "a group" if role == "dest" or function == "copy_all" else "an array or a group"
+            raise TypeError(
+                f"{function}: {role}: expected {kind} that is open, got {type(node).__name__}: open it with "
+                "open or open_group, or copy whole stores with copy_store"
+            )
 
 
 def _copied(

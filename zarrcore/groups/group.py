@@ -164,6 +164,14 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
         """Return the names of the direct members."""
         return members.names_of(self._opened)
 
+    def values(self) -> Iterator[Array | Group]:
+        """Return the direct members."""
+        return (node for _, node in self.members())
+
+    def items(self) -> Iterator[tuple[str, Array | Group]]:
+        """Return the names of the direct members with the members."""
+        return iter(self.members())
+
     def arrays(self) -> Iterator[tuple[str, Array]]:
         """Yield names and arrays of the direct members that are arrays."""
         return self._of_kind(arrays=True)

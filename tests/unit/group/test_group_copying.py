@@ -472,3 +472,13 @@ def test_places() -> None:
     assert StorePath(store, "a")._overlaps(StorePath(store, ""))
     assert not StorePath(store, "a")._overlaps(StorePath(store, "ab"))
     assert not StorePath(store)._overlaps(StorePath(MemoryStore()))
+
+
+@pytest.mark.parametrize("function", [zarrcore.copy, zarrcore.copy_all])
+@pytest.mark.parametrize("other", ["data.zarr", {}, MemoryStore()], ids=["path", "dict", "store"])
+def test_paths_and_stores_are_refused_with_the_way_out(function, other):
+    group = zarrcore.create_group({})
+    for arguments, role in (((other, group), "source"), ((group, other), "dest")):
+        expected = f"{function.__name__}: {role}: expected .* open_group.* copy_store"
+        with pytest.raises(TypeError, match=expected):
+            function(*arguments)

@@ -335,6 +335,14 @@ def test_a_store_that_cannot_list_has_no_bytes_to_show():
     assert "No. bytes stored" not in info.items()
 
 
+def test_a_group_is_like_a_dictionary():
+    root = zarrcore.create_group({})
+    root["b"], root["g/a"] = np.arange(3), np.ones(2)
+    assert list(root.items()) == [("b", root["b"]), ("g", root["g"])] == list(dict(root).items())
+    assert list(root.values()) == [root["b"], root["g"]]
+    assert [*root.keys()] == [*root]
+
+
 def test_a_name_in_other_letters_is_suggested():
     root = zarrcore.create_group({})
     root["Temperature"] = np.arange(3)
