@@ -232,9 +232,9 @@ def try_out(**how: Any) -> str:
             {}, shape=(4, 4), chunks=(4, 4), config={"write_empty_chunks": True}, **how
         )
         values = sample(array.shape, array.dtype)
-        if getattr(array.metadata.zdtype, "object_codec_id", None) == "json2":
+        if getattr(array.metadata.data_type, "object_codec_id", None) == "json2":
             values = np.full(array.shape, "ab", dtype=object)
-        elif array.metadata.zdtype == CODEC_DTYPES["vlen-array"]:
+        elif array.metadata.data_type == CODEC_DTYPES["vlen-array"]:
             for place in np.ndindex(array.shape):
                 values[place] = np.arange(sum(place), dtype="i4")
         array[...] = values

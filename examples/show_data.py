@@ -69,7 +69,7 @@ def codec_names(array: zarrcore.Array) -> str:
 
 def chunk_shape(array: zarrcore.Array) -> str:
     """Chunks and shards for people."""
-    if not array.metadata.grid.is_regular:
+    if not array.metadata.chunk_grid.is_regular:
         return "chunks " + " x ".join(str(lengths) for lengths in array.write_chunk_sizes)
     shards = f" in shards {array.shards}" if array.shards else ""
     return f"chunks {array.chunks}{shards}"

@@ -489,4 +489,4 @@ def test_a_copy_keeps_the_compression() -> None:
     source = zarrcore.open_array(MemoryStore(container(*COMPRESSIONS["gzip"])), path="group/data", mode="r")
     metadata = zarrcore.from_array({}, data=source).metadata
     assert [codec.name for codec in metadata.codecs] == ["bytes", "gzip"]
-    assert metadata.key_encoding.name == "default"
+    assert metadata.chunk_key_encoding.name == "default"

@@ -56,7 +56,7 @@ def stored_chunks(
     Keys that cannot be read backwards are looked for within `axes`, by default those of the array's shape.
     """
     prefix = key_prefix(array.path)
-    encoding = array.metadata.key_encoding
+    encoding = array.metadata.chunk_key_encoding
     keys = chunk_store(array.metadata, array.store_path).list_prefix(prefix) if keys is None else keys
     if not _decodes(encoding):
         listed = set(keys)
@@ -87,14 +87,14 @@ def is_within(coords: Sequence[int], axes: Sequence[Axis]) -> bool:
 
 def _whole_grid(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
     """Position and key of each chunk of the grid."""
-    encoding, prefix = array.metadata.key_encoding, key_prefix(array.path)
+    encoding, prefix = array.metadata.chunk_key_encoding, key_prefix(array.path)
     for coords in product(*(range(axis.nchunks) for axis in axes)):
         yield coords, prefix + encoding.encode(coords)
 
 
 def can_list(array: ArrayDescription) -> bool:
     """Return whether stored chunks can be found by listing; not every key encoding can be read backwards."""
-    return _decodes(array.metadata.key_encoding) and array.store.supports_listing
+    return _decodes(array.metadata.chunk_key_encoding) and array.store.supports_listing
 
 
 def _decodes(encoding: ChunkKeyEncoding) -> bool:
@@ -233,7 +233,7 @@ class _Outside:
         )
 
     def _key(self, coords: tuple[int, ...]) -> str:
-        return key_prefix(self._array.path) + self._metadata.key_encoding.encode(coords)
+        return key_prefix(self._array.path) + self._metadata.chunk_key_encoding.encode(coords)
 
     def remove(self) -> None:
         """Remove it; if chunks could not be listed or removed, raise a StoreError: all others are gone."""

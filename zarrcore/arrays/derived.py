@@ -46,7 +46,7 @@ def _like_array(array: OpenArray, zarr_format: int | None, arguments: dict[str, 
     metadata = array.metadata
     same = zarr_format in (None, metadata.zarr_format)
     arguments["zarr_format"] = metadata.zarr_format
-    arguments["dtype"] = metadata.zdtype if same else _portable(array)
+    arguments["dtype"] = metadata.data_type if same else _portable(array)
     arguments["fill_value"] = array.fill_value
     if same and metadata.zarr_format == 3:
         arguments.update(chunks=_kept_grid(metadata), codecs=metadata.codecs)
@@ -61,8 +61,8 @@ def _kept_grid(metadata: ArrayMetadata) -> Any:
     """Return the lengths of chunks, or a grid of users, which may be more than its lengths."""
     from zarrcore.grids import RectilinearGrid, RegularGrid
 
-    known = isinstance(metadata.grid, (RegularGrid, RectilinearGrid))
-    return grid_edges(metadata) if known else metadata.grid
+    known = isinstance(metadata.chunk_grid, (RegularGrid, RectilinearGrid))
+    return grid_edges(metadata) if known else metadata.chunk_grid
 
 
 def _kept_transformers(metadata: ArrayMetadata) -> tuple[Any, ...]:
@@ -125,7 +125,7 @@ def _keep(array: OpenArray, zarr_format: int | None, options: dict[str, Any]) ->
     zarr_format = max(2, metadata.zarr_format) if zarr_format is None else default_format(zarr_format)
     same = zarr_format == metadata.zarr_format
     _keep_layout(metadata, zarr_format, options)
-    options["dtype"] = metadata.zdtype if same else _portable(array)
+    options["dtype"] = metadata.data_type if same else _portable(array)
     if options["fill_value"] is ...:
         options["fill_value"] = metadata.fill_value
     if options["attributes"] is None:
@@ -135,7 +135,7 @@ def _keep(array: OpenArray, zarr_format: int | None, options: dict[str, Any]) ->
     if same and zarr_format == 3 and options["storage_transformers"] is None:
         options["storage_transformers"] = _kept_transformers(metadata)
     if same and options["chunk_key_encoding"] is None and array.metadata is metadata:
-        options["chunk_key_encoding"] = metadata.key_encoding
+        options["chunk_key_encoding"] = metadata.chunk_key_encoding
     if same and zarr_format == 2 and options["order"] is None:
         options["order"] = array.order
     return zarr_format
@@ -164,7 +164,7 @@ def _kept_metadata(array: OpenArray, zarr_format: int | None) -> ArrayMetadata:
 
 def _portable(array: OpenArray) -> Any:
     """Return the data type of an array for another Zarr format."""
-    return array.metadata.zdtype if array.dtype.kind in "OTV" else array.dtype
+    return array.metadata.data_type if array.dtype.kind in "OTV" else array.dtype
 
 
 def _keeps(value: Any) -> bool:

@@ -16,7 +16,7 @@ def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:
     rows: list[tuple[str, Any]] = [
         ("Type", "Array"),
         ("Zarr format", metadata.zarr_format),
-        ("Data type", metadata.zdtype),
+        ("Data type", metadata.data_type),
         ("Fill value", array.fill_value),
         ("Shape", array.shape),
     ]

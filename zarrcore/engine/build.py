@@ -24,7 +24,7 @@ def chunk_spec(metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
     """Return the codecs' specification of a chunk of the given shape."""
     from zarrcore.codecs.base import ArraySpec
 
-    return ArraySpec(shape=shape, dtype=metadata.zdtype, fill=metadata.fill_scalar)
+    return ArraySpec(shape=shape, dtype=metadata.data_type, fill=metadata.fill_scalar)
 
 
 def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
@@ -76,7 +76,7 @@ def _native_engine(
     metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool, cache: ChunkCache | None = None
 ) -> NativeArray | None:
     dtype = metadata.np_dtype
-    key_encoding = metadata.key_encoding.native()
+    key_encoding = metadata.chunk_key_encoding.native()
     if key_encoding is None or dtype.kind in "OT" or dtype.hasobject or dtype.itemsize == 0:
         return None
     edges = grid_edges(metadata)

@@ -71,7 +71,7 @@ class PythonEngine:
         self._missing_is_error = missing_is_error
         self._prefix = key_prefix(path)
         self._axes = axes_of(metadata.shape, grid_edges(metadata))
-        encoding = metadata.key_encoding
+        encoding = metadata.chunk_key_encoding
         is_sure = encoding.native() is not None
         self._encode_key = encoding.encode if is_sure else partial(chunk_key, encoding)
         self._chain = metadata.chain()
@@ -416,7 +416,7 @@ class PythonEngine:
         spec = self._specs.get(shape)
         if spec is None:
             metadata = self._metadata
-            spec = self._specs[shape] = ArraySpec(shape, metadata.zdtype, metadata.fill_scalar)
+            spec = self._specs[shape] = ArraySpec(shape, metadata.data_type, metadata.fill_scalar)
         return spec
 
 

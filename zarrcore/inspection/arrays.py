@@ -53,8 +53,8 @@ class ArrayCheck:
         self._store = chunk_store(self._metadata, place)
         self._axes = grid_axes(self._array)
         grid = [axis.nchunks for axis in self._axes]
-        self._keys = KeyReader(self._metadata.key_encoding, grid)
-        self._others = [KeyReader(other.key_encoding, grid) for other in node.arrays[1:]]
+        self._keys = KeyReader(self._metadata.chunk_key_encoding, grid)
+        self._others = [KeyReader(other.chunk_key_encoding, grid) for other in node.arrays[1:]]
         self._own = DOCUMENTS if self._metadata.zarr_format > 1 else {*DOCUMENTS, *NAMES[1]}
         self._grid = np.array(grid, np.int64)
 

@@ -93,7 +93,7 @@ def chunk_info(array: OpenArray) -> ChunkInfo:
 def stored_in_order(array: OpenArray) -> Stored:
     """Return the stored chunks of the grid, in its order."""
     axes, prefix = grid_axes(array), key_prefix(array.path)
-    reader = KeyReader(array.metadata.key_encoding, [axis.nchunks for axis in axes])
+    reader = KeyReader(array.metadata.chunk_key_encoding, [axis.nchunks for axis in axes])
     parts = [Stored(np.zeros((0, array.ndim), np.int64), [], np.zeros(0, np.int64))]
     for batch in batches_of(chunk_store(array.metadata, array.store_path)._list_sizes(array.path)):
         coords, is_chunk = reader.read([key[len(prefix) :] for key, _ in batch])

@@ -273,9 +273,9 @@ def _where_it_runs(is_native: bool, metadata: ArrayMetadata) -> tuple[str, tuple
     if is_native:
         return "C", tuple(python)
     reasons = []
-    if metadata.key_encoding.native() is None:
-        reasons.append(f"chunk key encoding {metadata.key_encoding.name!r}: it has no form in C")
-    if metadata.zdtype.item_size is None or metadata.np_dtype.hasobject:
+    if metadata.chunk_key_encoding.native() is None:
+        reasons.append(f"chunk key encoding {metadata.chunk_key_encoding.name!r}: it has no form in C")
+    if metadata.data_type.item_size is None or metadata.np_dtype.hasobject:
         reasons.append(f"data type {metadata.np_dtype}: its items have no fixed size")
     if not reasons and not python:
         reasons.append("codecs: their combination has no form in C")

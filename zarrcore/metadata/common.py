@@ -65,21 +65,6 @@ class ArrayMetadata:
         # What one format alone has: who asks has looked at zarr_format.
         def __getattr__(self, name: str, /) -> Any: ...
 
-    @property
-    def grid(self) -> ChunkGrid:
-        """The chunk grid."""
-        return self.chunk_grid
-
-    @property
-    def key_encoding(self) -> ChunkKeyEncoding:
-        """The chunk key encoding."""
-        return self.chunk_key_encoding
-
-    @property
-    def zdtype(self) -> ZDType:
-        """The data type."""
-        return self.data_type
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
         """Parse a document, strictly.
@@ -158,26 +143,26 @@ class ArrayMetadata:
     @cached_property
     def np_dtype(self) -> np.dtype[Any]:
         """The data type of arrays in memory."""
-        dtype: np.dtype[Any] = self.zdtype.to_native_dtype()
+        dtype: np.dtype[Any] = self.data_type.to_native_dtype()
         return dtype
 
     @property
     def dtype_text(self) -> str:
         """The data type for people: as NumPy names it; one that is not zarrcore's own by its own name."""
-        is_own = type(self.zdtype).__module__.startswith("zarrcore.")
-        return str(self.np_dtype if is_own else self.zdtype)
+        is_own = type(self.data_type).__module__.startswith("zarrcore.")
+        return str(self.np_dtype if is_own else self.data_type)
 
     @cached_property
     def fill_bytes(self) -> bytes | None:
         """What missing chunks are filled with, as it is in memory; None for items of variable length."""
         from zarrcore.dtypes import scalar_to_bytes
 
-        return None if self.zdtype.item_size is None else scalar_to_bytes(self.zdtype, self.fill_scalar)
+        return None if self.data_type.item_size is None else scalar_to_bytes(self.data_type, self.fill_scalar)
 
     @property
     def fill_scalar(self) -> Any:
         """What missing chunks are filled with: the fill value, or without one the data type's default."""
-        return self.zdtype.default_scalar() if self.fill_value is None else self.fill_value
+        return self.data_type.default_scalar() if self.fill_value is None else self.fill_value
 
     def chain(self) -> CodecChain:
         """Return the codec chain, resolved for the chunks of this array."""
@@ -191,7 +176,8 @@ class ArrayMetadata:
         coords : tuple of int, optional
             Chunk coordinates.  Default: those of the first chunk.
         """
-        return ArraySpec(self.grid.shape_of(coords or (0,) * self.ndim), self.zdtype, self.fill_scalar)
+        shape = self.chunk_grid.shape_of(coords or (0,) * self.ndim)
+        return ArraySpec(shape, self.data_type, self.fill_scalar)
 
     @property
     def sharding_codec(self) -> ShardingCodec | None:
@@ -214,14 +200,15 @@ class ArrayMetadata:
 
     def encode_chunk_key(self, chunk_coords: tuple[int, ...]) -> str:
         """Return the key of the chunk at `chunk_coords`, relative to the array."""
-        return self.key_encoding.encode(chunk_coords)
+        return self.chunk_key_encoding.encode(chunk_coords)
 
     def _regular_chunk_shape(self, what: str) -> tuple[int, ...]:
-        if not self.grid.is_regular:
+        if not self.chunk_grid.is_regular:
             raise NotImplementedError(
-                f"`{what}` has no meaning for a {self.grid.name} chunk grid: its chunks have different shapes"
+                f"`{what}` has no meaning for a {self.chunk_grid.name} chunk grid: "
+                "its chunks have different shapes"
             )
-        return self.grid.shape_of((0,) * self.ndim)
+        return self.chunk_grid.shape_of((0,) * self.ndim)
 
     def __eq__(self, other: object) -> bool:
         # By what is stored: a NaN fill value is equal to itself.
@@ -260,7 +247,7 @@ class ArrayMetadata:
     def resized_documents(self, resized: Self, documents: dict[str, bytes]) -> dict[str, bytes]:
         """Return the documents of `resized` (of :meth:`update_shape`) from those of :meth:`to_documents`."""
         name, text = self._shape_document, None
-        if resized.grid == self.grid:
+        if resized.chunk_grid == self.chunk_grid:
             text = with_shape(documents[name], self.shape, resized.shape)
         return resized.to_documents() if text is None else {**documents, name: text}
 

@@ -14,7 +14,7 @@ Edges = tuple[int | tuple[int, ...], ...]
 
 def grid_edges(metadata: ArrayMetadata) -> Edges:
     """For each dimension the length of the stored chunks, or the lengths of all of them where they differ."""
-    return metadata.grid.native()
+    return metadata.chunk_grid.native()
 
 
 def inner_chunks(metadata: ArrayMetadata) -> tuple[int, ...] | None:

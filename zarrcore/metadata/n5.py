@@ -65,7 +65,7 @@ def without_blocks(metadata: ArrayV3Metadata) -> ArrayV3Metadata:
     Other arrays than those of N5 keep theirs.
     """
     block: Any = metadata.codecs[-1]
-    if (metadata.key_encoding.name, block.name) != ("zarrcore.n5", "n5_default"):
+    if (metadata.chunk_key_encoding.name, block.name) != ("zarrcore.n5", "n5_default"):
         return metadata
     from zarrcore.codecs import BytesCodec
     from zarrcore.keys import DefaultChunkKeyEncoding

@@ -21,7 +21,7 @@ _DTYPE_MEMBERS = ("dtype", "astype", "encode_dtype", "decode_dtype")
 
 def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
     """Return the metadata of format 3 with which the stored chunks read the same; if none, raise an error."""
-    zdtype = metadata.zdtype
+    zdtype = metadata.data_type
     with at("dtype"):
         data_type = zdtype.to_json(zarr_format=3)
     with at("fill_value"):
@@ -132,12 +132,12 @@ def _byte_orders(dtype: np.dtype[Any]) -> set[str]:
 def _check_same(old: ArrayV2Metadata, new: ArrayV3Metadata) -> None:
     """Encode a small chunk by the old metadata, and see that the new one reads it the same."""
     shape = tuple(min(length, 5) for length in old.chunks)
-    before = ArraySpec(shape, old.zdtype, old.fill_scalar)
+    before = ArraySpec(shape, old.data_type, old.fill_scalar)
     chunk = np.full(shape, before.fill, before.np_dtype)
     vary(chunk, 100)
     encoded = old.chain().encode(chunk, before)
     expected = old.chain().decode(encoded, before)  # of what a filter rounds, the rounded items
-    found = new.chain().decode(encoded, ArraySpec(shape, new.zdtype, new.fill_scalar))
+    found = new.chain().decode(encoded, ArraySpec(shape, new.data_type, new.fill_scalar))
     if not _is_same(np.asarray(expected), found):
         raise MetadataValidationError(
             f"the codecs {[codec.name for codec in new.codecs]} do not read what "

@@ -58,7 +58,7 @@ class Case:
     @cached_property
     def dtype(self) -> np.dtype:
         """The dtype of the values."""
-        return np.dtype(self.metadata.zdtype.to_native_dtype())
+        return np.dtype(self.metadata.data_type.to_native_dtype())
 
     @property
     def region(self) -> tuple[Any, ...]:
@@ -68,7 +68,7 @@ class Case:
         """
         if self.document["fill_value"] is None:
             return *(slice(0, n) for n in self.shape), ...
-        edges = zip(self.shape, self.metadata.grid.edges, strict=True)
+        edges = zip(self.shape, self.metadata.chunk_grid.edges, strict=True)
         return *(slice(0, _start_of_last(n, lengths) or n) for n, lengths in edges), ...
 
     @property

@@ -137,7 +137,7 @@ class ZarrsAlone:
 
     def _chunks(self, case: Case) -> tuple[list[Any], tuple[int, ...]]:
         """All chunks, and the shape of an array of whole ones."""
-        grid, keys = case.metadata.grid, case.metadata.key_encoding
+        grid, keys = case.metadata.chunk_grid, case.metadata.chunk_key_encoding
         counts, lengths = grid.grid_shape(case.shape), grid.shape_of((0,) * len(case.shape))
         whole = tuple(count * length for count, length in zip(counts, lengths, strict=True))
         inside = tuple(slice(0, n) for n in lengths)

@@ -109,7 +109,7 @@ def test_a_grid_of_shards_grows_by_whole_inner_chunks(store):
     array.append(np.arange(30, 45).reshape(5, 3))
     array.append(np.arange(45, 48).reshape(1, 3))
     found = zarrcore.open_array(store, path="a")
-    assert found.metadata.grid.chunk_shapes == ((4, 8, 4), 4)
+    assert found.metadata.chunk_grid.chunk_shapes == ((4, 8, 4), 4)
     np.testing.assert_array_equal(found[...], np.arange(48).reshape(16, 3))
 
 
@@ -118,7 +118,7 @@ def test_a_grid_that_reaches_beyond_the_array_is_kept(store):
     array[...] = 5
     array.resize((7, 3))
     for made in (zarrcore.from_array({}, data=array), zarrcore.full_like(array, fill_value=5)):
-        assert made.metadata.grid == array.metadata.grid
+        assert made.metadata.chunk_grid == array.metadata.chunk_grid
         np.testing.assert_array_equal(made[...], np.full((7, 3), 5))
 
 

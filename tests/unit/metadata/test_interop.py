@@ -110,11 +110,11 @@ def chunks_of(path: Path, metadata: Any) -> np.ndarray:
     """The array decoded chunk by chunk."""
     out = np.empty(metadata.shape, metadata.np_dtype)
     out[...] = metadata.fill_scalar
-    for coords in np.ndindex(*metadata.grid.grid_shape(metadata.shape)):
+    for coords in np.ndindex(*metadata.chunk_grid.grid_shape(metadata.shape)):
         file = path / metadata.encode_chunk_key(coords)
         if file.exists():
             spec = metadata.chunk_spec(coords)
-            origin = metadata.grid.origin_of(coords)
+            origin = metadata.chunk_grid.origin_of(coords)
             region = tuple(slice(o, o + n) for o, n in zip(origin, spec.shape, strict=True))
             chunk = metadata.chain().decode(file.read_bytes(), spec)
             kept = out[region].shape

@@ -59,8 +59,8 @@ def test_example_of_the_specification() -> None:
     assert metadata.chunks == (1000, 100)
     assert metadata.np_dtype == np.dtype("<f8")
     assert math.isnan(metadata.fill_value)
-    assert metadata.grid == RegularGrid((1000, 100))
-    assert metadata.key_encoding == V2ChunkKeyEncoding(".")
+    assert metadata.chunk_grid == RegularGrid((1000, 100))
+    assert metadata.chunk_key_encoding == V2ChunkKeyEncoding(".")
     assert metadata.compressor == v2("blosc")
     assert metadata.filters == (v2("delta", dtype="<f8", astype="<f4"),)
     assert metadata.attributes == {"a": 1}

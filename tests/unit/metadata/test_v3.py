@@ -50,10 +50,10 @@ def test_example_of_the_specification() -> None:
     assert metadata.ndim == 2
     assert metadata.dimension_names == ("rows", None)
     assert metadata.np_dtype == np.dtype("f8")
-    assert metadata.grid == metadata.chunk_grid == RegularGrid((1000, 100))
+    assert metadata.chunk_grid == RegularGrid((1000, 100))
     assert metadata.chunks == (1000, 100)
     assert metadata.shards is None
-    assert metadata.key_encoding == DefaultChunkKeyEncoding("/")
+    assert metadata.chunk_key_encoding == DefaultChunkKeyEncoding("/")
     assert metadata.codecs == (BytesCodec(endian="little"),)
     assert metadata.chain().array_bytes == metadata.codecs[0]
     assert math.isnan(metadata.fill_value)
@@ -266,7 +266,7 @@ class TestUpdates:
 
     def test_shape_of_a_rectilinear_grid(self) -> None:
         metadata = ArrayV3Metadata.from_dict(VALID[-1]).update_shape((12001, 1000))
-        assert metadata.grid == RectilinearGrid(((4000, 4000, 4000, 1), 7))
+        assert metadata.chunk_grid == RectilinearGrid(((4000, 4000, 4000, 1), 7))
 
     def test_attributes(self) -> None:
         metadata = ArrayV3Metadata.from_dict(DOCUMENT)
