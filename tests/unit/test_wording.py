@@ -73,10 +73,9 @@ def files() -> Iterator[Path]:
         ("benchmarks", "*.py"),
         ("wheels", "*.py"),
     ):
+        made = {"sources", ".envs", "data", "build", "__pycache__"}
         found = (ROOT / folder).rglob(pattern)
-        yield from (
-            p for p in found if p.is_file() and not {"sources", ".envs", "data", "build"} & set(p.parts)
-        )
+        yield from (p for p in found if p.is_file() and not made & set(p.parts))
 
 
 def findings(path: Path) -> Iterator[str]:
