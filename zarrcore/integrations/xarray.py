@@ -213,8 +213,8 @@ class ZarrcoreStore(theirs.ZarrStore):
         if found is None:
             missing = "`dimension_names`" if array.metadata.zarr_format == 3 else f"`{theirs.DIMENSION_KEY}`"
             raise KeyError(
-                f"array {array.path!r} has no {missing}, which xarray needs for the names of dimensions "
-                f"(drop_variables={name!r} leaves it out)"
+                f"array {array.path!r} has no {missing}, which is required for xarray to determine variable "
+                f"dimensions (drop_variables={name!r} leaves it out)"
             )
         return found
 
