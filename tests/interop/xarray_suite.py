@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 # They replace methods of classes of zarr-python, and look whether these are called.
 MAY_FAIL = [r"TestZarrDictStore\.test_indexing", "test_concurrent_load_multiple", "test_async_load_multiple"]
 MAY_FAIL += [r"TestZarrWriteEmpty\.test_avoid_excess_metadata_calls"]
-# Zeros in an array of format 2 without fill value are stored: what an absent chunk holds is not defined there.
+# Zeros in an array of format 2 without fill value are stored: what an absent chunk holds is not defined.
 MAY_FAIL += [r"TestZarrDatatreeIO\.test_to_zarr_compute_false\[zarr_format=2\]"]
 PLUGIN = "import zarrcore.xarray\nzarrcore.xarray.install()\n"
 
