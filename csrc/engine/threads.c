@@ -119,16 +119,18 @@ static double reach(const zc_axis *axis)
     return 1 + (double)(axis->index != NULL ? axis->index[last] - axis->index[0] : last * axis->step);
 }
 
-/* To read a selection out of files without codecs: what lies between rows is read too, where that is not much. */
-static double ns_of_files(const zc_selection *selection, size_t itemsize)
+/* To read a selection out of files without codecs: what lies between rows in a chunk is read too, where that is not
+ * much. */
+static double ns_of_files(const zc_selection *selection, const zc_array *array)
 {
-    double rows = ROW_NS, span = COPIED_NS * (double)itemsize;
+    double rows = ROW_NS, span = COPIED_NS * (double)array->chain->item.size;
 
     if (selection->kind == ZC_SELECT_POINTS) {
         return POINT_NS * (double)selection->n_points;
     }
     for (int d = 0; d < selection->ndim; d++) {
-        span *= d == 0 ? (double)selection->axis[d].count : reach(&selection->axis[d]);
+        span *= d == 0 ? (double)selection->axis[d].count
+                       : most(reach(&selection->axis[d]), (double)array->grid[d].chunk);
         rows *= d < selection->ndim - 1 ? (double)selection->axis[d].count : 1;
     }
     return least(span, rows);
@@ -146,7 +148,7 @@ static double read_ns(const zc_call *call, size_t n)
 
     if (chain->ops->is_plain) {
         return most(copied, call->store->values_in_memory || wanted == 0 ? 0
-                                : ns_of_files(call->selection, chain->item.size));
+                                : ns_of_files(call->selection, array));
     }
     if (is_copied(chain)) {
         return copied + (chain->ops->list != NULL ? wanted / (double)chain->inner_size * INNER_NS : 0);
