@@ -136,8 +136,9 @@ _opened = _rebound(theirs._get_open_params, attempt_import=lambda _: zarrcore)
 
 def _with_groups_below(group: Group, path: NodePath) -> Iterator[tuple[str, Group]]:
     yield str(path), group
-    for name, child in group.groups():
-        yield from _with_groups_below(child, path / name)
+    for name, node in group.members(max_depth=None):
+        if isinstance(node, Group):
+            yield str(path / name), node
 
 
 def _opening(store: Any, mode: str, options: dict[str, Any]) -> Group:

@@ -184,6 +184,12 @@ def test_trees_and_groups(ds: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(inner.t, ds.t)
 
 
+def test_groups_nested_deeper_than_python_recurses_are_opened() -> None:
+    store: dict[str, bytes] = {}
+    zarrcore.create_group(store, path="/".join("g" * 1200))
+    assert len(xr.open_groups(store, engine=ENGINE, consolidated=False)) == 1201
+
+
 @pytest.mark.parametrize("name", [None, "t", "time"])
 def test_single_arrays_keep_their_name(ds: Any, name: str | None) -> None:
     store: dict[str, bytes] = {}
