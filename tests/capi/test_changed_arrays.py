@@ -10,26 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pausing_stores import Pausing
 
 import zarrcore
-from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
+from zarrcore.storage import LocalStore, MemoryStore
 
 STALE = -17
-
-
-class Pausing(WrapperStore):
-    """A store that waits inside of `set` of one key until it is told to go on."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        super().__init__(store)
-        self.pauses_at = ""
-        self.is_inside, self.may_go_on = threading.Event(), threading.Event()
-
-    def set(self, key: str, value: Any) -> None:
-        if key == self.pauses_at:
-            self.is_inside.set()
-            assert self.may_go_on.wait(60)
-        super().set(key, value)
 
 
 @pytest.fixture(params=["memory", "local"])

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pausing_stores import Pausing
 
 import zarrcore
 from zarrcore.arrays import chunks
 from zarrcore.errors import ArrayNotFoundError
-from zarrcore.storage import MemoryStore, WrapperStore
+from zarrcore.storage import MemoryStore
 
 pytestmark = pytest.mark.threads
 
@@ -23,21 +24,6 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "python": {"dtype": "string", "chunks": 4},
     "format-2": {"dtype": "i4", "chunks": 4, "zarr_format": 2},
 }
-
-
-class Pausing(WrapperStore):
-    """A store that waits inside of `set` of one key until it is told to go on."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        super().__init__(store)
-        self.pauses_at = ""
-        self.is_inside, self.may_go_on = threading.Event(), threading.Event()
-
-    def set(self, key: str, value: Any) -> None:
-        if key == self.pauses_at:
-            self.is_inside.set()
-            assert self.may_go_on.wait(60)
-        super().set(key, value)
 
 
 def write(array: zarrcore.Array, values: Any) -> None:
