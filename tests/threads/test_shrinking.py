@@ -26,6 +26,13 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 }
 
 
+def run(errors: list[BaseException], call: Callable[[], object]) -> None:
+    try:
+        call()
+    except BaseException as error:
+        errors.append(error)
+
+
 def write(array: zarrcore.Array, values: Any) -> None:
     array[:] = values
 
@@ -53,12 +60,6 @@ def test_a_write_under_way_while_another_handle_shrinks(
     store.pauses_at = f"a/{key}" if layout == "format-2" else f"a/c/{key}"
     errors: list[BaseException] = []
 
-    def run(call: Callable[[], object]) -> None:
-        try:
-            call()
-        except BaseException as error:
-            errors.append(error)
-
     waits = threading.Event()
     wait_for_writes = chunks.wait_for_writes
 
@@ -67,10 +68,10 @@ def test_a_write_under_way_while_another_handle_shrinks(
         wait_for_writes(place)
 
     monkeypatch.setattr(chunks, "wait_for_writes", wait)
-    writer = threading.Thread(target=run, args=(lambda: way(array, values),))
+    writer = threading.Thread(target=run, args=(errors, lambda: way(array, values),))
     writer.start()
     assert store.is_inside.wait(60)
-    shrinker = threading.Thread(target=run, args=(lambda: other.resize(6),))
+    shrinker = threading.Thread(target=run, args=(errors, lambda: other.resize(6),))
     shrinker.start()
     assert waits.wait(60)  # the new shape is stored
     store.may_go_on.set()
@@ -120,16 +121,10 @@ def test_a_write_under_way_while_the_array_is_replaced(
 
     errors: list[BaseException] = []
 
-    def run(call: Callable[[], object]) -> None:
-        try:
-            call()
-        except BaseException as error:
-            errors.append(error)
-
-    writer = threading.Thread(target=run, args=(lambda: way(array, values),))
+    writer = threading.Thread(target=run, args=(errors, lambda: way(array, values),))
     writer.start()
     assert store.is_inside.wait(60)
-    replacer = threading.Thread(target=run, args=(replace,))
+    replacer = threading.Thread(target=run, args=(errors, replace,))
     replacer.start()
     replacer.join(0.2)  # it may end, or wait for the write
     store.may_go_on.set()
