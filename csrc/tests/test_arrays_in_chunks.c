@@ -252,5 +252,5 @@ int main(void)
     RUN(other_shapes);
     RUN(blocks_of_other_shapes);
     RUN(lying_headers);
-    return check_report("body") | !close_root();
+    return check_report("arrays_in_chunks") | !close_root();
 }
