@@ -98,7 +98,7 @@ def copy_node(source: Any, dest: OpenGroup, name: str, options: NodeCopyOptions)
 
 def copy_members(source: Any, dest: OpenGroup, options: NodeCopyOptions) -> Counts:
     """Copy the members of a group, and its attributes, into another group."""
-    _refuse_own_source(source, dest.place)
+    refuse_own_source(source, dest.place)
     copy = _Copy(dest, options)
     attributes = copy.attributes(source, "")
     counts = copy.run([(name, node, (source, None)) for name, node in _members(source)])
@@ -178,7 +178,7 @@ class _Copy:
     def _in_the_way(self, source: Any, path: str, is_array: bool) -> tuple[bool, bool]:
         """Return whether a node is left out, and whether it replaces another, because of what is there."""
         choice, target = self.options.if_exists, self.dest.place / path
-        _refuse_own_source(source, target)
+        refuse_own_source(source, target)
         existing = members.get(self.dest, path)
         if existing is None or not (is_array or isinstance(existing, OpenArray)):
             return False, False
@@ -188,7 +188,7 @@ class _Copy:
         if choice == "skip_initialized" and isinstance(existing, OpenArray):
             skip = count_stored(existing) == existing.nchunks
         if not skip:
-            _refuse_own_source(source, target, replace=True)
+            refuse_own_source(source, target, replace=True)
         return skip, True
 
     def _new(self, source: Any, attributes: dict[str, Any], replace: bool) -> NewArray:
@@ -268,7 +268,7 @@ def _refuse_unusable(node: Any, above: _Above) -> None:
             raise CopyError(f"it is a link to {_name(group, '')}, the group that it is in")
 
 
-def _refuse_own_source(source: Any, target: StorePath, *, replace: bool = False) -> None:
+def refuse_own_source(source: Any, target: StorePath, *, replace: bool = False) -> None:
     """Refuse a target that is the source, is inside the source, or contains the source and is removed."""
     place = getattr(source, "store_path", None)
     if not isinstance(place, StorePath):

@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: MIT
+"""The command line: what each command prints, as text and as JSON, and how it fails."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.kernels import crc32c
+
+pytest.importorskip("click")
+
+from zarrcore.cli.app import COMMANDS, run
+from zarrcore.cli.places import selection_of, split_place
+
+ESCAPE = "\x1b[31m"
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Runs the command line in this process."""
+
+    def call(*arguments: object) -> Result:
+        with pytest.raises(SystemExit) as end:
+            run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        assert "\x1b" not in out + err, "control characters of names must not reach the terminal"
+        return Result(int(end.value.code or 0), out, err)
+
+    return call
+
+
+def on_terminal(*arguments: str) -> str:
+    """What a command prints on a terminal."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-m", "zarrcore", *arguments], stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # the end, on Linux
+                break
+            if not part:
+                break
+            shown += part
+    os.close(ours)
+    return shown.decode()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    root = tmp_path / "data.zarr"
+    group = zarrcore.create_group(root)
+    group.attrs["title"] = "a survey"
+    depth = group.create_array("region/depth", shape=(20, 30), chunks=(5, 10), dtype="f4")
+    depth[:10] = np.arange(300).reshape(10, 30)
+    counts = group.create_array(
+        "counts", shape=(16, 16), chunks=(4, 4), shards=(8, 8), dtype="i2", compressors=None
+    )
+    counts[...] = np.arange(1, 257).reshape(16, 16)
+    return root
+
+
+def test_every_command_has_help(command: Callable[..., Result]) -> None:
+    listed = command("--help")
+    assert listed.code == 0
+    for name in COMMANDS:
+        assert f"\n  {name} " in listed.out
+        shown = command(name, "--help")
+        assert shown.code == 0 and shown.out.startswith(f"Usage: zarrcore {name}")
+
+
+def test_tree(command: Callable[..., Result], store: Path) -> None:
+    assert command("tree", store).out.splitlines() == [
+        "/",
+        "├── counts 16 x 16 int16, shards 8 x 8, chunks 4 x 4",
+        "└── region",
+        "    └── depth 20 x 30 float32, chunks 5 x 10",
+    ]
+    assert len(command("tree", store, "--depth", 1).out.splitlines()) == 3
+    sizes = {node["path"]: node.get("nbytes_stored") for node in command("tree", store, "-s", "--json").json}
+    stored = sum(file.stat().st_size for file in (store / "counts").rglob("*") if file.is_file())
+    assert sizes == {"": None, "counts": stored, "region": None, "region/depth": sizes["region/depth"]}
+
+
+def test_tree_shows_what_cannot_be_read(command: Callable[..., Result], store: Path) -> None:
+    (store / "region" / "depth" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "array"}')
+    shown = command("tree", store)
+    assert shown.code == 0
+    assert "depth (unreadable: " in shown.out and "counts 16 x 16" in shown.out
+
+
+def test_names_and_errors_are_escaped(command: Callable[..., Result], tmp_path: Path) -> None:
+    group = zarrcore.create_group(tmp_path / "odd.zarr")
+    group.create_array(f"red{ESCAPE}", shape=2, dtype="i1")
+    group.attrs[ESCAPE] = ESCAPE
+    words = group.create_array("words", shape=1, dtype="str")
+    words[:] = [f"a{ESCAPE}"]
+    for arguments in (
+        ["tree"],
+        ["ls"],
+        ["ls", "-l"],
+        ["info"],
+        ["attrs", "get"],
+        ["verify"],
+        ["cat"],
+        ["stat"],
+    ):
+        assert command(*arguments, tmp_path / "odd.zarr").code in (0, 1)
+    assert command("cat", tmp_path / "odd.zarr/words").out == "['a\\x1b[31m']\n"
+    place = f"{tmp_path / 'odd.zarr'}/words"
+    assert on_terminal("cat", place, "-f", "csv") == "a\\x1b[31m\r\n"
+    assert "npy is no text" in on_terminal("cat", place, "-f", "npy")
+
+
+def test_info(command: Callable[..., Result], store: Path) -> None:
+    assert (
+        command("info", store / "counts").out == f"{zarrcore.open_array(store / 'counts', mode='r').info}\n"
+    )
+    found = command("info", store / "counts", "--complete", "--json").json
+    assert found["shape"] == [16, 16] and found["nchunks"] == 16 and found["data_type"] == "int16"
+    assert found["nbytes"] == 512 and found["nbytes_stored"] > 512
+    assert command("info", store, "--json").json["attributes"] == {"title": "a survey"}
+
+
+def test_ls(command: Callable[..., Result], store: Path) -> None:
+    assert command("ls", store).out == "counts\nregion\n"
+    assert [node["kind"] for node in command("ls", store, "--json").json] == ["array", "group"]
+    assert command("ls", store, "-l").out.splitlines()[1] == "region  group"
+    failed = command("ls", store / "counts")
+    assert (failed.code, failed.out) == (1, "") and "has no members" in failed.err
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "json"])
+def test_cat(command: Callable[..., Result], store: Path, form: str) -> None:
+    expected = {"text": "[[1 2]\n [5 6]]\n", "csv": "1,2\n5,6\n", "json": "[[1, 2], [5, 6]]"}
+    values = np.array([[1, 2], [5, 6]], "i2")
+    zarrcore.save(store / "small", values)
+    found = command("cat", store / "small", "-f", form)
+    assert found.code == 0
+    assert found.json == values.tolist() if form == "json" else found.out == expected[form]
+
+
+def test_cat_writes_what_numpy_loads(store: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "zarrcore", "cat", str(store / "region/depth"), "2:4, ::7", "-f", "npy"],
+        capture_output=True,
+        check=True,
+    )
+    expected = np.arange(600, dtype="f4").reshape(20, 30)[2:4, ::7]
+    np.testing.assert_array_equal(np.load(io.BytesIO(done.stdout)), expected, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("selection", "form", "message"),
+    [
+        ("0, x", "text", "expected an integer, a slice or ..., got 'x'"),
+        ("99", "text", "99"),
+        ("0, 0, 0", "text", "too many indices"),
+    ],
+)
+def test_cat_of_what_is_not_there(
+    command: Callable[..., Result], store: Path, selection: str, form: str, message: str
+) -> None:
+    failed = command("cat", store / "counts", selection, "-f", form)
+    assert failed.code in (1, 2) and message in failed.err and failed.out == ""
+
+
+def test_values_without_a_safe_form(command: Callable[..., Result], store: Path) -> None:
+    zarrcore.create_array(store / "words", shape=2, dtype="str")
+    zarrcore.create_array(store / "cube", shape=(2, 2, 2), dtype="i1")
+    zarrcore.create_array(store / "times", shape=2, dtype="M8[s]", fill_value="NaT")
+    assert "use json" in command("cat", store / "words", "-f", "npy").err
+    assert "csv has two dimensions" in command("cat", store / "cube", "-f", "csv").err
+    assert command("cat", store / "times", "-f", "json").json == ["NaT", "NaT"]
+
+
+def test_stat(command: Callable[..., Result], store: Path) -> None:
+    found = command("stat", store / "counts", "--json").json
+    assert found["chunks"] == found["chunks_stored"] == 4 and found["inner_chunks_stored"] == 16
+    assert found["nbytes"] == 512 and found["unused"] == 0
+    assert sum(count for _, count in found["histogram"]) == 4
+    assert all(low <= found["largest"] for low, _ in found["histogram"])
+    shown = command("stat", store / "region/depth").out
+    assert shown.startswith("6 of 12 chunks stored\n")
+    empty = zarrcore.create_array(store / "empty", shape=8, dtype="i1")
+    assert empty.nchunks_initialized == 0
+    assert command("stat", store / "empty").out.startswith("0 of 1 chunks stored\n0 B stored")
+
+
+def test_attrs(command: Callable[..., Result], store: Path) -> None:
+    for key, text, value in (
+        ("n", "3", 3),
+        ("range", "[0, 400]", [0, 400]),
+        ("units", "K", "K"),
+        ("x", "null", None),
+    ):
+        assert command("attrs", "set", store, key, text).code == 0
+        assert command("attrs", "get", store, key).json == value
+    assert command("attrs", "delete", store, "n", "x").code == 0
+    assert command("attrs", "get", store).json == {"title": "a survey", "range": [0, 400], "units": "K"}
+    failed = command("attrs", "delete", store, "units", "nothing")
+    assert failed.code == 1 and "nothing was deleted" in failed.err
+    assert "units" in command("attrs", "get", store).json
+    assert "there are: title" in command("attrs", "get", store, "unit").err
+
+
+def test_copy(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy.zip"
+    assert command("copy", store, target).out == "3 copied, 0 left out, 2.8 KiB of values\n"
+    for path in ("counts", "region/depth"):
+        new, old = (zarrcore.open_array(place, path=path, mode="r") for place in (target, store))
+        np.testing.assert_array_equal(new[...], old[...], strict=True)
+        assert new.metadata == old.metadata
+
+
+def test_copy_into_another_layout(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
+    options = [
+        "--chunks",
+        "8,8",
+        "--shards",
+        "16,16",
+        "--codec",
+        '{"name": "gzip", "configuration": {"level": 5}}',
+    ]
+    assert command("copy", store / "counts", tmp_path / "new.zarr", *options).code == 0
+    new = zarrcore.open_array(tmp_path / "new.zarr", mode="r")
+    assert (new.chunks, new.shards) == ((8, 8), (16, 16)) and "gzip" in json.dumps(new.metadata.to_dict())
+    np.testing.assert_array_equal(new[...], np.arange(1, 257).reshape(16, 16))
+    assert command("copy", store, tmp_path / "two.zarr", "--zarr-format", 2, "--shards", "null").code == 2
+    failed = command("copy", store / "counts", tmp_path / "new.zarr")
+    assert failed.code == 1 and "exists" in failed.err
+
+
+def test_copy_goes_on_where_it_ended(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy.zarr"
+    command("copy", store / "counts", target / "counts")
+    assert command("copy", store, target).code == 1
+    assert command("copy", store, target, "--resume").out.startswith("2 copied, 1 left out")
+    assert command("copy", store, target, "--overwrite").out.startswith("3 copied")
+    assert command("copy", store, target, "--overwrite", "--resume").code == 2
+
+
+def test_a_dry_run_writes_nothing(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
+    shown = command("copy", store, tmp_path / "copy.zarr", "--dry-run")
+    assert "copy /region/depth" in shown.out and not (tmp_path / "copy.zarr").exists()
+    command("copy", store, tmp_path / "copy.zarr")
+    assert command("copy", store, tmp_path / "copy.zarr", "--dry-run").code == 1
+
+
+def test_a_group_is_not_copied_into_itself(command: Callable[..., Result], store: Path) -> None:
+    failed = command("copy", store, store / "region/again")
+    assert failed.code == 1 and "lies in the other" in failed.err
+    assert not (store / "region/again").exists()
+
+
+def test_verify_and_repair(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
+    assert command("verify", store).code == 0
+    chunk = store / "region/depth/c/0/0"
+    chunk.write_bytes(chunk.read_bytes()[:9])
+    found = command("verify", store)
+    assert found.code == 1 and "error " in found.out and "region/depth/c/0/0" in found.out
+    assert command("verify", store, "--json").json["findings"][0]["key"] == "region/depth/c/0/0"
+    assert command("verify", store, "--level", "metadata").code == 0
+    aside = tmp_path / "aside"
+    assert "--apply does it" in command("repair", store, "--quarantine", aside).out and chunk.exists()
+    assert command("repair", store, "--quarantine", aside, "--apply", "--json").json[0]["done"]
+    assert not chunk.exists() and command("verify", store).code == 0
+    assert command("repair", store).out == "nothing to repair\n"
+
+
+def test_compact(command: Callable[..., Result], store: Path) -> None:
+    array = zarrcore.open_array(store / "counts", mode="r+")
+    assert command("compact", store).out == "/counts: 0 of 4 shards rewritten, 0 B saved\n"
+    shard = store / "counts/c/0/0"
+    data = shard.read_bytes()  # four inner chunks of 32 bytes, then the index with its checksum
+    entries = np.frombuffer(data[128:192], "<u8").reshape(4, 2) + np.array([100, 0], "<u8")
+    index = entries.tobytes()
+    shard.write_bytes(bytes(100) + data[:128] + index + struct.pack("<I", crc32c(index)))
+    assert command("stat", store / "counts", "--json").json["unused"] == 100
+    assert command("compact", store).out == "/counts: 1 of 4 shards rewritten, 100 B saved\n"
+    assert array[...].tolist() == np.arange(1, 257).reshape(16, 16).tolist()
+    assert command("compact", store, "--json").json["counts"]["rewritten"] == 0
+    assert command("compact", store / "region").out == "there are no sharded arrays\n"
+
+
+def test_consolidate(command: Callable[..., Result], store: Path) -> None:
+    assert command("consolidate", store, "--check").code == 1
+    assert command("consolidate", store).code == 0
+    assert command("consolidate", store, "--check").code == 0
+    (store / "region" / "zarr.json").write_text(
+        '{"zarr_format": 3, "node_type": "group", "attributes": {"new": 1}}'
+    )
+    differing = command("consolidate", store, "--check")
+    assert differing.code == 1 and "region" in differing.out
+
+
+def test_migrate(command: Callable[..., Result], tmp_path: Path) -> None:
+    old = zarrcore.create_array(tmp_path / "old", shape=6, chunks=2, dtype="i4", zarr_format=2)
+    old[:] = np.arange(6)
+    assert "format 2" in command("migrate", tmp_path / "old", "--dry-run").out
+    assert not (tmp_path / "old/zarr.json").exists()
+    assert command("migrate", tmp_path / "old", "--remove-old").code == 0
+    new = zarrcore.open_array(tmp_path / "old", mode="r")
+    assert new.metadata.zarr_format == 3 and new[:].tolist() == [*range(6)]
+
+
+def test_explain(command: Callable[..., Result], store: Path) -> None:
+    found = command("explain", store / "counts", "0, 0", "--json").json
+    assert found["kept"] == 2 and found["decoded"] == 32 and found["requests"] == 2
+    assert command("explain", store / "counts", "0, 0").out.startswith("Result   : (), 2 bytes\n")
+
+
+def test_version(command: Callable[..., Result]) -> None:
+    assert command("--version").out == f"zarrcore {zarrcore.__version__}\n"
+    assert command("version", "--json").json["version"] == zarrcore.__version__
+    assert "numpy: " in command("version").out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(command: Callable[..., Result], shell: str) -> None:
+    assert "_ZARRCORE_COMPLETE" in command("completion", shell).out
+
+
+def test_failures_are_one_line(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("nothing of Zarr")
+    for place in (tmp_path / "nowhere", tmp_path / "file", tmp_path, "s3//typo", "gopher://host/x"):
+        for name in ("tree", "info", "ls", "cat", "stat", "explain", "compact", "copy"):
+            failed = command(name, place, *([tmp_path / "target"] if name == "copy" else []))
+            assert failed.code in (1, 2) and failed.out == "", (name, place)
+            assert failed.err.startswith("zarrcore: ") and failed.err.count("\n") == 1, failed.err
+    assert not (tmp_path / "nowhere").exists() and not (tmp_path / "target").exists()
+    assert (tmp_path / "file").read_text() == "nothing of Zarr"
+
+
+def test_a_group_in_the_place_of_an_array(command: Callable[..., Result], store: Path) -> None:
+    failed = command("cat", store)
+    assert failed.code == 1 and "its arrays are counts" in failed.err
+
+
+def test_debug_shows_the_error(store: Path) -> None:
+    with pytest.raises(zarrcore.errors.NodeNotFoundError):
+        run(["--debug", "info", str(store / "nowhere")])
+
+
+def test_an_unknown_command_suggests_one(command: Callable[..., Result]) -> None:
+    failed = command("vrify", "x")
+    assert failed.code == 2 and "Did you mean 'verify'?" in failed.err
+
+
+def test_warnings_are_one_line(command: Callable[..., Result], tmp_path: Path) -> None:
+    array = zarrcore.create_array(tmp_path / "a", shape=4, chunks=4, dtype="i1", compressors=None)
+    array[:] = 1
+    document = json.loads((tmp_path / "a/zarr.json").read_text())
+    (tmp_path / "a/zarr.json").write_text(json.dumps({**document, "fill_value": None}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        shown = command("cat", tmp_path / "a")
+    assert shown.out == "[1 1 1 1]\n" and shown.err.count("\n") == 1
+    assert shown.err.startswith("zarrcore: warning: ") and "fill_value" in shown.err
+
+
+def test_credentials_are_masked(command: Callable[..., Result]) -> None:
+    failed = command("info", "gopher://me:secret@host/x")
+    assert failed.code == 1 and "secret" not in failed.err
+
+
+def test_a_closed_pipe_is_no_traceback(store: Path) -> None:
+    program = f"{sys.executable} -m zarrcore cat {store / 'region/depth'} -f json | head -n 1"
+    done = subprocess.run(program, shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout == "[\n" and "Traceback" not in done.stderr
+
+
+def test_a_terminal_without_box_drawing(store: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "zarrcore", "tree", str(store)],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        check=True,
+    )
+    assert b"`-- region" in done.stdout
+
+
+def test_places() -> None:
+    assert split_place("data.zip::a/b") == ("data.zip", "a/b")
+    assert split_place("s3://bucket/data.zip::a") == ("s3://bucket/data.zip", "a")
+    assert split_place("zip::https://host/data.zip") == ("zip::https://host/data.zip", "")
+    assert split_place("./zip::a") == ("./zip", "a")
+    assert split_place("data.zarr/a") == ("data.zarr/a", "")
+
+
+def test_selections() -> None:
+    assert selection_of("...") == (...,)
+    assert selection_of("") is ...
+    assert selection_of("[0, 1:, :-2, ::3, ...]") == (
+        0,
+        slice(1, None),
+        slice(None, -2),
+        slice(None, None, 3),
+        ...,
+    )
+
+
+def test_storage_options(command: Callable[..., Result], store: Path) -> None:
+    failed = command("info", store, "-o", "anon")
+    assert failed.code == 2 and "expected KEY=VALUE" in failed.err

@@ -1,0 +1,117 @@
+"""The command copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from zarrcore.cli.places import open_place, store_path, takes_options, value_of
+from zarrcore.cli.progress import progress_bar
+from zarrcore.cli.text import size_text
+from zarrcore.errors import printable
+from zarrcore.storage import StorePath
+
+Counts = tuple[int, int, int]
+
+
+class Shape(click.ParamType[Any]):
+    """A shape as 10,20."""
+
+    name = "shape"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            return tuple(int(number) for number in value.split(","))
+        except ValueError:
+            self.fail(f"expected integers such as 100,100, got {value!r}", param, ctx)
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target")
+@takes_options
+@click.option("--chunks", type=Shape(), help="Another chunk shape, such as 100,100.")
+@click.option("--shards", type=Shape(), help="Another shard shape, a multiple of the chunk shape.")
+@click.option("--codec", help="Another compressor, such as zstd or null for none; JSON for one with options.")
+@click.option(
+    "--zarr-format", type=click.Choice(["2", "3"]), help="Format of the copy; by default that of the source."
+)
+@click.option("--resume", is_flag=True, help="Leave out arrays whose chunks are all stored already.")
+@click.option("--overwrite", is_flag=True, help="Replace arrays that are there.")
+@click.option("--skip-unreadable", is_flag=True, help="Leave out, and name, what cannot be read.")
+@click.option("-j", "--threads", type=click.IntRange(min=0), default=0, help="Number of threads.")
+@click.option("-n", "--dry-run", is_flag=True, help="Write nothing, only name what would be copied.")
+@click.option("-v", "--verbose", is_flag=True, help="Name each node.")
+def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> None:
+    """Copy an array or a group with all that is below it, into a store or a group.
+
+    Chunks are copied as they are stored, or encoded again where chunks, shards, codec or format change.
+    Storage options are those of both.
+
+    \b
+    zarrcore copy data.zarr data.zip
+    zarrcore copy data.zarr s3://bucket/data.zarr --shards 1000,1000
+    """
+    if chosen["resume"] and chosen["overwrite"]:
+        raise click.UsageError("--resume and --overwrite exclude each other")
+    node = open_place(source, options)
+    copied = _copy_group if hasattr(node, "members") else _copy_array
+    with progress_bar("copying") as shown:
+        create = _layout(chosen) | {"threads": chosen["threads"], "progress": shown}
+        counts = copied(node, store_path(target, options, "r+"), chosen, create)
+    if not chosen["dry_run"]:
+        click.echo(f"{counts[0]} copied, {counts[1]} left out, {size_text(counts[2])} of values")
+
+
+def _layout(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return what the copy has of its own."""
+    layout = {name: chosen[name] for name in ("chunks", "shards") if chosen[name] is not None}
+    if chosen["codec"] is not None:
+        layout["compressors"] = value_of(chosen["codec"])
+    if chosen["zarr_format"] is not None:
+        layout["zarr_format"] = int(chosen["zarr_format"])
+    return layout
+
+
+def _copy_array(array: Any, place: StorePath, chosen: dict[str, Any], create: dict[str, Any]) -> Counts:
+    import zarrcore
+
+    if chosen["resume"] or chosen["dry_run"] or chosen["skip_unreadable"]:
+        raise click.UsageError("--resume, --dry-run and --skip-unreadable are for groups")
+    copied = zarrcore.from_array(place, data=array, overwrite=chosen["overwrite"], **create)
+    return 1, 0, copied.nbytes
+
+
+def _copy_group(group: Any, place: StorePath, chosen: dict[str, Any], create: dict[str, Any]) -> Counts:
+    import zarrcore
+    from zarrcore.groups.copying import refuse_own_source
+
+    refuse_own_source(group, place)  # before there is a group at the target
+    number = create.get("zarr_format", group.metadata.zarr_format)
+    return zarrcore.copy_all(
+        group,
+        _target(place, number, chosen["dry_run"]),
+        if_exists="skip_initialized" if chosen["resume"] else "replace" if chosen["overwrite"] else "raise",
+        dry_run=chosen["dry_run"],
+        on_error="skip" if chosen["skip_unreadable"] else "raise",
+        log=_named if chosen["verbose"] or chosen["dry_run"] else None,
+        **create,
+    )
+
+
+def _target(place: StorePath, zarr_format: int, dry_run: bool) -> Any:
+    """Return the group to copy into; a dry run that finds none takes one in memory."""
+    import zarrcore
+    from zarrcore.errors import NodeNotFoundError
+
+    if not dry_run:
+        return zarrcore.open_group(place, mode="a", zarr_format=zarr_format)
+    try:
+        return zarrcore.open_group(place, mode="r")
+    except NodeNotFoundError:
+        return zarrcore.create_group({}, zarr_format=zarr_format)
+
+
+def _named(line: str) -> None:
+    click.echo(printable(line))

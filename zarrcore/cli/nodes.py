@@ -1,0 +1,218 @@
+"""Commands that describe nodes: tree, info, ls, stat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from zarrcore.cli.places import json_option, open_array, open_place, takes_place
+from zarrcore.cli.text import can_print, print_json, shape_text, size_text, table
+from zarrcore.errors import printable
+
+
+@click.command()
+@takes_place
+@click.option("-d", "--depth", type=click.IntRange(min=0), help="Only so many levels.")
+@click.option(
+    "-s", "--sizes", is_flag=True, help="Stored bytes of each array, which takes a listing of each."
+)
+@json_option
+def tree(place: str, options: tuple[str, ...], depth: int | None, sizes: bool, as_json: bool) -> None:
+    """Draw a group with all that is below it.
+
+    \b
+    zarrcore tree data.zarr --depth 2
+    zarrcore tree data.zarr --sizes --json
+    """
+    node = open_place(place, options)
+    rows = list(_nodes(node, depth, sizes))
+    if as_json:
+        print_json([{"path": path, **facts} for path, _, facts in rows])
+        return
+    bars, branch, last, gap = "│   ", "├── ", "└── ", "    "
+    if not can_print(bars + branch + last):
+        bars, branch, last = "|   ", "|-- ", "`-- "
+    for path, lasts, facts in rows:
+        indent = "".join(gap if is_last else bars for is_last in lasts[:-1])
+        mark = (last if lasts[-1] else branch) if lasts else ""
+        name = path.rpartition("/")[2] if lasts else f"/{node.path}"
+        click.echo(f"{indent}{mark}{printable(f'{name} {_facts_text(facts)}'.rstrip())}")
+
+
+def _nodes(
+    node: Any, depth: int | None, sizes: bool
+) -> Iterator[tuple[str, tuple[bool, ...], dict[str, Any]]]:
+    """Yield path and facts of each node; between them, which nodes on the way are the last of their group."""
+    yield "", (), _facts(node, sizes)
+    if not hasattr(node, "members") or depth == 0:
+        return
+    found = [(path, member) for path, member in _members(node, depth)]
+    last: dict[str, str] = {}
+    for path, _ in found:
+        last[path.rpartition("/")[0]] = path
+    for path, member in found:
+        above = [path[:k] for k, letter in enumerate(path) if letter == "/"] + [path]
+        lasts = tuple(last[each.rpartition("/")[0]] == each for each in above)
+        yield path, lasts, _facts(member, sizes)
+
+
+def _members(group: Any, depth: int | None) -> Iterator[tuple[str, Any]]:
+    """Yield the nodes below a group with their metadata; those that cannot be read as Unreadable."""
+    from zarrcore.nodes.walk import walk
+
+    for path, metadata, _ in walk(
+        group.store_path, group.metadata, max_depth=None if depth is None else depth - 1
+    ):
+        yield path, _Member(group.store_path._child(path), metadata)
+
+
+class _Member:
+    """A node that is known by its place and metadata, without opening it."""
+
+    def __init__(self, place: Any, metadata: Any) -> None:
+        self.store_path, self.metadata = place, metadata
+
+
+def _facts(node: Any, sizes: bool) -> dict[str, Any]:
+    from zarrcore.nodes.documents import is_array_metadata
+    from zarrcore.nodes.find import Unreadable
+
+    metadata = node.metadata
+    if isinstance(metadata, Unreadable):
+        return {"kind": "unreadable", "error": " ".join(str(metadata.error).split())}
+    if not is_array_metadata(metadata):
+        return {"kind": "group"}
+    facts: dict[str, Any] = {"kind": "array", "shape": list(metadata.shape), "data_type": metadata.dtype_text}
+    for name in ("shards", "chunks"):
+        shape = _chunk_shape(metadata, name)
+        if shape is not None:
+            facts[name] = shape
+    if sizes:
+        place = node.store_path
+        facts["nbytes_stored"] = place.store.getsize_prefix(place.path)
+    return facts
+
+
+def _chunk_shape(metadata: Any, name: str) -> list[int] | None:
+    try:
+        shape = getattr(metadata, name)
+    except NotImplementedError:  # a rectilinear grid
+        return None
+    return None if shape is None else list(shape)
+
+
+def _facts_text(facts: dict[str, Any]) -> str:
+    if facts["kind"] == "unreadable":
+        return f"(unreadable: {facts['error']:.200})"
+    if facts["kind"] == "group":
+        return ""
+    parts = [f"{shape_text(facts['shape'])} {facts['data_type']}"]
+    parts += [f"{name} {shape_text(facts[name])}" for name in ("shards", "chunks") if name in facts]
+    if "nbytes_stored" in facts:
+        parts.append(size_text(facts["nbytes_stored"]))
+    return ", ".join(parts)
+
+
+@click.command()
+@takes_place
+@click.option("-c", "--complete", is_flag=True, help="Also what takes a listing: stored bytes and chunks.")
+@json_option
+def info(place: str, options: tuple[str, ...], complete: bool, as_json: bool) -> None:
+    """Describe an array or a group: shape, data type, chunks, codecs."""
+    node = open_place(place, options)
+    if as_json:
+        print_json(_description(node, complete))
+    else:
+        click.echo(node.info_complete() if complete else node.info)
+
+
+def _description(node: Any, complete: bool) -> dict[str, Any]:
+    """Return the metadata document of a node, and what else `info` shows."""
+    facts = {"path": node.path, **node.metadata.to_dict()}
+    if hasattr(node, "nbytes"):
+        facts |= {"nbytes": node.nbytes, "nchunks": node.nchunks}
+        if complete:
+            facts["nchunks_initialized"] = node.nchunks_initialized
+    if complete:
+        facts["nbytes_stored"] = node.nbytes_stored()
+    return facts
+
+
+@click.command()
+@takes_place
+@click.option("-l", "--long", is_flag=True, help="With kind, shape and data type.")
+@json_option
+def ls(place: str, options: tuple[str, ...], long: bool, as_json: bool) -> None:
+    """List the members of a group."""
+    node = open_place(place, options)
+    if not hasattr(node, "members"):
+        raise ValueError(f"{place} is an array, which has no members")
+    rows = sorted((path, _facts(member, False)) for path, member in _members(node, 1))
+    if as_json:
+        print_json([{"name": name, **facts} for name, facts in rows])
+    elif long:
+        table([(name, facts["kind"], _facts_text(facts)) for name, facts in rows])
+    else:
+        for name, _ in rows:
+            click.echo(printable(name))
+
+
+@click.command()
+@takes_place
+@json_option
+def stat(place: str, options: tuple[str, ...], as_json: bool) -> None:
+    """Count the stored chunks of an array, and show how large they are.
+
+    Listings and shard indexes tell: no chunk is read.
+    """
+    import numpy as np
+
+    array = open_array(place, options)
+    census = array.chunk_info()
+    sizes = np.maximum(census.nbytes, 0)
+    facts = {
+        "shape": list(array.shape),
+        "nbytes": array.nbytes,
+        "chunks": int(np.prod(census.grid, dtype=object)),
+        "chunks_stored": len(census),
+        "nbytes_stored": int(sizes.sum()),
+        "smallest": int(sizes.min(initial=0) if not len(sizes) else sizes.min()),
+        "median": int(np.median(sizes)) if len(sizes) else 0,
+        "largest": int(sizes.max(initial=0)),
+    }
+    if census.inner_counts is not None and census.unused is not None:
+        facts |= {"inner_chunks_stored": int(census.inner_counts.sum()), "unused": int(census.unused.sum())}
+    histogram = _histogram(sizes)
+    if as_json:
+        print_json({**facts, "histogram": histogram, "damaged": census.damaged})
+        return
+    _print_stat(facts, histogram, len(census.damaged))
+
+
+def _histogram(sizes: Any) -> list[tuple[int, int]]:
+    """Count the chunks whose sizes lie between a power of two and the next one."""
+    import numpy as np
+
+    powers, counts = np.unique([int(size).bit_length() for size in sizes.tolist()], return_counts=True)
+    return [
+        (1 << int(power) - 1 if power else 0, int(count)) for power, count in zip(powers, counts, strict=True)
+    ]
+
+
+def _print_stat(facts: dict[str, Any], histogram: list[tuple[int, int]], damaged: int) -> None:
+    unit = "shards" if "inner_chunks_stored" in facts else "chunks"
+    click.echo(f"{facts['chunks_stored']} of {facts['chunks']} {unit} stored")
+    if "inner_chunks_stored" in facts:
+        click.echo(
+            f"{facts['inner_chunks_stored']} inner chunks, {size_text(facts['unused'])} that nothing uses"
+        )
+    stored = facts["nbytes_stored"]
+    ratio = f", ratio {facts['nbytes'] / stored:.2f}" if stored else ""
+    click.echo(f"{size_text(stored)} stored for {size_text(facts['nbytes'])} of values{ratio}")
+    if damaged:
+        click.echo(f"{damaged} damaged shard indexes: see zarrcore verify")
+    mark = "█" if can_print("█") else "#"
+    most = max((count for _, count in histogram), default=1)
+    table([(f"from {size_text(low)}", count, mark * max(1, 40 * count // most)) for low, count in histogram])

@@ -1,0 +1,111 @@
+"""Arguments that commands share: places, options of stores, selections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from zarrcore.storage import StorePath, make_store_path
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SLICE = re.compile(r"\s*([+-]?\d+)?\s*:\s*([+-]?\d+)?\s*(?::\s*([+-]?\d+)?\s*)?")
+
+
+def split_place(text: str) -> tuple[str, str]:
+    """Return the store and the path in it; chains of URLs, such as zip::https://..., have no path.
+
+    Examples
+    --------
+    >>> split_place("data.zip::group/array"), split_place("zip::https://host/data.zip")
+    (('data.zip', 'group/array'), ('zip::https://host/data.zip', ''))
+    """
+    store, mark, path = text.rpartition("::")
+    if not mark or "://" in path or re.fullmatch(r"[a-z][a-z0-9+]*", store):
+        return text, ""
+    return store, path
+
+
+def store_path(text: str, options: tuple[str, ...] = (), mode: str = "r") -> StorePath:
+    """Return the store path that an argument names."""
+    store, path = split_place(text)
+    return make_store_path(store, path=path, mode=mode, storage_options=storage_options(options))
+
+
+def open_place(text: str, options: tuple[str, ...] = (), mode: str = "r") -> Any:
+    """Open the array or group that an argument names, which is there."""
+    import zarrcore
+
+    return zarrcore.open(store_path(text, options, mode), mode=mode)
+
+
+def open_array(text: str, options: tuple[str, ...] = (), mode: str = "r") -> Any:
+    """Open an array; a group is an error that lists its arrays."""
+    import zarrcore
+
+    node = open_place(text, options, mode)
+    if isinstance(node, zarrcore.Array):
+        return node
+    names = sorted(node.array_keys())
+    hint = f"; its arrays are {', '.join(names[:10])}" if names else ""
+    raise ValueError(f"{text} is a group, not an array{hint}")
+
+
+def storage_options(options: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return the options of a store from KEY=VALUE, with values in JSON where they are that."""
+    pairs = [option.partition("=") for option in options]
+    for key, mark, _ in pairs:
+        if not mark or not key:
+            raise click.UsageError(f"--storage-option: expected KEY=VALUE, got {key!r}")
+    return {key: value_of(value) for key, _, value in pairs} or None
+
+
+def value_of(text: str) -> Any:
+    """Return the value of a JSON text, and any other text as it is."""
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def selection_of(text: str) -> Any:
+    """Return a selection from text such as ``0, 10:20, ::2, ...``.
+
+    Examples
+    --------
+    >>> selection_of("3, ::2")
+    (3, slice(None, None, 2))
+    """
+    return tuple(_index(part) for part in text.strip().strip("[]").split(",") if part.strip()) or ...
+
+
+def _index(text: str) -> Any:
+    if text.strip() == "...":
+        return ...
+    if re.fullmatch(r"\s*[+-]?\d+\s*", text):
+        return int(text)
+    found = _SLICE.fullmatch(text)
+    if found is None:
+        raise click.UsageError(f"selection: expected an integer, a slice or ..., got {text.strip()!r}")
+    return slice(*(None if number is None else int(number) for number in found.groups()))
+
+
+def takes_place(command: Command) -> Command:
+    """Give a command a PLACE, and options of its store."""
+    return click.argument("place")(takes_options(command))
+
+
+def takes_options(command: Command) -> Command:
+    """Give a command options of stores."""
+    return click.option(
+        "-o", "--storage-option", "options", multiple=True, metavar="KEY=VALUE",
+        help="An option of the store, such as anon=true; may be given several times.",
+    )(command)  # fmt: skip
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -1,0 +1,61 @@
+"""How commands print: sizes, tables, JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from zarrcore.errors import printable
+
+
+def size_text(nbytes: int) -> str:
+    """Return a number of bytes with a binary unit.
+
+    Examples
+    --------
+    >>> size_text(500), size_text(3 << 20)
+    ('500 B', '3.0 MiB')
+    """
+    if nbytes < 1024:
+        return f"{nbytes} B"
+    power = min((nbytes.bit_length() - 1) // 10, 6)
+    return f"{nbytes / 1024**power:.1f} {'KMGTPE'[power - 1]}iB"
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """Return a shape as 100 x 20."""
+    return " x ".join(map(str, shape)) or "scalar"
+
+
+def table(rows: Iterable[Sequence[object]]) -> None:
+    """Print rows in columns that line up; texts are escaped."""
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        click.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, two spaces a level; NumPy's numbers and shapes become numbers and lists."""
+    import json
+
+    click.echo(json.dumps(value, indent=2, ensure_ascii=True, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    for method in ("tolist", "to_dict"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    return str(value)
+
+
+def can_print(text: str) -> bool:
+    """Return whether the terminal's encoding has these characters."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True

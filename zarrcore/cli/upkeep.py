@@ -1,0 +1,138 @@
+"""Commands that check stores and keep them in order: verify, repair, compact, consolidate, migrate."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from zarrcore.cli.places import json_option, open_place, split_place, storage_options, store_path, takes_place
+from zarrcore.cli.progress import progress_bar
+from zarrcore.cli.text import print_json, size_text
+from zarrcore.errors import printable
+
+_LEVELS = click.Choice(["metadata", "index", "data"])
+_COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+def _verified(place: str, options: tuple[str, ...], level: Any) -> Any:
+    import zarrcore
+
+    with progress_bar("verifying") as shown:
+        return zarrcore.verify(store_path(place, options), level=level, on_progress=shown)
+
+
+@click.command()
+@takes_place
+@click.option("--level", type=_LEVELS, default="data", show_default=True, help="How deep to look.")
+@json_option
+def verify(place: str, options: tuple[str, ...], level: str, as_json: bool) -> None:
+    """Find what is damaged or does not belong; exit code 1 if there are errors or warnings."""
+    report = _verified(place, options, level)
+    if as_json:
+        click.echo(report.to_json(indent=2))
+    else:
+        for finding in report:
+            severity, _, rest = str(finding).partition(" ")
+            click.echo(click.style(severity, fg=_COLORS.get(severity)) + " " + printable(rest))
+        click.echo("\n".join(str(report).split("\n")[:2]))
+    raise click.exceptions.Exit(0 if report.ok else 1)
+
+
+@click.command()
+@takes_place
+@click.option("--apply", is_flag=True, help="Do it; without this, only what would be done is shown.")
+@click.option(
+    "--quarantine", metavar="DIR", help="Move damaged chunks there; they read as fill values afterwards."
+)
+@click.option("--level", type=_LEVELS, default="data", show_default=True, help="How deep to look.")
+@click.option(
+    "--min-age", type=float, default=3600.0, show_default=True, help="Seconds that temporary files are left."
+)
+@json_option
+def repair(
+    place: str,
+    options: tuple[str, ...],
+    apply: bool,
+    quarantine: str | None,
+    level: str,
+    min_age: float,
+    as_json: bool,
+) -> None:
+    """Mend what can be mended without a loss: left temporary files, stale consolidated metadata."""
+    import zarrcore
+
+    report = _verified(place, options, level)
+    done = zarrcore.repair(report, dry_run=not apply, quarantine=quarantine, min_age=min_age)
+    if as_json:
+        print_json([asdict(item) for item in done])
+        return
+    for item in done:
+        click.echo(printable(str(item)))
+    if not done:
+        click.echo("nothing to repair")
+    elif not apply:
+        click.echo("nothing was changed: --apply does it")
+
+
+@click.command()
+@takes_place
+@json_option
+def compact(place: str, options: tuple[str, ...], as_json: bool) -> None:
+    """Rewrite shards with bytes that nothing uses, of an array or of all arrays of a group."""
+    import zarrcore
+
+    node = open_place(place, options, mode="r+")
+    arrays = (
+        [node]
+        if isinstance(node, zarrcore.Array)
+        else [a for _, a in node.members(max_depth=None) if hasattr(a, "shards")]
+    )
+    reports = {array.path: zarrcore.compact(array) for array in arrays if array.shards is not None}
+    if as_json:
+        print_json({path: asdict(report) for path, report in reports.items()})
+    for path, report in {} if as_json else reports.items():
+        saved = report.nbytes_before - report.nbytes_after
+        text = f"/{path}: {report.rewritten} of {report.shards} shards rewritten, {size_text(saved)} saved"
+        click.echo(printable(text))
+        for key, why in report.damaged:
+            click.echo(printable(f"  left as it is: {key}: {why}"))
+    if not reports and not as_json:
+        click.echo("there are no sharded arrays")
+    raise click.exceptions.Exit(1 if any(report.damaged for report in reports.values()) else 0)
+
+
+@click.command()
+@takes_place
+@click.option("--check", is_flag=True, help="Write nothing; exit code 1 if the copy that is there differs.")
+def consolidate(place: str, options: tuple[str, ...], check: bool) -> None:
+    """Write consolidated metadata: a copy of the metadata of all nodes in one document."""
+    import zarrcore
+
+    where = store_path(place, options, "r" if check else "r+")
+    if not check:
+        zarrcore.consolidate_metadata(where)
+        return
+    found = zarrcore.check_consolidated(where)
+    for difference in found:
+        click.echo(printable(str(difference)))
+    raise click.exceptions.Exit(1 if found else 0)
+
+
+@click.command()
+@takes_place
+@click.option("-n", "--dry-run", is_flag=True, help="Write nothing, only say what would be done.")
+@click.option("--remove-old", is_flag=True, help="Remove the documents of format 2 afterwards.")
+@click.option("--overwrite", is_flag=True, help="Replace documents of format 3 that are there.")
+def migrate(place: str, options: tuple[str, ...], dry_run: bool, remove_old: bool, overwrite: bool) -> None:
+    """Write metadata of format 3 for nodes of format 2; the chunks stay as they are."""
+    import zarrcore
+
+    store, path = split_place(place)
+    report = zarrcore.migrate(
+        store, path=path, dry_run=dry_run, remove_old=remove_old, overwrite=overwrite,
+        storage_options=storage_options(options),
+    )  # fmt: skip
+    for line in str(report).split("\n"):
+        click.echo(printable(line))

@@ -1,0 +1,88 @@
+"""Commands about values: cat, explain."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from zarrcore.cli.places import json_option, open_array, selection_of, takes_options
+from zarrcore.cli.text import print_json
+from zarrcore.errors import printable
+
+
+@click.command()
+@click.argument("place")
+@click.argument("selection", default="...")
+@takes_options
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["text", "csv", "json", "npy"]),
+    default="text",
+    show_default=True,
+)
+def cat(place: str, selection: str, options: tuple[str, ...], form: str) -> None:
+    """Print the values of an array, or of a SELECTION such as "0, 10:20, ::2".
+
+    text is NumPy's, with the middle of large arrays left out; csv is for at most two dimensions, json for
+    all values, npy for numpy.load.
+
+    \b
+    zarrcore cat data.zarr/temperature "0, :10"
+    zarrcore cat data.zarr/temperature "0" -f npy > first.npy
+    """
+    import numpy as np
+
+    values = open_array(place, options)[selection_of(selection)]
+    if form == "npy":
+        if sys.stdout.isatty():
+            raise ValueError("npy is no text: send it to a file or a program")
+        if values.dtype.hasobject or values.dtype.kind == "T":
+            raise ValueError(f"npy has no safe form of {values.dtype}: use json")
+        np.save(sys.stdout.buffer, values, allow_pickle=False)
+    elif form == "csv":
+        _write_csv(np.asarray(values))
+    elif form == "json":
+        print_json(_listed(values))
+    else:
+        click.echo("\n".join(printable(line) for line in str(values).split("\n")))
+
+
+def _write_csv(values: Any) -> None:
+    import csv
+
+    if values.ndim > 2:
+        raise ValueError(f"csv has two dimensions, the selection {values.ndim}: select less, or use npy")
+    rows = values.reshape(-1, 1) if values.ndim < 2 else values
+    listed = _listed(rows)
+    if sys.stdout.isatty():  # a terminal obeys control characters, a file keeps what is stored
+        listed = [[printable(str(item)) for item in row] for row in listed]
+    csv.writer(sys.stdout, lineterminator="\n").writerows(listed)
+
+
+def _listed(values: Any) -> Any:
+    """Return values as lists of what JSON and CSV can write; bytes and times become text."""
+    if values.dtype.kind in "mMV" and values.dtype.names is None:
+        values = values.astype(str)
+    elif values.dtype.kind in "cS":
+        values = values.astype("U")
+    listed: Any = values.tolist()
+    return listed
+
+
+@click.command()
+@click.argument("place")
+@click.argument("selection", default="...")
+@takes_options
+@json_option
+def explain(place: str, selection: str, options: tuple[str, ...], as_json: bool) -> None:
+    """Tell what reading a SELECTION would cost: chunks, requests, bytes fetched and decoded."""
+    found = open_array(place, options).explain(selection_of(selection))
+    if as_json:
+        names = ("selection", "engine", "reasons", "fetched", "decoded", "kept", "amplification", "keys")
+        print_json({**{name: getattr(found, name) for name in names}, "requests": len(found.requests)})
+    else:
+        click.echo(found)
