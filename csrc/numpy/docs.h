@@ -17,7 +17,7 @@
     DOC_THREADS                                                                                  \
     "Returns\n-------\n"                                                                         \
     "chunk, offset : ndarray of int64 or uint64\n"                                               \
-    "    floor(x1 / x2), and what is left: 0 to x2 - 1.\n\n"                                     \
+    "    floor(x1 / x2), of the type of x1, and what is left: 0 to x2 - 1, of the type of x2.\n\n" \
     "Notes\n-----\n"                                                                             \
     "As numpy.divmod; a chunk length below 1 returns 0, 0 and the floating-point error \"divide\" " \
     "(numpy.errstate).  The GIL is released.\n\n"                                                \
@@ -31,7 +31,7 @@
     "x2 : array_like of int\n    Chunk lengths, 1 or more.\n"                                    \
     DOC_THREADS                                                                                  \
     "Returns\n-------\n"                                                                         \
-    "ndarray of int64 or uint64\n    x1 / x2, rounded up.\n\n"                                   \
+    "ndarray of int64 or uint64\n    x1 / x2, rounded up, of the type of x1.\n\n"                                   \
     "Notes\n-----\n"                                                                             \
     "A chunk length below 1 returns 0 and the floating-point error \"divide\" (numpy.errstate).  " \
     "The GIL is released.\n\n"                                                                   \

@@ -27,6 +27,11 @@ void zc_loop_chunk_index_i64(char **data, const intptr_t *dims, const intptr_t *
 void zc_loop_chunk_index_u64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused);
 void zc_loop_chunk_count_i64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused);
 void zc_loop_chunk_count_u64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused);
+/* An index or extent of the one kind, a length of the other. */
+void zc_loop_chunk_index_i64_u64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused);
+void zc_loop_chunk_index_u64_i64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused);
+void zc_loop_chunk_count_i64_u64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused);
+void zc_loop_chunk_count_u64_i64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused);
 
 /* Block by block; the caller releases the GIL. */
 zc_loop zc_loop_crc32c;              /* (n),()->()  items, initial value -> checksum */
@@ -38,6 +43,8 @@ zc_loop zc_loop_delta_decode_ints;
 zc_loop zc_loop_delta_decode_floats;
 zc_loop zc_loop_shuffle;             /* (n),()->(n)  bytes, item size -> bytes */
 zc_loop zc_loop_unshuffle;
+zc_loop zc_loop_bitshuffle;
+zc_loop zc_loop_bitunshuffle;
 
 /* 64-bit integers. */
 zc_loop zc_loop_morton_encode;       /* (d),(d)->()  position, grid shape -> code */

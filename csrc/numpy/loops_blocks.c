@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "kernels/bitshuffle.h"
 #include "kernels/crc32c.h"
 #include "kernels/delta.h"
 #include "kernels/shuffle.h"
@@ -165,19 +167,28 @@ static void shuffle_block(char *dst, intptr_t to, const char *src, intptr_t from
     }
 }
 
+/* The item size of row i; tools find out what a function returns by a row of one byte. */
+static zc_status item_size(char *const *data, const intptr_t *dims, const intptr_t *strides, intptr_t i, intptr_t *size,
+                           zc_error *err)
+{
+    memcpy(size, data[1] + i * strides[1], sizeof *size);
+    if (dims[1] == 1 && *size > 1) {
+        *size = 1;
+    }
+    return *size >= 1 && dims[1] % *size == 0
+               ? ZC_OK
+               : zc_fail(err, ZC_ERR_ARGUMENT, "itemsize: expected a divisor of %lld bytes, got %lld",
+                         (long long)dims[1], (long long)*size);
+}
+
 static zc_status shuffle(char *const *data, const intptr_t *dims, const intptr_t *strides, bool back,
                          zc_error *err)
 {
     for (intptr_t i = 0; i < dims[0]; i++) {
         intptr_t size;
 
-        memcpy(&size, data[1] + i * strides[1], sizeof size);
-        if (dims[1] == 1 && size > 1) {          /* tools find out what a function returns by such a row */
-            size = 1;
-        }
-        if (size < 1 || dims[1] % size != 0) {
-            return zc_fail(err, ZC_ERR_ARGUMENT, "itemsize: expected a divisor of %lld bytes, got %lld",
-                           (long long)dims[1], (long long)size);
+        if (item_size(data, dims, strides, i, &size, err) != ZC_OK) {
+            return err->status;
         }
         shuffle_block(data[2] + i * strides[2], strides[4], data[0] + i * strides[0], strides[3],
                       dims[1] / size, size, back);
@@ -197,4 +208,68 @@ zc_status zc_loop_unshuffle(char *const *data, const intptr_t *dims, const intpt
 {
     (void)item;
     return shuffle(data, dims, strides, true, err);
+}
+
+/* ---- bit shuffle ----------------------------------------------------------------------------- */
+
+enum { MOST_BIT_SHUFFLED = 255 };      /* bytes of an item, as in blosc */
+
+/* One row of adjacent bytes; the items after the last eight stay as they are. */
+static void bitshuffle_row(char *dst, const char *src, size_t n, size_t size, bool back)
+{
+    const size_t whole = n - n % 8;
+
+    if (whole > 0 && back) {
+        zc_bitunshuffle(dst, src, whole, size, 0, whole);
+    } else if (whole > 0) {
+        zc_bitshuffle(dst, src, whole, size);
+    }
+    memcpy(dst + whole * size, src + whole * size, (n - whole) * size);
+}
+
+static zc_status bitshuffle(char *const *data, const intptr_t *dims, const intptr_t *strides, bool back, zc_error *err)
+{
+    const zc_item byte = {.size = 1};
+    const int64_t n = dims[1], one = 1, from = strides[3], to = strides[4];
+    const bool dense = n <= 1 || (from == 1 && to == 1);
+    char *const room = dense ? NULL : malloc(2 * (size_t)n);
+
+    if (!dense && room == NULL) {
+        return zc_fail(err, ZC_ERR_MEMORY, "no memory for a row of %lld bytes", (long long)n);
+    }
+    for (intptr_t i = 0; i < dims[0] && n > 0; i++) {
+        char *const src = data[0] + i * strides[0], *const dst = data[2] + i * strides[2];
+        intptr_t size;
+
+        if (item_size(data, dims, strides, i, &size, err) == ZC_OK && size > MOST_BIT_SHUFFLED) {
+            zc_fail(err, ZC_ERR_ARGUMENT, "itemsize: expected at most %d bytes, got %lld", MOST_BIT_SHUFFLED,
+                    (long long)size);
+        }
+        if (err->status != ZC_OK) {
+            break;
+        }
+        if (dense) {
+            bitshuffle_row(dst, src, (size_t)(n / size), (size_t)size, back);
+            continue;
+        }
+        zc_region_copy(1, &n, room, &one, src, &from, &byte);
+        bitshuffle_row(room + n, room, (size_t)(n / size), (size_t)size, back);
+        zc_region_copy(1, &n, dst, &to, room + n, &one, &byte);
+    }
+    free(room);
+    return err->status;
+}
+
+zc_status zc_loop_bitshuffle(char *const *data, const intptr_t *dims, const intptr_t *strides,
+                             const zc_item *item, zc_error *err)
+{
+    (void)item;
+    return bitshuffle(data, dims, strides, false, err);
+}
+
+zc_status zc_loop_bitunshuffle(char *const *data, const intptr_t *dims, const intptr_t *strides,
+                               const zc_item *item, zc_error *err)
+{
+    (void)item;
+    return bitshuffle(data, dims, strides, true, err);
 }

@@ -92,3 +92,95 @@ zc_status zc_loop_byteswap(char *const *data, const intptr_t *dims, const intptr
 
 STAMP(i64)
 STAMP(u64)
+
+/* Signed and unsigned: what comes of the first has its type, what is left that of the length. */
+static bool index_signed(int64_t x, uint64_t length, int64_t *chunk, uint64_t *offset)
+{
+    const uint64_t from_end = ~(uint64_t)x;               /* -1 - x of what is negative */
+
+    *chunk = 0;
+    *offset = 0;
+    if (length == 0) {
+        return false;
+    }
+    *chunk = x >= 0 ? (int64_t)((uint64_t)x / length) : -1 - (int64_t)(from_end / length);
+    *offset = x >= 0 ? (uint64_t)x % length : length - 1 - from_end % length;
+    return true;
+}
+
+static bool index_unsigned(uint64_t x, int64_t length, uint64_t *chunk, int64_t *offset)
+{
+    *chunk = length < 1 ? 0 : x / (uint64_t)length;
+    *offset = length < 1 ? 0 : (int64_t)(x % (uint64_t)length);
+    return length >= 1;
+}
+
+static bool count_signed(int64_t x, uint64_t length, int64_t *count)
+{
+    uint64_t rest;
+
+    if (length == 0 || x <= 0) {
+        *count = length == 0 ? 0 : (int64_t)(0 - (0 - (uint64_t)x) / length);
+        return length != 0;
+    }
+    return index_signed(x - 1, length, count, &rest) && ++*count > 0;
+}
+
+static bool count_unsigned(uint64_t x, int64_t length, uint64_t *count)
+{
+    *count = length < 1 || x == 0 ? 0 : (x - 1) / (uint64_t)length + 1;
+    return length >= 1;
+}
+
+#define ITEM(TYPE, k) (TYPE *)(void *)(data[k] + i * strides[k])
+
+static void report_division(bool ok)
+{
+    if (!ok) {
+        feraiseexcept(FE_DIVBYZERO);
+    }
+}
+
+void zc_loop_chunk_index_i64_u64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
+{
+    bool ok = true;
+
+    (void)unused;
+    for (intptr_t i = 0; i < dims[0]; i++) {
+        ok = index_signed(*ITEM(int64_t, 0), *ITEM(uint64_t, 1), ITEM(int64_t, 2), ITEM(uint64_t, 3)) && ok;
+    }
+    report_division(ok);
+}
+
+void zc_loop_chunk_index_u64_i64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
+{
+    bool ok = true;
+
+    (void)unused;
+    for (intptr_t i = 0; i < dims[0]; i++) {
+        ok = index_unsigned(*ITEM(uint64_t, 0), *ITEM(int64_t, 1), ITEM(uint64_t, 2), ITEM(int64_t, 3)) && ok;
+    }
+    report_division(ok);
+}
+
+void zc_loop_chunk_count_i64_u64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
+{
+    bool ok = true;
+
+    (void)unused;
+    for (intptr_t i = 0; i < dims[0]; i++) {
+        ok = count_signed(*ITEM(int64_t, 0), *ITEM(uint64_t, 1), ITEM(int64_t, 2)) && ok;
+    }
+    report_division(ok);
+}
+
+void zc_loop_chunk_count_u64_i64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
+{
+    bool ok = true;
+
+    (void)unused;
+    for (intptr_t i = 0; i < dims[0]; i++) {
+        ok = count_unsigned(*ITEM(uint64_t, 0), *ITEM(int64_t, 1), ITEM(uint64_t, 2)) && ok;
+    }
+    report_division(ok);
+}

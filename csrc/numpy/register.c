@@ -65,7 +65,7 @@ static int run_blocks(zc_loop *loop, const PyArrayMethod_Context *context, char 
     if (status == ZC_OK) {
         return 0;
     }
-    PyErr_SetString(PyExc_ValueError, err.message);
+    PyErr_SetString(status == ZC_ERR_MEMORY ? PyExc_MemoryError : PyExc_ValueError, err.message);
     return -1;
 }
 
@@ -130,6 +130,8 @@ STAMP_APART(delta_encode_ints, 1)
 STAMP_APART(delta_encode_floats, 1)
 STAMP_APART(shuffle, 2)
 STAMP_APART(unshuffle, 2)
+STAMP_APART(bitshuffle, 2)
+STAMP_APART(bitunshuffle, 2)
 
 /* Element-wise: NumPy has released the GIL where that is worth while. */
 static int elements_byteswap(PyArrayMethod_Context *context, char *const *data, const npy_intp *dims,
@@ -419,31 +421,36 @@ static int register_bytes(PyObject *names, const type_lists *t)
            add_loops(values, &equal_floats, t->floats, (operands){{NULL, NULL, flag}}) < 0 ? -1 : 0;
 }
 
+/* (bytes, item size) -> bytes. */
+static int add_shuffle(PyObject *names, const char *name, const char *doc, PyArrayMethod_StridedLoop *loop)
+{
+    const method m = {loop, NULL, true, false};
+    PyArray_DTypeMeta *bytes[] = {&PyArray_UByteDType, &PyArray_IntpDType, &PyArray_UByteDType};
+    PyObject *const ufunc = new_ufunc(names, name, doc, 2, 1, "(n),()->(n)");
+
+    return ufunc == NULL || add_loop(ufunc, &m, bytes) < 0 ||
+           add_promoter(ufunc, &PyArray_UByteDType, promote_shuffle) < 0 ? -1 : 0;
+}
+
 static int register_filters(PyObject *names, const type_lists *t)
 {
     const method encode_ints = {blocks_delta_encode_ints, NULL, true, false};
     const method encode_floats = {blocks_delta_encode_floats, NULL, true, false};
     const method decode_ints = {blocks_delta_decode_ints, NULL, true, false};
     const method decode_floats = {blocks_delta_decode_floats, NULL, true, false};
-    const method together = {blocks_shuffle, NULL, true, false};
-    const method apart = {blocks_unshuffle, NULL, true, false};
-    PyArray_DTypeMeta *bytes[] = {&PyArray_UByteDType, &PyArray_IntpDType, &PyArray_UByteDType};
 
     PyObject *const encode = new_ufunc(names, "delta_encode", "Differences of neighbours.", 1, 1, "(n)->(n)");
     PyObject *const decode = new_ufunc(names, "delta_decode", "Running sums.", 1, 1, "(n)->(n)");
-    PyObject *const shuffle = new_ufunc(names, "shuffle",
-                                        "Bytes of items, sorted by their place in the item.", 2, 1,
-                                        "(n),()->(n)");
-    PyObject *const unshuffle = new_ufunc(names, "unshuffle", "The inverse of shuffle.", 2, 1, "(n),()->(n)");
 
-    return encode == NULL || decode == NULL || shuffle == NULL || unshuffle == NULL ||
+    return encode == NULL || decode == NULL ||
            add_loops(encode, &encode_ints, t->ints, (operands){{NULL}}) < 0 ||
            add_loops(encode, &encode_floats, t->delta_floats, (operands){{NULL}}) < 0 ||
            add_loops(decode, &decode_ints, t->ints, (operands){{NULL}}) < 0 ||
            add_loops(decode, &decode_floats, t->delta_floats, (operands){{NULL}}) < 0 ||
-           add_loop(shuffle, &together, bytes) < 0 || add_loop(unshuffle, &apart, bytes) < 0 ||
-           add_promoter(shuffle, &PyArray_UByteDType, promote_shuffle) < 0 ||
-           add_promoter(unshuffle, &PyArray_UByteDType, promote_shuffle) < 0 ? -1 : 0;
+           add_shuffle(names, "shuffle", "Bytes of items, sorted by their place in the item.", blocks_shuffle) < 0 ||
+           add_shuffle(names, "unshuffle", "The inverse of shuffle.", blocks_unshuffle) < 0 ||
+           add_shuffle(names, "bitshuffle", "Bits of items, sorted by their place in the item.", blocks_bitshuffle) < 0 ||
+           add_shuffle(names, "bitunshuffle", "The inverse of bitshuffle.", blocks_bitunshuffle) < 0 ? -1 : 0;
 }
 
 static int register_morton(PyObject *names, const type_lists *t)
@@ -463,20 +470,25 @@ static int register_morton(PyObject *names, const type_lists *t)
            add_promoter(decode, &PyArray_IntAbstractDType, promote_integers) < 0 ? -1 : 0;
 }
 
-/* Two loops, for int64 and uint64, with NumPy's usual conversion of arguments. */
+/* Loops for int64 and uint64, alike and mixed, with NumPy's usual conversion of arguments. */
 static int register_grid(PyObject *names)
 {
     /* NumPy keeps pointers to these and never writes; its types do not say so. */
-    static PyUFuncGenericFunction index_loops[] = {zc_loop_chunk_index_i64, zc_loop_chunk_index_u64};
-    static PyUFuncGenericFunction count_loops[] = {zc_loop_chunk_count_i64, zc_loop_chunk_count_u64};
+    static PyUFuncGenericFunction index_loops[] = {zc_loop_chunk_index_i64, zc_loop_chunk_index_u64,
+                                                   zc_loop_chunk_index_i64_u64, zc_loop_chunk_index_u64_i64};
+    static PyUFuncGenericFunction count_loops[] = {zc_loop_chunk_count_i64, zc_loop_chunk_count_u64,
+                                                   zc_loop_chunk_count_i64_u64, zc_loop_chunk_count_u64_i64};
     static const char index_types[] = {NPY_INT64, NPY_INT64, NPY_INT64, NPY_INT64,
-                                       NPY_UINT64, NPY_UINT64, NPY_UINT64, NPY_UINT64};
-    static const char count_types[] = {NPY_INT64, NPY_INT64, NPY_INT64, NPY_UINT64, NPY_UINT64, NPY_UINT64};
-    static void *const no_data[] = {NULL, NULL};
+                                       NPY_UINT64, NPY_UINT64, NPY_UINT64, NPY_UINT64,
+                                       NPY_INT64, NPY_UINT64, NPY_INT64, NPY_UINT64,
+                                       NPY_UINT64, NPY_INT64, NPY_UINT64, NPY_INT64};
+    static const char count_types[] = {NPY_INT64, NPY_INT64, NPY_INT64, NPY_UINT64, NPY_UINT64, NPY_UINT64,
+                                       NPY_INT64, NPY_UINT64, NPY_INT64, NPY_UINT64, NPY_INT64, NPY_UINT64};
+    static void *const no_data[] = {NULL, NULL, NULL, NULL};
 
-    PyObject *const index = PyUFunc_FromFuncAndData(index_loops, no_data, index_types, 2, 2, 2, PyUFunc_None,
+    PyObject *const index = PyUFunc_FromFuncAndData(index_loops, no_data, index_types, 4, 2, 2, PyUFunc_None,
                                                     "chunk_index", DOC_CHUNK_INDEX, 0);
-    PyObject *const count = PyUFunc_FromFuncAndData(count_loops, no_data, count_types, 2, 2, 1, PyUFunc_None,
+    PyObject *const count = PyUFunc_FromFuncAndData(count_loops, no_data, count_types, 4, 2, 1, PyUFunc_None,
                                                     "chunk_count", DOC_CHUNK_COUNT, 0);
     const bool failed = index == NULL || count == NULL ||
                         PyDict_SetItemString(names, "chunk_index", index) < 0 ||

@@ -136,6 +136,56 @@ def test_licences_are_there(prefix: Path) -> None:
     assert {"LICENSE", "c-blosc.txt", "libdeflate.txt", "zlib.txt", "zstd.txt"} <= found
 
 
+OTHER_ZLIB = """
+#include <stdlib.h>
+#define OTHER(name) void name(void); void name(void) { abort(); }
+OTHER(inflate) OTHER(inflateInit2_) OTHER(deflate) OTHER(adler32) OTHER(crc32) OTHER(compress) OTHER(uncompress)
+OTHER(LZ4_decompress_safe) OTHER(LZ4_compress_fast) OTHER(LZ4_compress_default) OTHER(blosc_decompress)
+OTHER(ZSTD_decompress) OTHER(ZSTD_decompressDCtx) OTHER(ZSTD_createDCtx) OTHER(ZSTD_compressCCtx)
+OTHER(libdeflate_zlib_decompress) OTHER(libdeflate_gzip_decompress) OTHER(yyjson_read_opts)
+"""
+"""Functions by the names of other libraries, which nobody may call."""
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_a_program_has_another_zlib(prefix: Path, values: np.ndarray, tmp_path: Path, order: str) -> None:
+    if (prefix / "lib" / "zarrcore").exists():
+        pytest.skip("the libraries are not inside of libzarrcore.a")
+    (tmp_path / "other.c").write_text(OTHER_ZLIB)
+    other = compile_program("cc", tmp_path / "other.c", tmp_path / "other.o", "-c", "-fno-builtin")
+    libs = [flag for flag in flags(prefix, "--libs", "--static") if flag != "-lzarrcore"]
+    if any(flag in ("-lz", "-lblosc", "-lzstd", "-llz4") for flag in libs):
+        pytest.skip("the shared libraries of the system take whatever is there first")
+    library = str(prefix / "lib" / "libzarrcore.a")
+    linked = [str(other), library] if order == "before" else [library, str(other)]
+    source = EXAMPLES / "c" / "read_region.c"
+    program = compile_program("cc", source, tmp_path / "read", *flags(prefix, "--cflags"), *linked, *libs)
+    compressors = [
+        zarrcore.codecs.GZip(),
+        zarrcore.codecs.Zlib(),
+        zarrcore.codecs.Zstd(),
+        zarrcore.codecs.LZ4(),
+        *(zarrcore.codecs.Blosc(cname=name) for name in ("zlib", "zstd", "lz4")),
+    ]
+    for number, compressor in enumerate(compressors):
+        array = zarrcore.create_array(
+            tmp_path / f"{number}", shape=values.shape, dtype="f8", zarr_format=2, compressors=compressor
+        )
+        array[...] = values
+        done = run_program(program, tmp_path / f"{number}")
+        assert done.returncode == 0, (compressor, done.stderr)
+        np.testing.assert_array_equal(numbers(done.stdout), values.ravel())
+
+
+def test_the_static_library_shows_its_functions_alone(prefix: Path) -> None:
+    if shutil.which("nm") is None or (prefix / "lib" / "zarrcore").exists():
+        pytest.skip("needs nm, and the libraries inside of libzarrcore.a")
+    command = ["nm", "-g", "-P", "--defined-only", str(prefix / "lib" / "libzarrcore.a")]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
+    names = {line.split()[0] for line in listing if len(line.split()) > 1}
+    assert len(names) > 30 and all(name.startswith("zarrcore_") for name in names), names
+
+
 def test_symbols(prefix: Path) -> None:
     """The shared library shows its API and nothing of the core or of the linked libraries."""
     if shutil.which("nm") is None or sys.platform == "darwin":

@@ -171,7 +171,6 @@ def test_anything_with_bytes(data):
     ("call", "error", "message"),
     [
         (lambda: kernels.gzip_encode("text"), TypeError, "data"),
-        (lambda: kernels.gzip_encode(DATA[::2]), ValueError, "data: expected C-contiguous"),
         (lambda: kernels.gzip_encode(np.array([None])), TypeError, "data: .*references"),
         (lambda: kernels.gzip_encode(b"", level=10), ValueError, "level: expected 0 to 9"),
         (lambda: kernels.gzip_encode(b"", level=True), TypeError, "level"),
@@ -200,7 +199,6 @@ def test_anything_with_bytes(data):
         (lambda: kernels.gzip_encode(b"abc", out="x"), TypeError, "out"),
         (lambda: kernels.gzip_encode(b"a", out=np.frombuffer(b"abc", "u1")), ValueError, "out: .*read-o"),
         (lambda: kernels.gzip_encode(b"abc", out=memoryview(bytes(99))), ValueError, "out: .*read-only"),
-        (lambda: kernels.gzip_encode(memoryview(b"abcd")[::2]), ValueError, "data: expected C-contiguous"),
         (lambda: kernels.gzip_encode(np.array(["a"], "T")), TypeError, "data: .*references"),
         (lambda: kernels.gzip_encode(np.zeros(2, "O, i4")), TypeError, "data: .*references"),
         (lambda: kernels.gzip_decode(b"abc"), TypeError, "nbytes"),

@@ -220,14 +220,14 @@ def test_byteswap_refuses_references(x):
         kernels.byteswap(x)
 
 
-@pytest.mark.parametrize("order", [(0,), (0, 0), (1, 2), (0, -1), (0, 1, 2), ()])
+@pytest.mark.parametrize("order", [(0,), (0, 0), (1, 2), (0, -2), (0, -3), (0, 1, 2), ()])
 def test_transpose_refuses_order(order):
     with pytest.raises(ValueError, match="permutation"):
         kernels.transpose(np.zeros((2, 3)), order)
 
 
 def test_transpose_refuses():
-    for order in [(0.0, 1.0), "10", 5, None]:
+    for order in [(0.0, 1.0), "10", 5]:
         with pytest.raises(TypeError, match="order: expected"):
             kernels.transpose(np.zeros((2, 3)), order)
     with pytest.raises(TypeError, match="x: items"):

@@ -16,6 +16,7 @@ from zarrcore._core.engine.csrc cimport (
     ZC_MAX_DIMS, ZC_OK, message, zc_error, zc_error_clear, zc_item, zc_status, zc_swap_field
 )
 
+import warnings
 from functools import update_wrapper
 
 cnp.import_array()
@@ -115,14 +116,14 @@ cdef object whole_crc32c(data, value):
         if not cnp.PyArray_ISNUMBER(array) and (array.dtype.hasobject or array.dtype.kind == "T"):
             raise TypeError(f"data: items of {array.dtype} are references, not bytes")
         if not cnp.PyArray_IS_C_CONTIGUOUS(array):
-            raise ValueError("data: expected C-contiguous memory")
+            array = cnp.PyArray_GETCONTIGUOUS(array)
         return update_crc32c(start, cnp.PyArray_BYTES(array), <size_t>cnp.PyArray_NBYTES(array))
     try:
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     except TypeError:
         raise TypeError(f"data: expected a bytes-like object, got {type(data).__name__}") from None
-    except BufferError:
-        raise ValueError("data: expected C-contiguous memory") from None
+    except BufferError:                 # there are gaps between its bytes
+        return whole_crc32c(memoryview(data).tobytes(), value)
     try:
         return update_crc32c(start, view.buf, <size_t>view.len)
     finally:
@@ -367,18 +368,33 @@ def unpack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_
 # the whole of kernel X: plain calls do not go through it, which would cost as much as the work on a few bytes.
 
 
+_not_given = object()
+
+
 def byteswap_quick_first(function):
-    def byteswap(x, /, out=None, *, where=True, threads=None):
-        if where is True and threads is None:
+    def byteswap(x, /, out=_not_given, *, where=True, casting="no", dtype=None, threads=None):
+        given = out is not _not_given
+        if not given:
+            out = None
+        if where is True and threads is None and dtype is None:
             swapped = zc_quick_byteswap(x, out)
             if swapped is not None:
                 return swapped
-        return function(x, out, where=where, threads=threads)
+        swapped = function(x, out, where=where, casting=casting, dtype=dtype, threads=threads)
+        if not given and where is not True:
+            warn_of_where(1)
+        return swapped
     return update_wrapper(byteswap, function)
 
 
+def warn_of_where(stacklevel):
+    """Warn as NumPy does: what is not selected has no value."""
+    warnings.warn("'where' used without 'out', expect uninitialized memory in output. "
+                  "If this is intentional, use out=None.", UserWarning, stacklevel=stacklevel)
+
+
 def transpose_quick_first(function):
-    def transpose(x, /, order, out=None, *, threads=None):
+    def transpose(x, /, order=None, out=None, *, threads=None):
         if threads is None:
             turned = zc_quick_transpose(x, order, out)
             if turned is not None:

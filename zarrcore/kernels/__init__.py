@@ -35,7 +35,16 @@ from zarrcore.kernels.compression import (
     zstd_encode,
 )
 from zarrcore.kernels.fills import equals_fill, fill
-from zarrcore.kernels.filters import delta_decode, delta_encode, pack_bits, shuffle, unpack_bits, unshuffle
+from zarrcore.kernels.filters import (
+    bitshuffle,
+    bitunshuffle,
+    delta_decode,
+    delta_encode,
+    pack_bits,
+    shuffle,
+    unpack_bits,
+    unshuffle,
+)
 from zarrcore.kernels.regions import byteswap, copy_region, transpose
 from zarrcore.kernels.shard_indexes import SHARD_EMPTY, shard_index_pack, shard_index_unpack
 
@@ -44,6 +53,8 @@ del share, share_calls
 
 __all__ = [
     "SHARD_EMPTY",
+    "bitshuffle",
+    "bitunshuffle",
     "blosc_decode",
     "blosc_encode",
     "byteswap",

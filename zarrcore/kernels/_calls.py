@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zarrcore._core.kernels import warn_of_where
 from zarrcore.kernels._memory import broadcast_shape, same_memory
 from zarrcore.kernels._sharing import PIECE_NBYTES, by_rows, check_threads
 
@@ -26,6 +27,8 @@ def share(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> An
     inputs, outs, mask = found
     rest = {name: value for name, value in options.items() if name not in ("out", "where")}
     largest = _largest(inputs)
+    if mask is not None and "out" not in options and outs[0] is None:
+        warn_of_where(2)
     if any(out is None for out in outs):  # then as NumPy makes them for no rows
         none = ufunc(*[each.rows(slice(0, 0)) for each in inputs], threads=1, **rest)
         rooms = zip(outs, none if isinstance(none, tuple) else (none,), strict=True)

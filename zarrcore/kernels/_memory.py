@@ -13,10 +13,11 @@ import numpy as np
 from zarrcore._core import kernels as _flat
 
 if TYPE_CHECKING:
-    from typing import ParamSpec, Protocol, TypeVar
+    from typing import Literal, ParamSpec, Protocol, TypeVar
 
     from numpy.typing import NDArray
 
+    Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
     P = ParamSpec("P")
     R_co = TypeVar("R_co", covariant=True)
 
@@ -25,18 +26,49 @@ if TYPE_CHECKING:
 
         ufunc: np.ufunc
         ufunc_nan_equal: np.ufunc  # of comparisons alone: by numbers, where the other one compares bits
+        nin: int
+        nout: int
+        nargs: int
+        ntypes: int
+        types: list[str]
+        signature: str | None
+        identity: None
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
 
-def around(ufunc: np.ufunc, **others: np.ufunc) -> Callable[[Callable[P, R_co]], WithUfunc[P, R_co]]:
-    """Give a function the ufunc that it is built around as an attribute, and others under their names."""
+PLAIN_TYPES = "?bBhHiIlLqQefdgFDGMmSUV"
+"""Type characters of all items without references."""
+
+
+def around(
+    ufunc: np.ufunc, types: list[str], **others: np.ufunc
+) -> Callable[[Callable[P, R_co]], WithUfunc[P, R_co]]:
+    """Give a function the ufunc that it is built around as an attribute, and the attributes of ufuncs.
+
+    `others` are ufuncs under their names; `types` are spelled as `numpy.ufunc.types`, which does not know
+    loops that take items in any byte order.
+    """
 
     def decorate(function: Any) -> Any:
-        vars(function).update(ufunc=ufunc, **others)
+        vars(function).update(ufunc=ufunc, types=types, ntypes=len(types), **others)
+        for name in ("nin", "nout", "nargs", "signature", "identity"):
+            setattr(function, name, getattr(ufunc, name))
         return function
 
     return decorate
+
+
+def dense_bytes_of(data: Any, name: str) -> NDArray[np.uint8]:
+    """Return the bytes of an array or other buffer in C order: a copy where there are gaps between them."""
+    if isinstance(data, np.ndarray):
+        refuse_references(data.dtype, name)
+        return bytes_of(np.ascontiguousarray(data), name)
+    try:
+        view = memoryview(data)
+    except TypeError:
+        raise TypeError(f"{name}: expected a bytes-like object, got {type(data).__name__}") from None
+    return buffer_of(view if view.c_contiguous else view.tobytes(), name)
 
 
 def buffer_of(data: Any, name: str) -> NDArray[np.uint8]:

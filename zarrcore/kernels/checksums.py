@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import around, as_plain_items, check_blocks, only_out, refuse_references
+from zarrcore.kernels._memory import (
+    PLAIN_TYPES,
+    around,
+    as_plain_items,
+    check_blocks,
+    only_out,
+    refuse_references,
+)
 
 
-@around(_flat.crc32c_blocks)
+@around(_flat.crc32c_blocks, [f"{char}I->I" for char in PLAIN_TYPES])
 @_flat.crc32c_whole_first
 def crc32c(
     data: Any,
@@ -26,7 +33,7 @@ def crc32c(
     Parameters
     ----------
     data : bytes-like or ndarray
-        Bytes of any type; contiguous unless an axis is given.
+        Bytes of any type, in C order; with gaps between them they are copied first.
     value : int or array_like, optional
         The checksum of what comes before ``data``, to continue from; 0 at the start.  Along an axis it may be
         an array of uint32, one for each block.
@@ -47,7 +54,7 @@ def crc32c(
     TypeError
         If ``data`` has no buffer or ``value`` is no integer.
     ValueError
-        If ``data`` is not C-contiguous or ``value`` does not fit into 32 bits.
+        If ``value`` does not fit into 32 bits.
 
     Notes
     -----

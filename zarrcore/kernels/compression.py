@@ -10,7 +10,7 @@ import numpy as np
 
 from zarrcore import errors
 from zarrcore._core import engine
-from zarrcore.kernels._memory import buffer_of, index_of
+from zarrcore.kernels._memory import buffer_of, dense_bytes_of, index_of
 from zarrcore.kernels._sharing import SHARE_NBYTES, check_threads, thread_count
 
 _SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
@@ -34,7 +34,7 @@ def blosc_encode(
     Parameters
     ----------
     data : bytes-like or ndarray
-        C-contiguous, any type.
+        Any type, in C order; with gaps between its items it is copied first.
     out : writable buffer, optional
         Where the result begins; it may be longer.
     cname : {"lz4", "lz4hc", "blosclz", "zstd", "zlib", "snappy"}, optional
@@ -126,7 +126,7 @@ def blosc_decode(
     Parameters
     ----------
     data : bytes-like or ndarray
-        C-contiguous.
+        With gaps between its bytes it is copied first.
     out : writable buffer, optional
         C-contiguous, of exactly the size of the result: an array of any type, a bytearray, ...
     nbytes : int, optional
@@ -191,7 +191,7 @@ def _sharing(threads: int | None) -> _Sharing:
 
 
 def _encode(name: str, config: dict[str, Any], data: Any, out: Any, sharing: _Sharing = _alone) -> Any:
-    source = data if engine.is_plain(data) else buffer_of(data, "data")
+    source = data if engine.is_plain(data) else dense_bytes_of(data, "data")
     threads = sharing(_nbytes(source))
     if out is None:
         return _name_argument(engine.encode_bytes, name, config, source, threads)
@@ -210,7 +210,7 @@ def _name_argument(encode: Callable[..., Any], name: str, config: dict[str, Any]
 
 
 def _decode(name: str, data: Any, out: Any, nbytes: int | None, sharing: _Sharing = _alone) -> Any:
-    source = data if engine.is_plain(data) else buffer_of(data, "data")
+    source = data if engine.is_plain(data) else dense_bytes_of(data, "data")
     if out is None:
         if nbytes is None:
             raise TypeError("nbytes: needed where there is no out")

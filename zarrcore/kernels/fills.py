@@ -10,6 +10,7 @@ import numpy as np
 from zarrcore._core import kernels as _flat
 from zarrcore.kernels._item import item_of
 from zarrcore.kernels._memory import (
+    PLAIN_TYPES,
     around,
     as_plain_items,
     bytes_of,
@@ -67,7 +68,11 @@ def fill(out: np.ndarray, /, value: Any, *, threads: int | None = None) -> None:
         by_rows(lambda rows: _flat.fill(out[rows], item), out.shape[0], out.nbytes, threads)
 
 
-@around(_flat.equals_fill_blocks, ufunc_nan_equal=_flat.equals_fill_blocks_nan_equal)
+@around(
+    _flat.equals_fill_blocks,
+    [f"{char}{char}->?" for char in PLAIN_TYPES if char not in "gG"],
+    ufunc_nan_equal=_flat.equals_fill_blocks_nan_equal,
+)
 def equals_fill(
     x: ArrayLike,
     fill: Any,

@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from zarrcore._core import kernels as _flat
 from zarrcore.kernels._memory import (
     around,
-    buffer_of,
     bytes_of,
     check_out,
     checked_axis,
+    dense_bytes_of,
     flat_out,
     in_native_order,
     index_of,
@@ -27,15 +27,24 @@ from zarrcore.kernels._sharing import by_rows, check_threads
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from zarrcore.kernels._memory import Casting
+
 # --- differences ----------------------------------------------------------------------------------
 
 _DIFFERENCES = "bBhHiIlLqQfd"
 """Type characters of integers, float32 and float64."""
 
 
-@around(_flat.delta_encode)
+@around(_flat.delta_encode, [f"{char}->{char}" for char in _DIFFERENCES])
 def delta_encode(
-    x: ArrayLike, /, out: np.ndarray | None = None, *, axis: int = -1, threads: int | None = None
+    x: ArrayLike,
+    /,
+    out: np.ndarray | None = None,
+    *,
+    axis: int = -1,
+    casting: Casting = "equiv",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
 ) -> Any:
     """Return the differences of neighbours along an axis; the first item stays as it is.
 
@@ -47,6 +56,10 @@ def delta_encode(
         Of the shape and type of ``x``, which it may overlap.
     axis : int, optional
         Default: the last one.
+    casting : {"no", "equiv", "safe", "same_kind", "unsafe"}, optional
+        Which conversions are allowed, of ``x`` to ``dtype`` and of the result to ``out``, as in NumPy.
+    dtype : data type, optional
+        What ``x`` is converted to first; default: its own.
     threads : int, optional
         The most threads to use for several rows; default: those of the engine from 32 MiB on, below that one.
 
@@ -72,12 +85,19 @@ def delta_encode(
     >>> delta_encode(np.array([10, 12, 15], dtype="u1"))
     array([10,  2,  3], dtype=uint8)
     """
-    return _delta(_flat.delta_encode, x, out, axis, threads)
+    return _delta(_flat.delta_encode, x, out, axis, _Conversion(casting, dtype), threads)
 
 
-@around(_flat.delta_decode)
+@around(_flat.delta_decode, [f"{char}->{char}" for char in _DIFFERENCES])
 def delta_decode(
-    x: ArrayLike, /, out: np.ndarray | None = None, *, axis: int = -1, threads: int | None = None
+    x: ArrayLike,
+    /,
+    out: np.ndarray | None = None,
+    *,
+    axis: int = -1,
+    casting: Casting = "equiv",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
 ) -> Any:
     """Return the running sums along an axis: the inverse of :func:`delta_encode`.
 
@@ -93,19 +113,35 @@ def delta_decode(
     >>> delta_decode(np.array([10, 2, 3], dtype="u1"))
     array([10, 12, 15], dtype=uint8)
     """
-    return _delta(_flat.delta_decode, x, out, axis, threads)
+    return _delta(_flat.delta_decode, x, out, axis, _Conversion(casting, dtype), threads)
 
 
-def _delta(ufunc: np.ufunc, x: Any, out: np.ndarray | None, axis: int, threads: int | None) -> Any:
-    if threads is None and axis == -1 and _is_plain(x, out):
+class _Conversion(NamedTuple):
+    """The conversions that a caller allows and asks for."""
+
+    casting: Casting
+    dtype: DTypeLike | None
+
+    @property
+    def is_asked_for(self) -> bool:
+        return self.dtype is not None or self.casting not in ("no", "equiv")
+
+
+def _delta(
+    ufunc: np.ufunc, x: Any, out: np.ndarray | None, axis: int, conversion: _Conversion, threads: int | None
+) -> Any:
+    asked = conversion.is_asked_for
+    if threads is None and axis == -1 and not asked and _is_plain(x, out):
         return ufunc(x) if out is None else ufunc(x, out)
     if not hasattr(x, "__array_ufunc__"):
         x = np.asanyarray(x)
     out = only_out(out)
-    if isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray) and not asked:
         axis = _check_differences(x, axis, out)
-    where = {} if axis in (-1, np.ndim(x) - 1) else {"axis": axis}
-    return ufunc(x, out=out, threads=threads, casting="equiv", **where)
+    options: dict[str, Any] = {} if axis in (-1, np.ndim(x) - 1) else {"axis": axis}
+    if conversion.dtype is not None:
+        options["signature"] = (conversion.dtype,) * 2
+    return ufunc(x, out=out, threads=threads, casting=conversion.casting if asked else "equiv", **options)
 
 
 def _is_plain(x: Any, out: Any) -> bool:
@@ -130,8 +166,10 @@ def _check_differences(x: np.ndarray, axis: Any, out: Any) -> int:
 
 # --- shuffle --------------------------------------------------------------------------------------
 
+_OF_BYTES = [f"B{np.dtype(np.intp).char}->B"]
 
-@around(_flat.shuffle)
+
+@around(_flat.shuffle, _OF_BYTES)
 def shuffle(
     x: Any,
     /,
@@ -183,7 +221,7 @@ def shuffle(
     return _shuffled(_flat.shuffle, x, itemsize, out, threads)
 
 
-@around(_flat.unshuffle)
+@around(_flat.unshuffle, _OF_BYTES)
 def unshuffle(
     x: Any,
     /,
@@ -208,6 +246,55 @@ def unshuffle(
     return _shuffled(_flat.unshuffle, x, index_of(itemsize, "itemsize"), out, threads)
 
 
+@around(_flat.bitshuffle, _OF_BYTES)
+def bitshuffle(
+    x: Any,
+    /,
+    itemsize: int | None = None,
+    out: NDArray[np.uint8] | None = None,
+    *,
+    threads: int | None = None,
+) -> Any:
+    """Return the lowest bits of all items, then all second bits, and so on, for each row.
+
+    Parameters and exceptions are those of :func:`shuffle`; ``itemsize`` is at most 255.
+
+    Notes
+    -----
+    Bit ``k`` of byte ``b`` of item ``i`` becomes bit ``i % 8`` of byte ``i // 8`` of row ``8 * b + k``, as
+    blosc and the HDF5 filter of this name do in each of their blocks.  Of a number of items that 8 does not
+    divide, those after the last eight stay as they are.  ``bitshuffle.ufunc`` is the :class:`numpy.ufunc`
+    "(n),()->(n)" over bytes.  The GIL is released from 4 KiB on.
+
+    Examples
+    --------
+    >>> bitshuffle(np.array([1, 0, 0, 0, 0, 0, 0, 3], "u1"))
+    array([129, 128,   0,   0,   0,   0,   0,   0], dtype=uint8)
+    """
+    return _shuffled(_flat.bitshuffle, x, itemsize, out, threads)
+
+
+@around(_flat.bitunshuffle, _OF_BYTES)
+def bitunshuffle(
+    x: Any,
+    /,
+    itemsize: int,
+    out: NDArray[np.uint8] | None = None,
+    *,
+    threads: int | None = None,
+) -> Any:
+    """Return the items whose sorted bits are `x`: the inverse of :func:`bitshuffle`.
+
+    Parameters, exceptions and thread rule are those of :func:`bitshuffle`; ``itemsize`` is needed.
+
+    Examples
+    --------
+    >>> bitunshuffle(bytes([129, 128, 0, 0, 0, 0, 0, 0]), 1).tolist()
+    [1, 0, 0, 0, 0, 0, 0, 3]
+    """
+    return _shuffled(_flat.bitunshuffle, x, index_of(itemsize, "itemsize"), out, threads)
+
+
 def _shuffled(ufunc: np.ufunc, x: Any, itemsize: int | None, out: Any, threads: int | None) -> Any:
     rows, size = _rows_of_bytes(x)
     divisor = _divisor(size if itemsize is None else itemsize)
@@ -228,7 +315,7 @@ def _divisor(itemsize: Any) -> np.intp:
 def _rows_of_bytes(x: Any) -> tuple[Any, int]:
     """Return the last dimension as bytes, and how many make up one item."""
     if not hasattr(x, "__array_ufunc__"):
-        x = np.asarray(x) if isinstance(x, list | tuple | int | float) else buffer_of(x, "x")
+        x = np.asarray(x) if isinstance(x, list | tuple | int | float) else dense_bytes_of(x, "x")
     if x.dtype == np.uint8 and x.ndim:
         return x, 1
     if not isinstance(x, np.ndarray):
@@ -375,7 +462,7 @@ def unpack_bits(
     n = index_of(count, "count")
     if n < 0:
         raise ValueError(f"count: expected 0 or more, got {n}")
-    packed = buffer_of(buf, "buf")
+    packed = dense_bytes_of(buf, "buf")
     if packed.size != _packed_size(n, width):
         raise ValueError(f"buf: expected {_packed_size(n, width)} bytes for {n} items, got {packed.size}")
     items = flat_out(out, n, native)

@@ -11,6 +11,7 @@ import numpy as np
 
 from zarrcore._core import kernels as _flat
 from zarrcore.kernels._memory import (
+    PLAIN_TYPES,
     apart,
     around,
     broadcast_shape,
@@ -28,13 +29,15 @@ from zarrcore.kernels._memory import (
 from zarrcore.kernels._sharing import by_rows, check_threads
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, DTypeLike
+
+    from zarrcore.kernels._memory import Casting
 
 Words = tuple[tuple[int, int, int, bool], ...]
 """What :func:`words_of` returns."""
 
 
-@around(_flat.byteswap)
+@around(_flat.byteswap, [f"{char}->{char}" for char in PLAIN_TYPES])
 @_flat.byteswap_quick_first
 def byteswap(
     x: ArrayLike,
@@ -42,6 +45,8 @@ def byteswap(
     out: np.ndarray | tuple[np.ndarray] | None = None,
     *,
     where: ArrayLike = True,
+    casting: Casting = "no",
+    dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Any:
     """Reverse the bytes of each word, as :meth:`numpy.ndarray.byteswap` does.
@@ -55,14 +60,21 @@ def byteswap(
         Of exactly the type of ``x``, and a shape that ``x`` can be broadcast to.  It may be ``x`` itself:
         then the bytes are swapped in place.
     where : array_like of bool, optional
-        The items to swap; the others of ``out`` stay as they are.
+        The items to swap; the others of ``out`` stay as they are.  Without ``out`` these have no value: a
+        UserWarning, unless ``out=None`` is given.
+    casting : {"no", "equiv", "safe", "same_kind", "unsafe"}, optional
+        Which conversions are allowed, of ``x`` to ``dtype`` and of the result to ``out``, as in NumPy.  By
+        default none: the bytes of converted items are not those that were stored.
+    dtype : data type, optional
+        What ``x`` is converted to first; default: its own.
     threads : int, optional
         The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------
     ndarray
-        ``out``, or a new array, of the type (and the byte order) of ``x``.
+        ``out``, or a new array, of the type (and the byte order) of ``x``; a scalar for a scalar, unless it
+        is text or of extended precision, since no scalar has such bytes.
 
     Raises
     ------
@@ -82,12 +94,16 @@ def byteswap(
     >>> byteswap(np.array([1, 256], dtype="<u2"))
     array([256,   1], dtype=uint16)
     """
-    if not hasattr(x, "__array_ufunc__"):
+    is_scalar = out is None and not isinstance(x, np.ndarray) and np.ndim(x) == 0
+    if not hasattr(x, "__array_ufunc__") or isinstance(x, np.generic):
         x = np.asanyarray(x)
     target = only_out(out)
     check_threads(threads)
     if not isinstance(x, np.ndarray):
         return _swap_others(x, target, where)
+    if dtype is not None or casting != "no":
+        as_it = {} if dtype is None else {"signature": (dtype, dtype)}
+        return _flat.byteswap(x, out=target, where=where, threads=threads, casting=casting, **as_it)
     refuse_references(x.dtype, "x")
     shape = x.shape if where is True else _masked_shape(x.shape, where)
     if target is not None:
@@ -95,8 +111,10 @@ def byteswap(
     elif x.ndim == 0 and where is True:
         target = np.empty_like(x)  # a scalar would not keep the bits of every boolean
     if x.dtype.fields is not None or is_registered(x.dtype):
-        return _swap_words(x, target, where, shape)
-    return _flat.byteswap(x, out=target, where=where, threads=threads, casting="no")
+        swapped = _swap_words(x, target, where, shape)
+    else:
+        swapped = _flat.byteswap(x, out=target, where=where, threads=threads, casting="no")
+    return swapped[()] if is_scalar and x.dtype.char not in "UgG" else swapped
 
 
 def _swap_others(x: Any, out: Any, where: ArrayLike) -> Any:
@@ -210,7 +228,7 @@ def _differing_words(dst: np.dtype, src: np.dtype) -> Words:
 def transpose(
     x: ArrayLike,
     /,
-    order: Sequence[int],
+    order: Sequence[int] | None = None,
     out: np.ndarray | None = None,
     *,
     threads: int | None = None,
@@ -221,8 +239,8 @@ def transpose(
     ----------
     x : array_like
         Any type without references, any strides.
-    order : sequence of int
-        Each of ``0 .. ndim - 1`` once.
+    order : sequence of int, optional
+        Each of ``0 .. ndim - 1`` once, or counted from the last one: ``-1``, ``-2``...  Default: reversed.
     out : ndarray, optional
         Of the permuted shape; it may have the other byte order, which is then converted in the same pass.
     threads : int, optional
@@ -251,9 +269,7 @@ def transpose(
     (4, 2, 3)
     """
     x = np.asarray(x)
-    axes = _axes(order)
-    if sorted(axes) != list(range(x.ndim)):
-        raise ValueError(f"order: expected a permutation of 0..{x.ndim - 1}, got {axes}")
+    axes = _axes(order, x.ndim)
     refuse_references(x.dtype, "x")
     permuted = x.transpose(axes)
     if out is None:
@@ -265,9 +281,14 @@ def transpose(
     return out
 
 
-def _axes(order: Any) -> tuple[int, ...]:
+def _axes(order: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes counted from the first one."""
     try:
-        axes = tuple(order)
+        given = tuple(range(ndim))[::-1] if order is None else tuple(order)
     except TypeError:
         raise TypeError(f"order: expected a sequence of integers, got {order!r}") from None
-    return tuple(index_of(axis, "order") for axis in axes)
+    given = tuple(index_of(axis, "order") for axis in given)
+    axes = tuple(axis + ndim if axis < 0 else axis for axis in given)
+    if sorted(axes) != list(range(ndim)):
+        raise ValueError(f"order: expected a permutation of 0..{ndim - 1}, got {given}")
+    return axes

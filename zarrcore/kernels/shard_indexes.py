@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import apart, buffer_of, flat_out, index_of
+from zarrcore.kernels._memory import apart, broadcast_shape, buffer_of, dense_bytes_of, flat_out, index_of
 from zarrcore.kernels._sharing import PIECE_NBYTES, by_rows, check_threads
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def shard_index_pack(
     Parameters
     ----------
     offsets, nbytes : array_like of int
-        Place and length of each inner chunk in bytes, in C order, of the same size; both :data:`SHARD_EMPTY`
-        where an inner chunk is not there.
+        Place and length of each inner chunk in bytes, in C order, of shapes that broadcast or the same
+        size; both :data:`SHARD_EMPTY` where an inner chunk is not there.
     byteorder : {"little", "big"}, optional
         Of the stored 64-bit words.
     out : ndarray of uint8, optional
@@ -96,6 +96,13 @@ def shard_index_pack(
             return packed
     big = _big_endian(byteorder)
     first, second = _unsigned(offsets, "offsets"), _unsigned(nbytes, "nbytes")
+    shapes = np.shape(offsets), np.shape(nbytes)
+    whole = broadcast_shape(*shapes)
+    if whole is not None:
+        first, second = (
+            np.broadcast_to(column.reshape(shape), whole).reshape(-1)
+            for column, shape in zip((first, second), shapes, strict=True)
+        )
     if first.size != second.size:
         raise ValueError(f"nbytes: expected {first.size} lengths, as many as offsets, got {second.size}")
     packed = flat_out(out, 16 * first.size, np.dtype(np.uint8))
@@ -156,7 +163,7 @@ def shard_index_unpack(
     size = index_of(shard_nbytes, "shard_nbytes")
     if not 0 <= size < 2**64:
         raise ValueError(f"shard_nbytes: expected an integer 0..2**64 - 1, got {shard_nbytes}")
-    data = buf if type(buf) is bytes else buffer_of(buf, "buf")
+    data = buf if type(buf) is bytes else dense_bytes_of(buf, "buf")
     if len(data) % 16:
         raise ValueError(f"buf: expected 16 bytes for each inner chunk, got {len(data)} bytes")
     check_threads(threads)
