@@ -24,7 +24,7 @@ class OnServer(StoreTests):
 
 
 class TestObstore(OnServer):
-    picklable = False
+    picklable = True
 
     def make_store(self, tmp_path: Any) -> Store:
         return ObjectStore(self.bucket)

@@ -27,6 +27,7 @@ QUIET = 0.05  # seconds without a request after which the answers of a wave go o
 DATE = "Mon, 01 Jan 2024 00:00:00 GMT"
 NAMES = {200: "OK", 204: "No Content", 206: "Partial Content", 304: "Not Modified"}
 CODES = {
+    301: "PermanentRedirect",
     403: "AccessDenied",
     404: "NoSuchKey",
     409: "BucketAlreadyOwnedByYou",
@@ -98,13 +99,15 @@ class ObjectServer:
     """The server; it runs in a thread between ``start()`` and ``stop()``, or in a ``with`` block.
 
     `objects` are the values by bucket and key, ``{"bucket/a/zarr.json": b"..."}``; tests may change them.
-    `latency` is added to each answer, in seconds.  Where `private` is set, what nobody has signed is refused.
+    `latency` is added to each answer, in seconds.  Where `private` is set, what nobody has signed is refused;
+    with a `region`, what is signed for another one.
     """
 
     def __init__(self, *, latency: float = 0.0, private: bool = False) -> None:
         self.objects: dict[str, bytes] = {}
         self.latency = latency
         self.private = private
+        self.region: str | None = None
         self.log: list[Request] = []
         self.connections = 0
         self._faults: list[Fault] = []
@@ -190,7 +193,7 @@ class ObjectServer:
         self.mend()
         self.objects.clear()
         self.log.clear()
-        self.latency, self.private = 0.0, False
+        self.latency, self.private, self.region = 0.0, False, None
 
     # --- connections ---
 
@@ -279,6 +282,9 @@ class ObjectServer:
     def _answer(self, request: Request) -> Answer:
         if self.private and "authorization" not in request.headers:
             return _refused(403, request)
+        signature = request.headers.get("authorization", "")
+        if self.region is not None and f"/{self.region}/" not in signature:
+            return _refused(301, request, {"x-amz-bucket-region": self.region})
         bucket, _, key = request.key.partition("/")
         match request.method:
             case "GET" if not key and "list-type" in request.query:
