@@ -72,8 +72,8 @@ else
 endif
 
 # Sessions of aiohttp that zarr-python's stores leave open are not ours.
-s3: build $(S3)/.complete ## the tests of stores on S3, with a server of their own
-	ZARRCORE_NEED_S3=1 PYTHONPATH=$(CURDIR) $(S3)/bin/python -m pytest -p no:cacheprovider tests/s3 \
+s3: build $(S3)/.complete ## the tests of remote stores, with servers of their own
+	ZARRCORE_NEED_S3=1 PYTHONPATH=$(CURDIR) $(S3)/bin/python -m pytest -p no:cacheprovider tests/s3 tests/remote \
 	    -W "ignore:Unclosed:ResourceWarning" -W "ignore:Exception ignored:pytest.PytestUnraisableExceptionWarning"
 
 $(SUITE)/.complete: tests/interop/zarr-suite-requirements.txt $(ENV)/.complete

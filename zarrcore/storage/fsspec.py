@@ -126,7 +126,7 @@ class FsspecStore(RemoteStore):
             from fsspec.core import url_to_fs
         except ImportError as error:
             raise StoreError(
-                f"{masked(url)!r}: URLs other than file: need the package fsspec: "
+                f"{masked(url)!r}: URLs other than file: need the packages obstore or fsspec: "
                 "pip install zarrcore[remote]"
             ) from error
         try:

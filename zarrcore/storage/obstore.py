@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from itertools import chain
+from typing import Any, Self
 
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
@@ -18,23 +19,27 @@ from zarrcore.storage.byte_range import (
     as_request,
     resolve_range,
 )
+from zarrcore.storage.clients import Client, obstore
 from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel
 from zarrcore.storage.validation import (
     as_view,
     is_document,
+    join_path,
+    key_prefix,
+    normalize_path,
     too_large,
     validate_key,
     validate_prefix,
 )
 
-with suppress(ImportError):  # without the package nobody has a store of it
-    import obstore
+_OF_URLS = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
 
 
 class ObjectStore(RemoteStore):
     """A store of obstore.
 
-    Many values, or parts of them, are fetched in parallel, at most ``async.concurrency`` at a time.
+    Many values, or parts of them, are fetched in parallel, at most ``async.concurrency`` at a time.  A child
+    process can use the store that its parent has used, whichever way it is started.
 
     Parameters
     ----------
@@ -42,19 +47,83 @@ class ObjectStore(RemoteStore):
         Where the values are, for example ``obstore.store.S3Store("bucket", prefix="path")``.
     read_only : bool
         Refuse every write.
+    path : str
+        Where the store has its root, below that of `store`.
+
+    See Also
+    --------
+    from_url : The store of a URL.
     """
 
     _handled = FileNotFoundError
     _bounds_chunks = True
 
-    def __init__(self, store: Any, *, read_only: bool = False) -> None:
+    def __init__(self, store: Any, *, read_only: bool = False, path: str = "") -> None:
         super().__init__(read_only=read_only)
-        if type(store).__module__.partition(".")[0] != "obstore" or not hasattr(store, "put"):
-            raise TypeError(
-                f"ObjectStore: expected a store of the package obstore (pip install zarrcore[remote]), "
-                f"got {store!r}"
-            )
-        self.store = store
+        if not isinstance(store, Client):
+            if type(store).__module__.partition(".")[0] != "obstore" or not hasattr(store, "put"):
+                raise TypeError(
+                    f"ObjectStore: expected a store of the package obstore (pip install zarrcore[remote]), "
+                    f"got {store!r}"
+                )
+            store = Client.of(store)
+        self._client: Client = store
+        self.path = normalize_path(path)
+        self._root = key_prefix(self.path)
+
+    @classmethod
+    def from_url(
+        cls, url: str, storage_options: dict[str, Any] | None = None, read_only: bool = False
+    ) -> Self:
+        """Return the store of a URL.
+
+        All stores of this process over one bucket, with the same options, share their connections.
+
+        Parameters
+        ----------
+        url : str
+            ``s3://bucket/path``, ``gs://bucket/path``, ``az://container/path``, ``abfs://container/path``,
+            also with ``container@account.host``, or ``https://host/path``.
+        storage_options : dict, optional
+            Options in the words of fsspec's filesystem for the scheme (``key``, ``secret``, ``anon``,
+            ``endpoint_url``, ...) or of obstore (``access_key_id``, ``skip_signature``, ``client_options``,
+            ``retry_config``, ...).
+        read_only : bool
+            Refuse every write.
+
+        Raises
+        ------
+        StoreError
+            If obstore is not installed, or does not know the scheme or one of the options.
+
+        Examples
+        --------
+        >>> store = ObjectStore.from_url("s3://bucket/data.zarr", {"anon": True})
+        >>> store
+        ObjectStore('s3://bucket/data.zarr')
+        """
+        from zarrcore.storage import buckets, options
+
+        try:
+            client, path = buckets.client_of(url, storage_options or {})
+        except options.UnknownOptionError as unknown:
+            raise buckets.refused(url, unknown) from None
+        return cls(client, read_only=read_only, path=path)
+
+    @property
+    def store(self) -> Any:
+        """The store of obstore; a child process made by fork has one of its own."""
+        return self._client.store
+
+    def _ask(self, verb: str, *args: Any, **options: Any) -> Any:
+        """Call a function of obstore."""
+        package = obstore()
+        try:
+            return getattr(package, verb)(self.store, *args, **options)
+        except package.exceptions.BaseError as error:
+            if not self._client.finds_region(error):
+                raise
+        return getattr(package, verb)(self.store, *args, **options)
 
     # --- reading ---
 
@@ -82,7 +151,7 @@ class ObjectStore(RemoteStore):
     def _get(self, key: str, request: ByteRange | None, most: int | None) -> bytes:
         match request:
             case None:
-                found = obstore.get(self.store, key)  # its contents are fetched by the next call
+                found = self._ask("get", self._root + key)  # its contents are fetched by the next call
                 if most is not None and (size := int(found.meta["size"])) > most:
                     raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
                 return bytes(found.bytes())
@@ -94,16 +163,25 @@ class ObjectStore(RemoteStore):
                 wanted = {"suffix": suffix}
             case _:
                 wanted = None  # no byte, for which obstore has no words
-        # It may begin after the end of the value, or be counted from the end, which not all stores can.
-        with suppress(obstore.exceptions.BaseError):
+        errors = obstore().exceptions
+        try:
             if wanted is not None:
-                return bytes(obstore.get(self.store, key, options={"range": wanted}).bytes())
+                return bytes(self._ask("get", self._root + key, options={"range": wanted}).bytes())
+        except errors.NotSupportedError:  # counted from the end, which not all stores can
+            pass
+        except errors.BaseError as error:
+            if "416 " in str(error):  # it begins after the end of the value
+                return b""
+            if self._client.kind not in ("MemoryStore", "LocalStore"):
+                raise
         start, stop = resolve_range(request, self._head(key))
-        return bytes(obstore.get_range(self.store, key, start=start, end=stop)) if start < stop else b""
+        if start == stop:
+            return b""
+        return bytes(self._ask("get_range", self._root + key, start=start, end=stop))
 
     def _head(self, key: str) -> int:
         """Return the size of a value; FileNotFoundError if there is none."""
-        return int(obstore.head(self.store, key)["size"])
+        return int(self._ask("head", self._root + key)["size"])
 
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
@@ -124,20 +202,35 @@ class ObjectStore(RemoteStore):
     # --- listing ---
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        return (item["path"] for item in self._objects(validate_prefix(prefix)))
+        return (key for key, _ in self._list_sizes(prefix))
 
     def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
-        return ((item["path"], item["size"]) for item in self._objects(validate_prefix(prefix)))
+        skip = len(self._root)
+        return ((item["path"][skip:], item["size"]) for item in self._objects(validate_prefix(prefix)))
 
     def _objects(self, prefix: str) -> Iterator[Any]:
+        start = self._root + prefix
         with self._failures(prefix):
-            for page in obstore.list(self.store, prefix=prefix or None):
-                yield from (item for item in page if item["path"].startswith(prefix))
+            pages = self._first_page(start)
+            for page in pages:
+                yield from (item for item in page if item["path"].startswith(start))
+
+    def _first_page(self, start: str) -> Iterator[Any]:
+        """Return the pages of a listing; the first one, fetched here, shows if the bucket is elsewhere."""
+        package = obstore()
+        try:
+            pages = package.list(self.store, prefix=start or None)
+            first = next(pages, None)
+        except package.exceptions.BaseError as error:
+            if not self._client.finds_region(error):
+                raise
+            return iter(package.list(self.store, prefix=start or None))
+        return chain(() if first is None else (first,), pages)
 
     def list_dir(self, prefix: str) -> Iterator[str]:
-        prefix = validate_prefix(prefix)
+        prefix = self._root + validate_prefix(prefix)
         with self._failures(prefix):
-            found = obstore.list_with_delimiter(self.store, prefix=prefix or None)
+            found = self._ask("list_with_delimiter", prefix=prefix or None)
         paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
         names = (path[len(prefix) :].rstrip("/") for path in paths if path.startswith(prefix))
         return iter(dict.fromkeys(name for name in names if name))
@@ -148,44 +241,66 @@ class ObjectStore(RemoteStore):
         self._check_writable()
         data = bytes(as_view(value, validate_key(key)))
         with self._failures(key):
-            obstore.put(self.store, key, data)
+            self._ask("put", self._root + key, data)
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         data = bytes(as_view(value, validate_key(key)))
+        errors = obstore().exceptions
         with self._failures(key):
             try:
-                obstore.put(self.store, key, data, mode="create")
-            except obstore.exceptions.AlreadyExistsError:
+                self._ask("put", self._root + key, data, mode="create")
+            except errors.AlreadyExistsError:
                 return False
-            except obstore.exceptions.NotSupportedError:
+            except errors.NotSupportedError:
                 return super().set_if_not_exists(key, data)
         return True
 
     def delete(self, key: str) -> None:
         self._check_writable()
         with self._failures(validate_key(key)), suppress(FileNotFoundError):
-            obstore.delete(self.store, key)
+            self._ask("delete", self._root + key)
 
     def erase_values(self, keys: Iterable[str]) -> None:
         self._check_writable()
         names = [validate_key(key) for key in keys]
         with suppress(Exception):  # one key was absent, or could not be removed: each alone shows which
             if names:
-                obstore.delete(self.store, names)  # many keys in one request, where the store can
+                self._ask("delete", [self._root + name for name in names])  # in one request, where it can
             return
         in_parallel(self.delete, names)
 
     # --- life ---
 
     def __str__(self) -> str:
-        return masked(f"object_store://{self.store}")
+        return masked(self._place() or f"object_store://{join_path(str(self.store), self.path)}")
+
+    def _place(self, *, endpoint: str = "") -> str | None:
+        """Return the URL of the root of the store; None if it is not in a cloud or on the web."""
+        kind, made = self._client.kind, self._client.args
+        if kind == "HTTPStore":
+            return join_path(str(made[0]).rstrip("/"), self.path)
+        if kind not in _OF_URLS:
+            return None
+        bucket = self._client.config("bucket") or self._client.config("container_name") or "".join(made[:1])
+        above = normalize_path(self._client.config("prefix") or "")
+        return join_path(f"{_OF_URLS[kind]}://{endpoint}{bucket}", above, self.path)
+
+    def _address(self, path: str) -> str:
+        endpoint = self._client.config("endpoint")  # two servers may each have a bucket of one name
+        place = self._place(endpoint=f"{endpoint}/" if endpoint else "")
+        return super()._address(path) if place is None else f"{join_path(place, path)}/"
+
+    def _scope(self, path: str) -> str:
+        return super()._scope(path) if self._place() is None else self._address(path)
 
     def _identity(self) -> object:
-        return self.read_only, self.store
+        return self.read_only, self.store, self.path
 
     def _local_root(self) -> str | None:
-        return f"{self.store.prefix or ''}" if type(self.store).__name__ == "LocalStore" else None
+        if self._client.kind != "LocalStore":
+            return None
+        return join_path(f"{self.store.prefix or ''}", self.path)
 
     def _concurrent_requests(self) -> int:
         return concurrency()

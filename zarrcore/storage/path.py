@@ -168,16 +168,17 @@ def make_store(
     ----------
     store_like : Store, StorePath, str, os.PathLike, MutableMapping or None
         A store, also one of zarr-python; a directory; a ZIP archive, ``*.zip``, which is only read without a
-        `mode`; a URL; a dictionary; None for a new dictionary.  ``file://...`` is a path; every other URL,
-        ``memory://name`` among them, is opened by the package fsspec.  A mapping of fsspec, a path of
-        universal_pathlib and a store of obstore do as well.
+        `mode`; a URL; a dictionary; None for a new dictionary.  ``file://...`` is a path; ``s3://``,
+        ``gs://``, ``az://``, ``abfs://`` and ``https://`` are opened by the package obstore where it is
+        installed, and every other URL, ``memory://name`` among them, by fsspec.  A mapping of fsspec, a path
+        of universal_pathlib and a store of obstore do as well.
     mode : {"r", "r+", "a", "w", "w-"}, optional
         How the store is going to be used; ``"r"`` makes it read-only, the others want it to be writable.
         Nothing is created, checked or removed.
     read_only : bool, optional
         Make the store read-only for any mode.
     storage_options : dict, optional
-        Options of the filesystem of fsspec that a URL stands for.
+        Options for a URL, such as credentials, in the words of fsspec or of obstore.
 
     Returns
     -------
@@ -269,9 +270,9 @@ def _as_store(store_like: StoreLike, mode: str | None, storage_options: dict[str
 
 def _from_string(text: str, mode: str | None, storage_options: dict[str, Any] | None) -> Store:
     if _is_remote_url(text):
-        from zarrcore.storage.fsspec import FsspecStore
+        from zarrcore.storage.urls import store_of_url
 
-        return FsspecStore.from_url(text, storage_options)
+        return store_of_url(text, storage_options)
     return _of_path(text if _scheme(text) is None else _path_of_file_url(text), mode)
 
 
@@ -293,7 +294,7 @@ def _scheme(text: str) -> str | None:
 
 
 def _is_remote_url(store_like: StoreLike) -> bool:
-    """Return whether fsspec has to open what a string stands for."""
+    """Return whether obstore or fsspec has to open what a string stands for."""
     return isinstance(store_like, str) and _scheme(store_like) not in (None, "file")
 
 

@@ -60,8 +60,11 @@ def test_stores():
 
 
 @pytest.mark.parametrize("url", ["s3://bucket/a", "HTTPS://host/a", "simplecache::s3://b", "nosuch://x"])
-def test_urls_without_fsspec(url, monkeypatch):
+def test_urls_without_fsspec_and_obstore(url, monkeypatch):
+    from zarrcore.storage import clients
+
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    monkeypatch.setattr(clients, "is_installed", lambda: False)
     with pytest.raises(StoreError, match=r"zarrcore\[remote\]") as caught:
         make_store(url)
     assert repr(url) in str(caught.value)

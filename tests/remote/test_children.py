@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Children of a process that has used a remote store can use it too, however they are started."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from object_server import ObjectServer
+
+import zarrcore
+from zarrcore.errors import StoreError
+from zarrcore.storage import ObjectStore, make_store
+
+pytest.importorskip("obstore")
+
+VALUES = np.arange(100, dtype="i4")
+
+
+def read_and_write(array: zarrcore.Array, number: int) -> int:
+    assert np.array_equal(array[50:], VALUES[50:])
+    array[number] = -number
+    return int(array[number])
+
+
+@pytest.fixture(params=["URL", "store of obstore"])
+def array(request: Any, server: ObjectServer, bucket: Any) -> zarrcore.Array:
+    if request.param == "URL":
+        words = {"key": "testing", "secret": "s", "endpoint_url": server.url}
+        store = make_store("s3://bucket", storage_options=words)
+    else:
+        store = ObjectStore(bucket)
+    array = zarrcore.create_array(store, name="a", data=VALUES, chunks=10)
+    assert np.array_equal(array[...], VALUES)  # its threads are running
+    return array
+
+
+def in_fork(check: Callable[[], object], seconds: float = 30) -> bool:
+    """Whether `check` passes in a child made by fork; one that hangs does not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads is what is tested
+        pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            check()
+            status = 0
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if (ended := os.waitpid(pid, os.WNOHANG))[0]:
+            return os.waitstatus_to_exitcode(ended[1]) == 0
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return False
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_fork(array: zarrcore.Array) -> None:
+    def check() -> None:
+        assert read_and_write(array, 3) == -3
+        assert in_fork(lambda: read_and_write(array, 4))  # of its own child, too
+
+    assert in_fork(check)
+    assert array[:5].tolist() == [0, 1, 2, -3, -4]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_fork_while_others_read(array: zarrcore.Array) -> None:
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            array[20:]
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    try:
+        assert all(in_fork(lambda: read_and_write(array, number)) for number in range(4))  # noqa: B023
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_an_array_is_opened_by_the_child(server: ObjectServer) -> None:
+    words = {"key": "testing", "secret": "s", "endpoint_url": server.url}
+    zarrcore.create_array("s3://bucket/b", data=VALUES, storage_options=words)
+
+    def check() -> None:
+        assert np.array_equal(zarrcore.open_array("s3://bucket/b", storage_options=words)[...], VALUES)
+
+    assert in_fork(check)
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_start_methods(array: zarrcore.Array, method: str) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"there is no {method} here")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            found = pool.starmap_async(read_and_write, [(array, 3), (array, 14)]).get(
+                60
+            )  # each in a chunk of its own
+    assert found == [-3, -14]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_store_in_memory_stays_with_its_process() -> None:
+    from obstore.store import MemoryStore
+
+    store = ObjectStore(MemoryStore())
+    store.set("k", b"value")
+
+    def check() -> None:
+        with pytest.raises(StoreError, match="fork"):
+            store.get("k")
+
+    assert in_fork(check)
+    with pytest.raises(TypeError, match="MemoryStore"):
+        pickle.dumps(store)

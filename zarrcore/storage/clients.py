@@ -1,0 +1,184 @@
+"""Clients of the package obstore: one for a bucket in a process, made again in its children."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Hashable, Mapping
+from importlib import import_module
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from typing import Any
+
+from zarrcore._locks import Lock, forkable
+from zarrcore.errors import StoreError
+
+_MOST_SHARED = 64
+_EXTENSION = "obstore._obstore"
+_REGION = "x-amz-bucket-region"
+_IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "PermanentRedirect")
+
+_package: Any = None  # obstore, as this process may use it
+_inherited: str | None = None  # the file of its extension, if the parent had loaded that before the fork
+_lock = forkable(Lock())
+
+
+def is_installed() -> bool:
+    """Return whether there is the package obstore; it is not loaded."""
+    return _package is not None or find_spec("obstore") is not None
+
+
+def obstore() -> Any:
+    """Return the package obstore in a form that this process can use.
+
+    Its requests run on threads of its own, which a child process made by fork does not have, so that a call
+    would wait for ever.  The package does not make new ones, but a second copy of it makes its own.
+    """
+    global _package
+    if _package is None:
+        with _lock:
+            if _package is None:
+                if _inherited is not None:
+                    _load_copy(_inherited)
+                _package = import_module("obstore")
+                import_module("obstore.store")
+    return _package
+
+
+def _forked() -> None:
+    global _package, _inherited
+    _package = None
+    if _inherited is None and _EXTENSION in sys.modules:
+        _inherited = sys.modules[_EXTENSION].__file__
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _load_copy(file: str) -> None:
+    """Load the extension of obstore from a copy of its file, and the package around it."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "obstore"]:
+        del sys.modules[name]
+    # The loader knows a library by its file, and would hand out the one that is loaded already.
+    try:
+        descriptor = os.memfd_create("obstore")
+        with open(file, "rb") as source:
+            at, size = 0, os.fstat(source.fileno()).st_size
+            while at < size:
+                at += os.sendfile(descriptor, source.fileno(), at, size - at)
+        path = f"/proc/{os.getpid()}/fd/{descriptor}"
+        spec = spec_from_file_location(_EXTENSION, path, loader=ExtensionFileLoader(_EXTENSION, path))
+        assert spec is not None and spec.loader is not None
+        extension = module_from_spec(spec)
+        spec.loader.exec_module(extension)
+        os.close(descriptor)
+    except (ImportError, OSError, AttributeError) as error:
+        raise StoreError(
+            "obstore was loaded before this process was forked, so that it does not work here, and a copy of "
+            f"it could not be loaded ({error}): use the start method 'spawn' or 'forkserver'"
+        ) from error
+    sys.modules[_EXTENSION] = extension
+
+
+class Client:
+    """A store of obstore in whichever process it is asked for.
+
+    Parameters
+    ----------
+    kind : str
+        Name of its class, such as ``"S3Store"``.
+    args, options
+        What the class takes.
+    made : object, optional
+        The store, if there is one.
+    """
+
+    __slots__ = ("_made", "_process", "_region", "args", "kind", "options")
+
+    def __init__(
+        self, kind: str, args: tuple[Any, ...], options: Mapping[str, Any], made: Any = None
+    ) -> None:
+        self.kind, self.args, self.options = kind, args, options
+        self._made = made
+        self._process = os.getpid()
+        self._region: dict[str, str] = {}  # that of the bucket, once it is known that it is another one
+
+    @classmethod
+    def of(cls, store: Any) -> Client:
+        """Return the client of a store of obstore that somebody has made."""
+        again = getattr(store, "__getnewargs_ex__", None)  # a store in memory cannot be made again
+        args, options = ((), {}) if again is None else again()
+        return cls(type(store).__name__, args, options, store)
+
+    def __reduce__(self) -> Any:
+        if self.kind == "MemoryStore":
+            raise TypeError("a MemoryStore of obstore cannot be pickled")
+        return shared, (self.kind, self.args, dict(self.options))
+
+    @property
+    def store(self) -> Any:
+        """The store of obstore."""
+        if self._made is None or self._process != os.getpid():
+            if self.kind == "MemoryStore":
+                raise StoreError("a MemoryStore of obstore cannot be used after a fork")
+            package = obstore()
+            with _lock:
+                self._made = getattr(package.store, self.kind)(*self.args, **{**self.options, **self._region})
+                self._process = os.getpid()
+        return self._made
+
+    def config(self, name: str) -> Any:
+        """Return an option of the store, or None."""
+        return self.options.get(name) or dict(self.options.get("config") or {}).get(name)
+
+    def finds_region(self, error: BaseException) -> bool:
+        """Return whether a request has failed because the bucket is in another region, which is known now."""
+        if self.kind != "S3Store" or not any(words in str(error) for words in _IN_OTHER_REGION):
+            return False
+        bucket = self.args[0] if self.args else self.config("bucket")
+        region = _region_of(bucket, self.config("endpoint") or "https://s3.amazonaws.com")
+        if region is None or region == self._region.get("region"):
+            return False
+        self._region = {"region": region}
+        self._made = None
+        return True
+
+
+def _region_of(bucket: str, endpoint: str) -> str | None:
+    """Return the region of a bucket of S3, which everyone may ask for; None if there is no answer."""
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    try:
+        with urlopen(Request(f"{endpoint}/{bucket}", method="HEAD"), timeout=10) as answer:
+            return answer.headers.get(_REGION)  # type: ignore[no-any-return]
+    except HTTPError as error:
+        return error.headers.get(_REGION)
+    except (URLError, OSError):
+        return None
+
+
+_shared: dict[Hashable, Client] = {}
+
+
+def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Client:
+    """Return the client that all of this process use who want the same, and with it its connections."""
+    client = Client(kind, args, options)
+    key = kind, _hashable(args), _hashable(options)
+    try:
+        hash(key)
+    except TypeError:
+        return client
+    with _lock:
+        while len(_shared) >= _MOST_SHARED and key not in _shared:
+            del _shared[next(iter(_shared))]
+        return _shared.setdefault(key, client)
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return frozenset((name, _hashable(item)) for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_hashable, value))
+    return value

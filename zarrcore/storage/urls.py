@@ -1,0 +1,69 @@
+"""URLs: which package opens each of them, and the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from zarrcore.storage import buckets, clients
+from zarrcore.storage.base import Store
+from zarrcore.storage.fsspec import FsspecStore
+from zarrcore.storage.obstore import ObjectStore
+from zarrcore.storage.options import UnknownOptionError
+from zarrcore.storage.validation import join_path
+
+
+def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> Store:
+    """Return the store of a URL: of obstore, or of fsspec for what only fsspec knows.
+
+    Parameters
+    ----------
+    url : str
+        The URL.
+    storage_options : mapping, optional
+        Options in the words of fsspec or of obstore.
+
+    Raises
+    ------
+    StoreError
+        If the package that is needed is not installed, or does not know the scheme or an option.
+    """
+    options = dict(storage_options or {})
+    kind = buckets.kind_of(url)
+    if kind is None or not clients.is_installed():
+        return FsspecStore.from_url(url, options)
+    try:
+        client, path = buckets.client_of(url, options)
+    except UnknownOptionError as unknown:
+        if find_spec(package := buckets.PACKAGES[kind]) is not None and find_spec("fsspec") is not None:
+            return FsspecStore.from_url(url, options)
+        error = buckets.refused(url, unknown)
+        error.add_note(f"if it is an option of {package}: pip install {package}")
+        raise error from None
+    if kind == "HTTPStore":
+        return _WebStore(client, path=path, options=options)
+    return ObjectStore(client, path=path)
+
+
+class _WebStore(ObjectStore):
+    """A web server.  Few can list; where there is aiohttp, fsspec lists what their pages link to."""
+
+    def __init__(self, store: Any, *, path: str, options: Mapping[str, Any]) -> None:
+        super().__init__(store, path=path)
+        self._options = dict(options)
+
+    def _lists(self) -> Any:
+        """Return what lists: another store, or the methods of the class above."""
+        if find_spec("fsspec") is None or find_spec("aiohttp") is None:
+            return super()
+        return FsspecStore.from_url(join_path(self._client.args[0], self.path), self._options)
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return self._lists().list_prefix(prefix)  # type: ignore[no-any-return]
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        return self._lists().list_dir(prefix)  # type: ignore[no-any-return]
+
+    def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
+        return self._lists()._list_sizes(prefix)  # type: ignore[no-any-return]
