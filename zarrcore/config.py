@@ -277,7 +277,11 @@ class Config:
             return
         from difflib import get_close_matches
 
-        close = get_close_matches(key, sorted(known), n=1, cutoff=0.8)
+        # Without a section, a name of one that has it, or what the environment variable is called.
+        short = {name.rpartition(".")[2]: name for name in SETTINGS} | _ALIASES
+        names = {} if "." in key else short | {"threads": _ALIASES["num_threads"]}
+        near = get_close_matches(key, sorted(known | names.keys()), n=1, cutoff=0.8)
+        close = [names.get(name, name) for name in near]
         sections = {name.partition(".")[0] for name in SETTINGS if "." in name}
         section, dot, _ = key.partition(".")
         if close or (dot and section in sections):

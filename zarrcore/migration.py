@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from zarrcore.errors import BaseZarrError
+from zarrcore.errors import BaseZarrError, GroupNotFoundError
 from zarrcore.metadata import (
     ZARR_JSON,
     ZARRAY_JSON,
@@ -24,6 +24,7 @@ from zarrcore.metadata.upgrade import upgraded
 from zarrcore.nodes import documents
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import read_documents
+from zarrcore.nodes.open import absent
 from zarrcore.storage import StoreLike, StorePath, make_store_path
 from zarrcore.storage.validation import join_path, key_prefix
 
@@ -162,6 +163,8 @@ def migrate(
 
     Raises
     ------
+    GroupNotFoundError
+        If there is no node.
     MigrationError
         If a node cannot be converted: its data type, fill value or codecs have no form in format 3 that reads
         the same bytes.  Nothing has been written.
@@ -207,6 +210,8 @@ def _migrate(
     if not dry_run:
         target.store._check_writable()
     found = [_checked(node, target, overwrite=overwrite) for node in _nodes(place)]
+    if not found:
+        raise absent(GroupNotFoundError, "array or group", place, None)
     nodes = tuple(_with_consolidated(place, found))
     removed = tuple(_old_keys(place, nodes)) if remove_old else ()
     report = MigrationReport(nodes, removed)

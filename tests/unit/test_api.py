@@ -345,3 +345,12 @@ def test_a_group_where_an_array_is_wanted():
     with pytest.raises(NodeTypeValidationError):
         zarrcore.open_array(store, mode="a", shape=3)
     assert isinstance(zarrcore.open_array(store, mode="w", shape=3), zarrcore.Array)
+
+
+def test_arrays_that_were_saved_below_groups_are_loaded_by_their_paths():
+    store = {}
+    saved = {"a": np.arange(3), "b/c": np.ones(2), "b/d/e": np.zeros(1)}
+    zarrcore.save(store, **saved)
+    loaded = zarrcore.load(store)
+    assert loaded.keys() == saved.keys()
+    assert all((loaded[path] == saved[path]).all() for path in saved)

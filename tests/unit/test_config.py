@@ -216,3 +216,19 @@ def test_help_lists_every_key_with_its_default():
 def test_values_that_a_key_cannot_have_are_refused(key, wrong):
     with pytest.raises(BadConfigError, match=f"{key}.*expected .*, got {wrong!r}"):
         config.set({key: wrong})
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("threads", "threading.max_workers"),
+        ("num_threads", "threading.max_workers"),
+        ("max_workers", "threading.max_workers"),
+        ("fsync", "store.fsync"),
+        ("order", "array.order"),
+    ],
+)
+def test_a_key_without_its_section_is_refused(key, meant):
+    with pytest.raises(BadConfigError, match=f"'{key}': .*did you mean '{meant}'"):
+        config.set({key: 1})
+    assert key not in config

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import zarrcore
-from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError
+from zarrcore.errors import ArrayNotFoundError, ChunkDecodeError, GroupNotFoundError, StoreError
 from zarrcore.storage import MemoryStore, Store
 
 OPEN: list[Any] = [zarrcore.open, zarrcore.open_array, zarrcore.open_group]
@@ -34,6 +34,36 @@ def test_a_missing_directory_is_said_to_be_missing(open_it: Any, tmp_path: Path)
         open_it(path, mode="r")
     with pytest.raises(ABSENT, match=f"{path}/a.csv is a file"):
         open_it(path, path="a.csv", mode="r")
+
+
+def test_a_missing_archive_is_no_directory_and_hdf5_is_named(tmp_path: Path) -> None:
+    with pytest.raises(GroupNotFoundError, match=rf": {tmp_path}/no.zip does not exist"):
+        zarrcore.open(tmp_path / "no.zip", mode="r")
+    (tmp_path / "a.h5").write_bytes(b"\x89HDF")
+    with pytest.raises(StoreError, match="found a file .open HDF5 with h5py, and copy it with copy_all"):
+        zarrcore.open(tmp_path / "a.h5", mode="r")
+
+
+@pytest.mark.parametrize("key", [0, (), False, 1, slice(None)])
+def test_a_key_that_is_no_name_is_named(key: Any) -> None:
+    with pytest.raises(TypeError, match="a path is a string, got"):
+        zarrcore.create_group({})[key]
+
+
+@pytest.mark.parametrize("shards", [True, 5.0, (10,), (10.0, 20), (0, 20), ((3, 0), 20), ((3, 3), 20), "all"])
+def test_shards_that_are_wrong_are_not_called_chunks(shards: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="^shards: "):
+        zarrcore.create_array({}, shape=(10, 20), chunks=(1, 5), shards=shards, dtype="i1")
+
+
+@pytest.mark.parametrize("dtype", ["i4", "str"])
+def test_errors_of_an_array_at_the_root_name_it_alike_in_both_engines(dtype: str) -> None:
+    store: dict[str, Any] = {}
+    array = zarrcore.create_array(store, shape=2, dtype=dtype, compressors=None)
+    store["c/0"] = b"odd"
+    with pytest.raises(ChunkDecodeError, match="^array '/', chunk") as found:
+        array[...]
+    assert found.value.array == "/"
 
 
 def test_another_format_is_named(tmp_path: Path) -> None:

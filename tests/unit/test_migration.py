@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ReadOnlyError
+from zarrcore.errors import GroupNotFoundError, ReadOnlyError
 from zarrcore.migration import MigrationError, migrate, migrate_v2_to_v3, remove_metadata
 from zarrcore.storage import MemoryStore, WrapperStore
 
@@ -505,3 +505,9 @@ def test_a_report_is_short_in_a_repl_and_complete_in_print() -> None:
     report = migrate(store, dry_run=True)
     assert repr(report) == "<MigrationReport: 2 nodes, 0 refused, 0 documents removed; print() shows each>"
     assert str(report).splitlines()[1] == "/a: array, format 2 -> can be format 3"
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_place_without_nodes_is_an_error(dry_run: bool, tmp_path: Any) -> None:
+    with pytest.raises(GroupNotFoundError, match="nowhere does not exist"):
+        zarrcore.migrate(tmp_path / "nowhere", dry_run=dry_run)

@@ -495,7 +495,7 @@ def save_group(
 
 
 def load(store: StoreLike, path: str | None = None, zarr_format: int | None = None) -> Any:
-    """Read a whole array, or all arrays of a group.
+    """Read a whole array, or all arrays below a group.
 
     Parameters
     ----------
@@ -509,7 +509,7 @@ def load(store: StoreLike, path: str | None = None, zarr_format: int | None = No
     Returns
     -------
     ndarray, scalar or dict
-        The values; those of a group by the names of its arrays.
+        The values; those of a group by the paths of its arrays, such as ``"a"`` and ``"b/c"``.
 
     Examples
     --------
@@ -522,4 +522,4 @@ def load(store: StoreLike, path: str | None = None, zarr_format: int | None = No
     node = open(store, path=path, zarr_format=zarr_format, mode="r")
     if isinstance(node, Array):
         return node[...]
-    return {name: member[...] for name, member in node.arrays()}
+    return {path: member[...] for path, member in node.members(max_depth=None) if isinstance(member, Array)}

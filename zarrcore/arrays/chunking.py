@@ -71,7 +71,7 @@ def _dividing(shards: Sequence[Any], item_size: int) -> Shape:
 
 
 def normalize_chunks(
-    chunks: Any, shape: Sequence[int], *, unit: Sequence[int] | None = None
+    chunks: Any, shape: Sequence[int], *, unit: Sequence[int] | None = None, name: str = "chunks"
 ) -> tuple[Any, ...]:
     """Normalise `chunks` to one entry per dimension: a length, or a tuple of lengths (rectilinear).
 
@@ -83,33 +83,33 @@ def normalize_chunks(
     elif _is_int(chunks):
         chunks = (int(chunks),) * len(shape)
     elif chunks is None or chunks is True or isinstance(chunks, str) or not hasattr(chunks, "__len__"):
-        raise TypeError(f'chunks: expected an integer, a tuple of integers or "auto", got {chunks!r}')
+        raise TypeError(f'{name}: expected an integer, a tuple of integers or "auto", got {chunks!r}')
     if len(chunks) != len(shape):
         raise ValueError(
-            f"chunks: the array has {len(shape)} dimensions, got {len(chunks)} lengths ({chunks!r})"
+            f"{name}: the array has {len(shape)} dimensions, got {len(chunks)} lengths ({chunks!r})"
         )
     units = unit or (1,) * len(shape)
-    return tuple(_edge(chunk, length, n) for chunk, length, n in zip(chunks, shape, units, strict=True))
+    return tuple(_edge(chunk, length, n, name) for chunk, length, n in zip(chunks, shape, units, strict=True))
 
 
 def _is_int(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
-def _edge(chunk: Any, length: int, unit: int) -> int | tuple[int, ...]:
+def _edge(chunk: Any, length: int, unit: int, name: str) -> int | tuple[int, ...]:
     if chunk is None or (_is_int(chunk) and chunk == -1):
         return unit * max(1, -(-length // unit))
     if _is_int(chunk):
         if chunk < 1:
-            raise ValueError(f"chunks: expected lengths of at least 1, got {chunk}")
+            raise ValueError(f"{name}: expected lengths of at least 1, got {chunk}")
         return int(chunk)
     if isinstance(chunk, (str, bytes)) or not hasattr(chunk, "__iter__"):
-        raise TypeError(f"chunks: expected integers, got {chunk!r}")
+        raise TypeError(f"{name}: expected integers, got {chunk!r}")
     edges = tuple(chunk)
     if not edges or not all(_is_int(edge) and edge > 0 for edge in edges):
-        raise ValueError(f"chunks: expected lengths of at least 1, got {edges!r}")
+        raise ValueError(f"{name}: expected lengths of at least 1, got {edges!r}")
     if sum(edges) < length:
-        raise ValueError(f"chunks: lengths {edges!r} sum to {sum(edges)}, the dimension has {length}")
+        raise ValueError(f"{name}: lengths {edges!r} sum to {sum(edges)}, the dimension has {length}")
     return tuple(int(edge) for edge in edges)
 
 
@@ -129,7 +129,7 @@ def resolve_layout(
         largest = _MAX_BYTES if shards is None else _INNER_BYTES
         inner = guess_chunks(shape, item_size, max_bytes=largest)
     else:
-        inner = _dividing(normalize_chunks(shards, shape), item_size)
+        inner = _dividing(normalize_chunks(shards, shape, name="shards"), item_size)
     if shards is None:
         return inner, None
     if not all(isinstance(length, int) for length in inner):
@@ -138,7 +138,7 @@ def resolve_layout(
         )
     if isinstance(shards, str) and shards == "auto":
         return guess_shards(shape, inner, item_size, target_shard_bytes), inner
-    grid = normalize_chunks(shards, shape, unit=inner)
+    grid = normalize_chunks(shards, shape, unit=inner, name="shards")
     for dim, (outer, length) in enumerate(zip(grid, inner, strict=True)):
         for edge in (outer,) if isinstance(outer, int) else outer:
             if edge % length:

@@ -23,4 +23,4 @@ HOMES = {
     "zstd": "Zstd ZstdCodec",
 }
 
-__all__, __getattr__, __dir__ = attach(__name__, HOMES)
+__all__, __getattr__, __dir__ = attach(__name__, HOMES, modules="numcodecs")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from zarrcore._validate import fail
@@ -62,5 +62,14 @@ def extension_of(codec: object) -> Any:
         describe_itself = getattr(codec, method, None)
         if callable(describe_itself) and not isinstance(codec, type):
             data = describe_itself()
-            return standard_codec(data) if "id" in data else data
+            if "id" in data:
+                return standard_codec(data)
+            left = getattr(codec, "_tunable_attrs", ())  # zarr-python's Blosc: what the data type decides
+            return _without(data, left) if left else data
     return fail(None, "a name or an object with a name", codec)
+
+
+def _without(data: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return an extension object without some members of its configuration."""
+    kept = {name: value for name, value in data["configuration"].items() if name not in names}
+    return {**data, "configuration": kept}

@@ -25,7 +25,7 @@ class ChunkPlace:
         self, store: Store, path: str, coords: tuple[int, ...], key: str, lock: Callable[[str], Any]
     ) -> None:
         self._store = store
-        self._path = path
+        self._path = path or "/"
         self._lock = lock
         self.coords = coords
         self.key = key

@@ -277,7 +277,7 @@ class PythonEngine:
 
     def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:
         if self._store._has_lost(self._prefix):
-            raise ChunkIOError("the directory of the array is gone", array=self._path)
+            raise ChunkIOError("the directory of the array is gone", array=self._path or "/")
         if self._missing_is_error:
             raise ChunkNotFoundError(
                 f"array {self._path or '/'!r}: chunk {part.coords} (key {key!r}) is not stored, and the "

@@ -198,7 +198,9 @@ class _Copy:
         arguments.setdefault("overwrite", replace)
         if "compressor" in arguments:  # as zarr 2 has it
             arguments["compressors"] = arguments.pop("compressor")
-        return array_from(source, **arguments)
+        new = array_from(source, **arguments)
+        new.metadata.to_documents()  # which refuses what the format has no name for
+        return new
 
     def _copied(self, steps: list[_Step]) -> Counts:
         """Do what is planned, array by array."""

@@ -26,7 +26,7 @@ def open_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePa
     # A node in an N5 container is in a store of format 3 that stands for it.
     found, metadata = find_node(place, zarr_format)
     if metadata is None:
-        raise _absent(GroupNotFoundError, "array or group", place, zarr_format)
+        raise absent(GroupNotFoundError, "array or group", place, zarr_format)
     return found, metadata
 
 
@@ -34,7 +34,7 @@ def open_array_node(place: StorePath, zarr_format: int | None = None) -> tuple[S
     """Open an array, see :func:`open_node`."""
     found, metadata = find_node(place, zarr_format, implied=False)
     if metadata is None:
-        raise _absent(ArrayNotFoundError, "array", place, zarr_format)
+        raise absent(ArrayNotFoundError, "array", place, zarr_format)
     if not is_array_metadata(metadata):
         raise NotAnArrayError(f"expected an array {place._located}, found a group")
     return found, metadata
@@ -50,7 +50,7 @@ def open_group_node(
     """
     found, metadata = find_node(place, zarr_format)
     if metadata is None:
-        raise _absent(GroupNotFoundError, "group", place, zarr_format)
+        raise absent(GroupNotFoundError, "group", place, zarr_format)
     if is_array_metadata(metadata):
         raise NotAGroupError(f"expected a group {place._located}, found an array")
     from zarrcore.nodes.consolidated import with_consolidated
@@ -58,7 +58,7 @@ def open_group_node(
     return found, with_consolidated(found, metadata, use_consolidated)
 
 
-def _absent(
+def absent(
     error: type[NodeNotFoundError], kind: str, place: StorePath, zarr_format: int | None
 ) -> NodeNotFoundError:
     """Return the error for a node that is not there; it names what is there instead."""

@@ -483,9 +483,10 @@ class LocalStore(Store):
     def _require_directory(self) -> None:
         """A file where the root should be is a mistake, not an empty store."""
         if os.path.isfile(self._root):
-            raise StoreError(
-                f"{self._root}: expected a directory, found a file (is it an archive for ZipStore?)"
-            )
+            is_hdf5 = self._root.lower().endswith((".h5", ".hdf5", ".hdf", ".nc", ".nc4"))
+            hint = "open HDF5 with h5py, and copy it with copy_all"
+            hint = hint if is_hdf5 else "is it an archive for ZipStore?"
+            raise StoreError(f"{self._root}: expected a directory, found a file ({hint})")
 
     def _claim(self, prefix: str) -> bool:
         if overrides(self, LocalStore):
@@ -519,7 +520,8 @@ class LocalStore(Store):
     def _instead_of_node(self, path: str) -> str:
         directory = f"{self._root}/{path}" if path else self._root
         if not os.path.exists(self._root):
-            return f"the directory {self._root} does not exist"
+            kind = "" if self._root.lower().endswith(".zip") else "the directory "
+            return f"{kind}{self._root} does not exist"
         if not os.path.isdir(directory):
             return f"{directory} is a file" if os.path.exists(directory) else f"{directory} does not exist"
         names = sorted(os.listdir(directory))

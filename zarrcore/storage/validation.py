@@ -132,7 +132,7 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
     InvalidKeyError
         If a component is ``.`` or ``..`` or contains a NUL.
     """
-    if not path:
+    if not path and (path is None or isinstance(path, (str, bytes))):
         return ""
     if isinstance(path, str) and _is_plain(path) is not None:
         return path

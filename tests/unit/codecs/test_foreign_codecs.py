@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 
 import numcodecs
@@ -192,3 +193,18 @@ class TestZfpy:
                 assert array[...].shape == values.shape
             except ChunkDecodeError:
                 continue
+
+
+@pytest.mark.parametrize("options", [{}, {"typesize": 2}, {"shuffle": "noshuffle"}])
+@pytest.mark.parametrize("dtype", ["u1", "i4"])
+def test_blosc_of_zarr_python_takes_the_same_from_the_data_type(dtype, options):
+    zarr = pytest.importorskip("zarr")
+    codec = zarr.codecs.BloscCodec(**options)
+    arrays = [lib.create_array({}, shape=8, dtype=dtype, compressors=codec) for lib in (zarrcore, zarr)]
+    ours, theirs = [array.metadata.to_dict()["codecs"][-1] for array in arrays]
+    assert ours == theirs
+
+
+def test_the_module_of_codecs_of_numcodecs_is_an_attribute_as_in_zarr_python():
+    program = "import zarrcore as zarr; print(zarr.codecs.numcodecs.Delta(dtype='<i4').name)"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "numcodecs.delta"

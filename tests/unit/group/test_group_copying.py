@@ -18,6 +18,7 @@ from zarrcore.errors import (
     CopyError,
     DataTypeValidationError,
     StoreError,
+    ZarrUserWarning,
 )
 from zarrcore.storage import LocalStore, MemoryStore, StorePath, WrapperStore, ZipStore
 
@@ -482,3 +483,17 @@ def test_paths_and_stores_are_refused_with_the_way_out(function, other):
         expected = f"{function.__name__}: {role}: expected .* open_group.* copy_store"
         with pytest.raises(TypeError, match=expected):
             function(*arguments)
+
+
+def test_a_data_type_without_a_name_in_the_format_stops_a_copy_before_it_begins() -> None:
+    source = zarrcore.create_group({}, zarr_format=2)
+    source["a"] = np.arange(3)
+    source["records"] = np.zeros(2, [("x", "f4", 2)])
+    dest = zarrcore.create_group(store := {})
+    before = dict(store)
+    with pytest.raises(DataTypeValidationError) as caught:
+        zarrcore.copy_all(source, dest)
+    assert store == before
+    assert caught.value.__notes__ == ["/records cannot be copied, and nothing has been written; see on_error"]
+    with pytest.warns(ZarrUserWarning, match="not copied: /records: Zarr format 3 has no name"):
+        assert zarrcore.copy_all(source, dest, on_error="skip")[:2] == (1, 1)
