@@ -25,7 +25,7 @@ HOMES = {
     "migration": "migrate",
     "show": "show_config",
 }
-MODULES = "abc api codecs dtype errors kernels registry storage testing xarray"
+MODULES = "abc api codecs dask dtype errors kernels registry storage testing xarray"
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES, modules=MODULES)
 __all__ += ["__version__", "config"]

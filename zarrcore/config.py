@@ -79,7 +79,8 @@ SETTINGS = {
     ),
     "threading.max_workers": _count(
         None,
-        "Threads of a call where `threads=` is not given; None: one for each CPU that the process may use.  "
+        "Threads of a call where `threads=` is not given; None: one for each CPU that the process may use, "
+        "in a worker of dask's distributed as many as it has.  "
         "`array.info` shows how many.",
         "an integer from 1 to 65536",
         1 << 16,

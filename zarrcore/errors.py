@@ -284,6 +284,10 @@ def _text(key: str | None, where: str | None, message: str) -> str:
 # --- stores ----------------------------------------------------------------------------------------
 
 
+class RegionOverlapError(BaseZarrError):
+    """Writers that do not know of each other would write to one chunk or shard, and lose values."""
+
+
 class StoreError(BaseZarrError):
     """A store cannot do what it was asked for.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -59,6 +59,12 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._metadata, self._store_path, self._config)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """Return what dask makes a name of: equal for two handles of one array, another after a change."""
+        from zarrcore.arrays.token import array_token
+
+        return array_token(self._opened)
 
     # --- opening ---
 
@@ -428,6 +434,65 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         from zarrcore.arrays.writer import ArrayWriter
 
         return ArrayWriter(self, max_bytes=max_bytes, threads=threads)
+
+    # --- dividing among writers ---
+
+    def iter_regions(self, unit: Literal["chunk", "shard"] = "shard") -> Iterator[tuple[slice, ...]]:
+        """Return an iterator over regions that cover the array, one for each chunk or shard.
+
+        Parameters
+        ----------
+        unit : {"shard", "chunk"}
+            "shard": what is stored under one key, of an array without shards a chunk.  Writers in different
+            processes may each write some of these regions.  "chunk": what is read on its own.
+
+        Returns
+        -------
+        iterator of tuple of slice
+            Cut at the end of the array, in the order of the grid.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> array = zarrcore.zeros(10, chunks=2, shards=8)
+        >>> list(array.iter_regions())
+        [(slice(0, 8, None),), (slice(8, 10, None),)]
+        """
+        from zarrcore.arrays.partition import axes_of_unit, iter_regions
+
+        return iter_regions(axes_of_unit(self._opened, unit))
+
+    def check_regions(self, regions: Iterable[SelectionLike]) -> None:
+        """Check that different processes may write these regions at the same time.
+
+        Two writers that write to different parts of one chunk (of a sharded array: of one shard) read and
+        replace all of it, and one of the updates can be lost.  Nothing is read from the store.
+
+        Parameters
+        ----------
+        regions : iterable
+            One for each writer; integers and slices, as in ``array[region]``.
+
+        Raises
+        ------
+        RegionOverlapError
+            If two of them reach into one chunk or shard; the message names these.
+        IndexError
+            If a region does not fit the array.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> array = zarrcore.zeros((6, 4), chunks=(2, 4))
+        >>> array.check_regions([slice(0, 2), slice(2, 6)])
+        >>> array.check_regions([slice(0, 3), slice(3, 6)])
+        Traceback (most recent call last):
+        ...
+        zarrcore.errors.RegionOverlapError: array '/': regions 0 (0:3) and 1 (3:6) both write to ...
+        """
+        from zarrcore.arrays.partition import check_regions
+
+        check_regions(self._opened, regions)
 
     # --- changing ---
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,30 @@ if TYPE_CHECKING:
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import Store, StorePath
 
-config.watch("threading.max_workers", engine.set_num_threads)
+_share: int | None = None  # threads of the dask worker that runs this process
+
+
+def _set_threads(configured: int | None) -> None:
+    engine.set_num_threads(configured or _share)
+
+
+config.watch("threading.max_workers", _set_threads)
+
+
+def _take_share() -> None:
+    """In a worker of dask, use by default as many threads as it has: other workers have the other CPUs.
+
+    A worker in the process of its scheduler has no process of its own, and changes nothing.
+    """
+    global _share
+    distributed: Any = sys.modules.get("distributed")
+    if _share is not None or not hasattr(distributed, "Scheduler") or [*distributed.Scheduler._instances]:
+        return
+    try:
+        _share = distributed.get_worker().state.nthreads
+    except ValueError:
+        return  # this is no task of a worker
+    _set_threads(config.get("threading.max_workers"))
 
 
 def chunk_spec(metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
@@ -61,6 +85,7 @@ def build_engine(
     cache: ChunkCache | None = None,
 ) -> Engine:
     """Return the native engine if every part of the array has a native form, else the Python one."""
+    _take_share()
     native = _native_engine(metadata, store_path, missing_is_error=missing_is_error, cache=cache)
     if native is not None:
         return native

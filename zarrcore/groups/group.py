@@ -66,6 +66,14 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.metadata, self._store_path)
 
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """Return what dask makes a name of; it is another one after a change of the group or its members."""
+        from zarrcore.arrays.token import place_token
+
+        metadata = self.metadata
+        place = place_token(self._store_path, metadata.zarr_format)
+        return *place, repr((metadata.to_dict(), sorted(self)))
+
     # --- members ---
 
     def __getitem__(self, path: str) -> Array | Group:

@@ -1,0 +1,5 @@
+"""dask on zarrcore: see :mod:`zarrcore.integrations.dask`."""
+
+from zarrcore.integrations.dask import from_zarr, to_zarr
+
+__all__ = ["from_zarr", "to_zarr"]
