@@ -22,6 +22,7 @@ HOMES = {
     "inspection.compacting": "compact",
     "inspection.repairing": "repair",
     "inspection.verifying": "verify",
+    "integrations.bridge": "accelerate from_zarr",
     "migration": "migrate",
     "show": "show_config",
 }

@@ -31,6 +31,7 @@ from zarrcore.include_dir import get_include as get_include
 from zarrcore.inspection.compacting import compact as compact
 from zarrcore.inspection.repairing import repair as repair
 from zarrcore.inspection.verifying import verify as verify
+from zarrcore.integrations.bridge import accelerate as accelerate, from_zarr as from_zarr
 from zarrcore.migration import migrate as migrate
 from zarrcore.show import show_config as show_config
 

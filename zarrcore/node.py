@@ -132,6 +132,13 @@ class SynchronousNode(NodeFace):
         return self.store.getsize_prefix(self.path)
 
 
+def bridge(name: str) -> Any:
+    """Return a function of the bridge to zarr-python, which lies above all nodes and is found by its name."""
+    from importlib import import_module
+
+    return getattr(import_module("zarrcore.integrations.bridge"), name)
+
+
 class AsynchronousNode(NodeFace):
     """What arrays and groups whose methods are coroutines have in common."""
 

@@ -17,10 +17,12 @@ from zarrcore.arrays.opened import open_array_at
 from zarrcore.arrays.selections import Indexable, Select
 from zarrcore.indexing import Fields
 from zarrcore.metadata import layout
-from zarrcore.node import SynchronousNode
+from zarrcore.node import SynchronousNode, bridge
 from zarrcore.storage.path import StoreLike
 
 if TYPE_CHECKING:
+    import zarr
+
     from zarrcore._core.engine import ChunkCache
     from zarrcore.arrays.prefetching import Prefetch
     from zarrcore.arrays.tolerant import OnError
@@ -559,6 +561,28 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         from zarrcore.arrays.chunks import append
 
         return append(self._opened, data, axis)
+
+    def as_zarr(self) -> zarr.Array:  # type: ignore[type-arg]
+        """Return the array as a ``zarr.Array`` of zarr-python, for libraries that ask for that class.
+
+        It is in the same store, and the engine of zarrcore reads and writes its chunks.  Values are shared;
+        the shape and the attributes are read now.  :func:`zarrcore.from_zarr` goes the other way.
+
+        Raises
+        ------
+        ImportError
+            If zarr-python 3 is not installed.
+        ValueError
+            If the array is of format 1, which zarr-python 3 does not have.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> theirs = zarrcore.array([1, 2, 3]).as_zarr()
+        >>> type(theirs), theirs[1:]
+        (<class 'zarr.core.array.Array'>, array([2, 3]))
+        """
+        return bridge("as_zarr")(self)  # type: ignore[no-any-return]
 
     def _compiled(self) -> Any:
         """Return the engine, for the C API."""

@@ -13,11 +13,13 @@ from zarrcore.groups import changing, creating, members
 from zarrcore.groups.face import GroupFace
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.groups.tree import Tree, tree_of
-from zarrcore.node import SynchronousNode, in_thread
+from zarrcore.node import SynchronousNode, bridge, in_thread
 from zarrcore.nodes.documents import Metadata
 from zarrcore.nodes.walk import Found
 
 if TYPE_CHECKING:
+    import zarr
+
     from zarrcore.groups.async_group import AsyncGroup
     from zarrcore.info import NodeInfo
 
@@ -234,6 +236,29 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
         from zarrcore.info import group_info
 
         return group_info(self, complete=True)
+
+    def as_zarr(self) -> zarr.Group:
+        """Return the group as a ``zarr.Group`` of zarr-python, for libraries that ask for that class.
+
+        It is in the same store, and its arrays are read and written by the engine of zarrcore, see
+        :meth:`zarrcore.Array.as_zarr`.  :func:`zarrcore.from_zarr` goes the other way.
+
+        Raises
+        ------
+        ImportError
+            If zarr-python 3 is not installed.
+        ValueError
+            If the group is of format 1, which zarr-python 3 does not have.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> root = zarrcore.create_group({})
+        >>> root["lat"] = np.arange(3)
+        >>> root.as_zarr()["lat"][1:]
+        array([1, 2])
+        """
+        return bridge("as_zarr")(self)  # type: ignore[no-any-return]
 
     def require_groups(self, *names: str) -> tuple[Group, ...]:
         """Return the groups of these `names`; create those that are missing."""

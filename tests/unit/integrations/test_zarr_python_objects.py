@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,34 @@ def test_the_store_speaks_as_stores_of_zarr_python_do() -> None:
         assert (await store.get("ab", prototype)).to_bytes() == b""
 
     testing.sync(main())
+
+
+def test_methods_and_the_function_at_the_top(tmp_path: Path) -> None:
+    root = zarrcore.open_group(tmp_path, mode="w")
+    ours = root.create_array("a", data=VALUES, chunks=(5, 6))
+    theirs = ours.with_config({"order": "F"}).as_zarr()
+    assert isinstance(theirs, zarr.Array) and theirs[:].flags.f_contiguous
+    assert isinstance(root.as_zarr(), zarr.Group)
+    theirs.resize((25, 17))
+    theirs[24] = 3
+    theirs.attrs["x"] = 1
+    again = zarrcore.from_zarr(pickle.loads(pickle.dumps(theirs)))
+    assert again.shape == (25, 17) and again[24].tolist() == [3] * 17 and dict(again.attrs) == {"x": 1}
+    again.resize((2, 2))
+    assert np.array_equal(again.as_zarr()[:], VALUES[:2, :2])
+    assert np.array_equal(zarrcore.from_zarr(root.as_zarr())["a"][:], VALUES[:2, :2])
+
+
+@pytest.mark.parametrize("alias", [None, zarrcore])
+def test_without_zarr_python_the_extra_is_named(alias: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    array = zarrcore.array([1, 2])
+    for name in [name for name in sys.modules if name.startswith(("zarr.", "zarrcore.integrations."))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "zarr", alias)
+    expected = r"pip install zarrcore\[zarr\]" if alias is None else "zarrcore has its place"
+    for call in (array.as_zarr, lambda: zarrcore.from_zarr(array), zarrcore.accelerate):
+        with pytest.raises(ImportError, match=expected):
+            call()
 
 
 def test_what_is_no_node_is_refused() -> None:

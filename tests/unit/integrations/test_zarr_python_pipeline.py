@@ -20,7 +20,7 @@ import zarrcore
 
 zarr = pytest.importorskip("zarr")
 
-from zarrcore.integrations.zarr_python import pipeline  # noqa: E402
+from zarrcore.integrations.zarr_python.metadata import is_known_release  # noqa: E402
 
 OURS = "zarrcore.integrations.zarr_python.CodecPipeline"
 THEIRS = "zarr.core.codec_pipeline.BatchedCodecPipeline"
@@ -277,9 +277,16 @@ def test_writers_of_both_libraries_share_the_locks_of_chunks(name: str, tmp_path
     assert np.array_equal(theirs[:], np.arange(60) + 1)
 
 
-def test_other_releases_warn_once_and_go_the_old_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "_is_known", None)
-    monkeypatch.setattr(zarr, "__version__", "3.9.0")
+@pytest.fixture
+def other_release(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    is_known_release.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(zarr, "__version__", "3.9.0")
+        yield
+    is_known_release.cache_clear()
+
+
+def test_other_releases_warn_once_and_go_the_old_way(other_release: None) -> None:
     with pytest.warns(UserWarning, match=r"3\.9\.0"):
         array = zarr.create_array({}, data=VALUES)
     assert np.array_equal(array[:], VALUES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from zarrcore._lazy import attach
 
 HOMES = {
+    "accelerated": "Acceleration accelerate",
     "objects": "ZarrcoreStore as_zarr from_zarr",
     "pipeline": "CodecPipeline",
 }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import fields
 from typing import Any, Self
 
 import zarr
 import zarr.core.array
 from zarr.abc import store as abc
+from zarr.core.array_spec import ArrayConfig
 from zarr.core.buffer import Buffer, BufferPrototype
 from zarr.core.buffer.cpu import buffer_prototype
 
@@ -35,9 +37,7 @@ class ZarrcoreStore(abc.Store):
     supports_writes = property(lambda self: self.zarrcore_store.supports_writes)
     supports_deletes = property(lambda self: self.zarrcore_store.supports_deletes)
     supports_listing = property(lambda self: self.zarrcore_store.supports_listing)
-    supports_consolidated_metadata = property(
-        lambda self: self.zarrcore_store.supports_consolidated_metadata
-    )
+    supports_consolidated_metadata = property(lambda self: self.zarrcore_store.supports_consolidated_metadata)
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return type(self)(self.zarrcore_store.with_read_only(read_only))
@@ -122,46 +122,43 @@ def _ours(part: Any) -> Any:
 
 
 def as_zarr(node: zarrcore.Array | zarrcore.Group) -> Any:
-    """Return an array or a group as one of zarr-python, for libraries that ask for its classes.
-
-    Chunks are read and written by the engine of zarrcore, also those of arrays that are found in the group.
+    """Return an array or a group as one of zarr-python; see :meth:`zarrcore.Array.as_zarr`.
 
     Parameters
     ----------
     node : Array or Group
         The array or group, of format 2 or 3.
 
-    Returns
-    -------
-    zarr.Array or zarr.Group
-        It has the same store, and sees what is written through `node`; the shape, the attributes and the
-        names of members are read by zarr-python now.
-
     Raises
     ------
     TypeError
         If `node` is something else.
+    ValueError
+        If it is of format 1.
     """
     if not isinstance(node, (zarrcore.Array, zarrcore.Group)):
         raise TypeError(f"as_zarr: expected an array or a group of zarrcore, got {type(node).__name__}")
+    zarr_format = node.metadata.zarr_format
+    if zarr_format == 1:
+        raise ValueError(
+            f"as_zarr: {node!r} is of format 1, which zarr-python 3 does not have; migrate() converts it"
+        )
     place = zarr.storage.StorePath(ZarrcoreStore(node.store), node.path)
-    open_it = zarr.open_array if isinstance(node, zarrcore.Array) else zarr.open_group
-    options: Any = {"mode": "r" if node.store.read_only else "r+", "zarr_format": node.metadata.zarr_format}
-    return open_it(place, **options)
+    options: Any = {"mode": "r" if node.store.read_only else "r+", "zarr_format": zarr_format}
+    if isinstance(node, zarrcore.Group):
+        return zarr.open_group(place, **options)
+    known = {field.name for field in fields(ArrayConfig)}
+    config: Any = {name: value for name, value in node.config.to_dict().items() if name in known}
+    return zarr.open_array(place, config=config, **options)
 
 
-def from_zarr(node: Any) -> Any:
-    """Return an array or a group of zarr-python as one of zarrcore, over the same data.
+def from_zarr(node: Any) -> zarrcore.Array | zarrcore.Group:
+    """Return an array or a group of zarr-python as one of zarrcore; see :func:`zarrcore.from_zarr`.
 
     Parameters
     ----------
     node : zarr.Array, zarr.Group, zarr.AsyncArray or zarr.AsyncGroup
         The array or group.
-
-    Returns
-    -------
-    Array or Group
-        Its documents are read again; it is read-only if `node` is.
 
     Raises
     ------

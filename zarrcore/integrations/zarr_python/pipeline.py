@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections.abc import Iterable
 from math import prod
 from typing import Any, Self
 
 import numpy as np
-import zarr
 from zarr.abc.store import Store
 from zarr.core.array_spec import ArrayConfig, ArraySpec
 from zarr.core.buffer import cpu
@@ -19,8 +17,13 @@ from zarr.storage import LocalStore, ManagedMemoryStore, MemoryStore
 
 from zarrcore._core.engine import NativeArray, StoreSource
 from zarrcore.engine.build import build_engine
+from zarrcore.integrations.zarr_python.metadata import (
+    chunk_shape,
+    is_known_release,
+    is_plain,
+    translated_metadata,
+)
 from zarrcore.integrations.zarr_python.parts import Part, Wanted, wanted
-from zarrcore.metadata.parse import parse_v2_array, parse_v3_node
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.zarr_python import ZarrPythonStore, adapted_files, from_zarr_python
 
@@ -29,22 +32,6 @@ _FAR = 1 << 31  # chunks along each dimension of what the engine takes for the a
 _SHORT = 1 << 16  # bytes that are read or written without leaving the thread of the event loop
 _FEW = 4
 _PRESENT = {"status": "present"}
-_FIRST, _LAST = (3, 1), (3, 4)  # releases whose contract is known
-
-
-def is_known_release() -> bool:
-    """Return whether zarr-python is of a release whose contract is known; warn once about others."""
-    release = tuple(int(part) for part in zarr.__version__.split(".")[:2] if part.isdigit())
-    if _FIRST <= release <= _LAST:
-        return True
-    warnings.warn(
-        f"zarrcore knows zarr-python 3.1 to 3.4, not {zarr.__version__}, whose own codec pipeline is used",
-        stacklevel=2,
-    )
-    return False
-
-
-_is_known: bool | None = None
 
 
 class CodecPipeline(BatchedCodecPipeline):
@@ -73,7 +60,6 @@ class CodecPipeline(BatchedCodecPipeline):
         store : zarr.abc.store.Store
             Where it is.
         """
-        global _is_known
         order: Any = {}
         if array_metadata.zarr_format == 2:
             from zarr.codecs._v2 import V2Codec
@@ -83,16 +69,14 @@ class CodecPipeline(BatchedCodecPipeline):
         else:
             codecs = array_metadata.codecs
         spec = ArraySpec(
-            shape=_chunk_shape(array_metadata) or (1,) * len(array_metadata.shape),
+            shape=chunk_shape(array_metadata) or (1,) * len(array_metadata.shape),
             dtype=array_metadata.dtype,
             fill_value=array_metadata.fill_value,
             config=ArrayConfig.from_dict(order),
             prototype=cpu.buffer_prototype,
         )
         made = cls.from_codecs(codecs).evolve_from_array_spec(spec)
-        if _is_known is None:
-            _is_known = is_known_release()
-        if _is_known and issubclass(type(store), Store) and _is_plain(array_metadata):
+        if is_known_release() and issubclass(type(store), Store) and is_plain(array_metadata):
             vars(made).update(_metadata=array_metadata, _store=store, _engines={}, _chunks=spec.shape)
         return made
 
@@ -168,18 +152,12 @@ class CodecPipeline(BatchedCodecPipeline):
 
     def _build(self, prefix: str, read_missing: bool, loop: Any) -> NativeArray | None:
         """Return the engine for the chunks of the array, however far it grows: others know its shape."""
-        documents = self._metadata.to_buffer_dict(cpu.buffer_prototype)
-        values = {name: value.to_bytes() for name, value in documents.items()}
         store = from_zarr_python(self._store) if loop is None else ZarrPythonStore(self._store).on_loop(loop)
         try:
-            if self._metadata.zarr_format == 2:
-                metadata: Any = parse_v2_array(values[".zarray"])
-            else:
-                metadata = parse_v3_node(values["zarr.json"])
             shape = tuple(length * _FAR for length in self._chunks)
             if max(shape, default=0) >= 1 << 62:
                 return None
-            metadata = metadata.update_shape(shape)
+            metadata = translated_metadata(self._metadata).update_shape(shape)
             engine = build_engine(metadata, StorePath(store, prefix), missing_is_error=not read_missing)
         except Exception:  # metadata that only zarr-python takes
             return None
@@ -192,39 +170,6 @@ class CodecPipeline(BatchedCodecPipeline):
             call(*args)
         else:
             await asyncio.to_thread(call, *args)
-
-
-def _chunk_shape(metadata: Any) -> tuple[int, ...] | None:
-    """Return the shape of all chunks; None if they differ."""
-    if metadata.zarr_format == 2:
-        return tuple(metadata.chunks)
-    shape = getattr(metadata.chunk_grid, "chunk_shape", None)
-    return None if shape is None else tuple(shape)
-
-
-def _is_plain(metadata: Any) -> bool:
-    """Return whether everything in metadata is of zarr-python or numcodecs, and in its default form."""
-    if metadata.zarr_format == 2:
-        used = [metadata.compressor, *(metadata.filters or ())]
-    elif getattr(metadata, "storage_transformers", ()):
-        return False
-    else:
-        used = [metadata.chunk_key_encoding, metadata.chunk_grid, *_all_codecs(metadata.codecs)]
-        if getattr(metadata.chunk_key_encoding, "name", "") not in ("default", "v2"):
-            return False
-    used = [item for item in (metadata.dtype, *used) if item is not None]
-    modules = {type(item).__module__.partition(".")[0] for item in used}
-    has_default_order = all(getattr(item, "subchunk_write_order", "morton") == "morton" for item in used)
-    return modules <= {"zarr", "numcodecs"} and _chunk_shape(metadata) is not None and has_default_order
-
-
-def _all_codecs(codecs: Any) -> list[Any]:
-    """Return codecs, and those inside of shards."""
-    found = []
-    for codec in codecs:
-        inner = (*getattr(codec, "codecs", ()), *getattr(codec, "index_codecs", ()))
-        found += [codec, *_all_codecs(inner)]
-    return found
 
 
 CodecPipeline.__module__ = "zarrcore.integrations.zarr_python"  # as it is named in settings of zarr-python

@@ -1,0 +1,127 @@
+"""Selections of arrays of zarr-python, by the engine where both packages understand them alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zarrcore import indexing
+from zarrcore._core.engine import NativeArray
+from zarrcore.arrays import access
+from zarrcore.arrays.opened import OpenArray
+from zarrcore.indexing import Selection
+from zarrcore.integrations.zarr_python.metadata import is_plain, translated_metadata
+from zarrcore.metadata import layout
+from zarrcore.storage.path import StorePath
+from zarrcore.storage.zarr_python import from_zarr_python
+
+_SELECT: dict[str, Callable[..., Selection]] = {
+    "basic": indexing.basic_selection,
+    "orthogonal": indexing.orthogonal_selection,
+    "coordinate": indexing.coordinate_selection,
+    "mask": indexing.mask_selection,
+    "block": indexing.block_selection,
+}
+
+
+class BorrowedArray(OpenArray):
+    """An array of zarr-python, whose object there knows its shape and its settings."""
+
+    __slots__ = ()
+
+    def follow(self) -> None:
+        """Keep the shape that zarr-python's object has, whatever others did."""
+
+    def out_of_date(self, shape: tuple[int, ...]) -> str:
+        """Return that the engine may be used."""
+        return ""
+
+
+def borrowed(metadata: Any, place: Any, config: Any) -> BorrowedArray | None:
+    """Return an array of zarr-python as one of this package; None if the engine does not take it.
+
+    `metadata`, `place` and `config` are what zarr-python's ``AsyncArray`` has, its StorePath among them.
+    """
+    try:
+        if not is_plain(metadata):
+            return None
+        order = metadata.order if metadata.zarr_format == 2 else config.order
+        settings = {
+            "order": order,
+            "write_empty_chunks": config.write_empty_chunks,
+            "read_missing_chunks": getattr(config, "read_missing_chunks", True),
+        }
+        ours = StorePath(from_zarr_python(place.store), place.path)
+        array = BorrowedArray(translated_metadata(metadata), ours, settings)
+        is_native = isinstance(array.engine(), NativeArray)
+        return array if is_native and array.dtype_in_memory == metadata.dtype.to_native_dtype() else None
+    except Exception:  # metadata or a store that only zarr-python takes
+        return None
+
+
+def get(array: BorrowedArray, selection: Any) -> Any:
+    """Read integers and slices by the short way of the engine; NotImplemented for all others."""
+    items = selection if type(selection) is tuple else (selection,)
+    for item in items:
+        if type(item) is slice and item.step is not None and not (type(item.step) is int and item.step > 0):
+            return NotImplemented
+    found = (array.get or array.first_get)(selection)
+    if found is NotImplemented or found.ndim:
+        return found
+    # For one integer in each dimension zarr-python returns an array, for other single elements a scalar.
+    if not items or ... in items:
+        return found[()]
+    return (
+        np.array(found, array.dtype_in_memory) if all(type(item) is int for item in items) else NotImplemented
+    )
+
+
+def read(array: BorrowedArray, kind: str, selection: Any) -> Any:
+    """Return what a selection has; NotImplemented for what zarr-python has to read, or to refuse."""
+    wanted = _wanted(array, kind, selection)
+    if wanted is None:
+        return NotImplemented
+    found = access.get(array, wanted, None, None, 0)
+    return found if wanted.shape or kind == "basic" else np.array(found, array.dtype_in_memory)
+
+
+def write(array: BorrowedArray, kind: str, selection: Any, value: Any) -> bool:
+    """Write values, converted as zarr-python does it; False for what is left to zarr-python."""
+    wanted = _wanted(array, kind, selection)
+    values = _converted(value, array.dtype_in_memory)
+    if wanted is None or values is None or values.shape not in ((), wanted.shape):
+        return False
+    access.put_by(array, lambda *_: wanted, None, values)
+    return True
+
+
+def _wanted(array: BorrowedArray, kind: str, selection: Any) -> Selection | None:
+    """Return a selection that means the same in both packages; None, or an error, for others."""
+    items = selection if type(selection) is tuple else (selection,)
+    if kind != "mask" and not all(map(_is_common, items)):
+        return None
+    rest: tuple[Any, ...] = (layout.grid_edges(array.metadata),) if kind == "block" else ()
+    return _SELECT[kind](selection, array.metadata.shape, *rest)
+
+
+def _is_common(item: Any) -> bool:
+    if isinstance(item, slice):
+        return item.step is None or item.step > 0
+    if isinstance(item, np.ndarray | list):
+        return np.asarray(item).dtype.kind in "iub"
+    return item is ... or (isinstance(item, int | np.integer) and not isinstance(item, bool))
+
+
+def _converted(value: Any, dtype: np.dtype[Any]) -> np.ndarray | None:
+    """Return values as zarr-python would store them; None for arrays that it treats in its own way."""
+    if np.isscalar(value) or not hasattr(value, "shape"):
+        return np.asarray(value, dtype)
+    if type(value) is not np.ndarray:
+        return None
+    if value.dtype.name != dtype.name:
+        return value.astype(dtype)
+    if value.dtype == dtype:
+        return value
+    return value.astype(dtype) if dtype.kind in "iufcmM" else None
