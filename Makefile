@@ -14,7 +14,7 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
     'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test s3 zarr-python-suite xarray-suite pytest demo smoke system-libs csrc-test csrc-asan csrc-tsan \
+.PHONY: help env sources zarr2 build test s3 zarr-python-suite xarray-suite pytest soak demo smoke system-libs csrc-test csrc-asan csrc-tsan \
         csrc-foreign fuzz fuzz-test asan tsan bench bench-random style lint lib wheel portable contents stubs clean
 
 help: ## show this list
@@ -70,6 +70,10 @@ else
 	ZARRCORE_NEED_ZARR2=1 $(PYTEST) -q -n $(JOBS) --dist worksteal -m "not alone"
 	ZARRCORE_NEED_ZARR2=1 $(PYTEST) -q -m alone
 endif
+
+SOAK ?= 200
+soak: build ## long runs of the tests of faults and of several processes (SOAK=200 times as long)
+	ZC_SOAK=$(SOAK) $(PYTEST) -q -n $(JOBS) --dist worksteal --timeout=0 tests/faults tests/threads/test_process_locks.py
 
 # Sessions of aiohttp that zarr-python's stores leave open are not ours.
 s3: build $(S3)/.complete ## the tests of remote stores, with servers of their own

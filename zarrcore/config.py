@@ -91,6 +91,13 @@ SETTINGS = {
         True,
         False,
     ),
+    "store.locks": _choice(
+        "none",
+        '"file": writers to a directory keep other processes away from the same chunks and metadata, '
+        "unless `LocalStore` got another `locks=`.",
+        "none",
+        "file",
+    ),
     "metadata.check_consolidated": _choice(
         None,
         "Whether consolidated metadata are compared with the own document of a member that is opened; "

@@ -15,6 +15,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/lock_order.h"
 
@@ -54,6 +55,24 @@ static uint64_t walk(uint64_t hash, const char *text, uint16_t *slots, uint16_t 
 void zc_place_set(zc_place *out, const char *text)
 {
     out->hash = walk(FNV_BASIS, text, out->slots, &out->n, ZC_PLACE_DEPTH);
+    out->locks = (zc_lock_file){0};
+}
+
+/* Without the place, whose path another process may know by another name. */
+static uint64_t byte_of(const char *name)
+{
+    static const char *const documents[] = {"zarr.json", ".zmetadata"};
+    uint64_t hash = FNV_BASIS;
+
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+        if (strcmp(name, documents[i]) == 0) {
+            return i;
+        }
+    }
+    for (; *name != '\0'; name++) {
+        hash = (hash ^ (unsigned char)*name) * FNV_PRIME;
+    }
+    return mixed(hash) >> 2 | ZC_LOCKS_KEPT;
 }
 
 void zc_key_set(zc_key *out, const zc_place *place, const char *name)
@@ -61,6 +80,7 @@ void zc_key_set(zc_key *out, const zc_place *place, const char *name)
     out->place = place;
     out->hash = walk(place->hash, name, out->slots, &out->n, ZC_KEY_DEPTH);
     out->hash += out->hash == 0;
+    out->byte = place->locks.path != NULL ? byte_of(name) : 0;
 }
 
 /* ---- state ----------------------------------------------------------------------------------------- */
@@ -108,6 +128,11 @@ static void start_child(void)
 {
     zc_mutex_init(&starting);
     zc_mutex_init(&graph);
+    for (int i = 0; i < N_BUCKETS; i++) {
+        for (zc_held *held = buckets[i].held; held != NULL; held = held->next) {
+            zc_lock_forget(&held->lock);
+        }
+    }
     open_buckets();
     this_thread.wants = 0;
     zc_ranks_held = 0;
@@ -154,7 +179,7 @@ static const struct thread *owner_of(const bucket *b, uint64_t hash)
 
 static void take(bucket *b, uint64_t hash, zc_held *held)
 {
-    *held = (zc_held){.hash = hash, .owner = &this_thread, .next = b->held, .forks = forks};
+    *held = (zc_held){.hash = hash, .owner = &this_thread, .next = b->held, .forks = forks, .lock = {.fd = -1}};
     b->held = held;
 }
 
@@ -224,7 +249,8 @@ static zc_status wait_for(bucket *b, uint64_t hash, const zc_workspace *ws, zc_e
     return status;
 }
 
-zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, zc_error *err)
+/* Only among the threads of this process. */
+static zc_status lock_here(const zc_key *key, zc_held *held, const zc_workspace *ws, zc_error *err)
 {
     const uint64_t hash = key->hash;
     bucket *const b = bucket_of(hash);
@@ -249,12 +275,26 @@ zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, 
     return status;
 }
 
+zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, zc_error *err)
+{
+    zc_status status = lock_here(key, held, ws, err);
+
+    if (status == ZC_OK && key->place != NULL && key->place->locks.path != NULL) {
+        status = zc_lock_take(&key->place->locks, key->byte, ws, &held->lock, err);
+        if (status != ZC_OK) {
+            zc_key_unlock(held);
+        }
+    }
+    return status;
+}
+
 void zc_key_unlock(zc_held *held)
 {
     zc_assert(held->owner == &this_thread || held->forks != forks);
     if (held->forks != forks) {
         return;                              /* taken before a fork, in a process that is not this one */
     }
+    zc_lock_release(&held->lock);
     bucket *const b = bucket_of(held->hash);
     zc_held **at = &b->held;
 
@@ -333,7 +373,7 @@ zc_status zc_key_read(const zc_key *key, zc_status (*read)(void *arg), void *arg
         }
         zc_error_clear(err);
     }
-    status = zc_key_lock(key, &held, ws, err);
+    status = lock_here(key, &held, ws, err);
     if (status == ZC_ERR_LOCKED) {           /* this thread writes: a store's callback reads what it is given */
         zc_error_clear(err);
         return read(arg);
@@ -388,5 +428,5 @@ bool zc_shape_is_stale(const zc_place *array, int ndim, const int64_t *lengths)
 {
     const uint64_t note = atomic_load(note_of(array));
 
-    return note != 0 && note != word_of(array, ndim, lengths);
+    return array->locks.path != NULL || (note != 0 && note != word_of(array, ndim, lengths));
 }

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "base/workspace.h"
+#include "io/lock.h"
 
 /* ---- names ---- */
 
@@ -25,6 +26,7 @@ typedef struct zc_place {
     uint64_t hash;
     uint16_t n;                      /* slots; more than ZC_PLACE_DEPTH: it lies too deep to have a generation */
     uint16_t slots[ZC_PLACE_DEPTH];  /* of the place and of each prefix above it */
+    zc_lock_file locks;              /* for other processes; zc_place_set: none */
 } zc_place;
 
 /* A key below a place, or a prefix: "" or a name that ends with a slash. */
@@ -33,6 +35,7 @@ typedef struct zc_key {
     uint64_t hash;                   /* of the whole text, never 0; equal hashes are the same key */
     uint16_t n;
     uint16_t slots[ZC_KEY_DEPTH];
+    uint64_t byte;                   /* of the place's lock file, if it has one; the same in every process */
 } zc_key;
 
 void zc_place_set(zc_place *out, const char *text);
@@ -45,15 +48,17 @@ typedef struct zc_held {
     const void *owner;               /* a thread */
     struct zc_held *next;
     unsigned forks;
+    zc_lock lock;                    /* that of other processes */
 } zc_held;
 
 /*
  * Take the lock of a key, waiting for the thread that has it.  `held` stays where it is until zc_key_unlock, which the
- * same thread calls.  A thread may hold the locks of several keys.
+ * same thread calls.  A thread may hold the locks of several keys.  If the place of the key has a lock file, other processes
+ * that lock the key are waited for too, after the threads of this one.
  *
  * ZC_ERR_CANCELLED when the job of the workspace is cancelled meanwhile.  ZC_ERR_LOCKED if waiting would never end: this
  * very thread has the lock, because a signal handler or a store's callback writes to the chunk that is being written, or
- * it has a lock that the other thread waits for.  A child of fork() starts with no lock held.
+ * it has a lock that the other thread waits for.  ZC_ERR_IO: the lock file cannot be opened or locked.  A child of fork() starts with no lock held.
  */
 zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, zc_error *err);
 void zc_key_unlock(zc_held *held);
@@ -100,7 +105,8 @@ bool zc_may_be_torn(zc_status status);
  */
 void zc_shape_note(const zc_place *array, int ndim, const int64_t *lengths, bool is_new);
 
-/* Has the array got another shape than this one?  "No" is certain, as far as this process changes shapes. */
+/* Has the array got another shape than this one?  "No" is certain, as far as this process changes shapes; where there are
+ * locks for others it is never said. */
 bool zc_shape_is_stale(const zc_place *array, int ndim, const int64_t *lengths);
 
 #endif

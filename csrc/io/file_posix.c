@@ -545,6 +545,15 @@ zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source 
     return status;
 }
 
+int zc_make_parents(const zc_dir *dir, const char *path)
+{
+    writer w = {.dir = dir, .path = path, .parent = parent_length(path)};
+    const int code = open_directory(&w);
+
+    close_parent(dir, w.at);
+    return code;
+}
+
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
 {
     const size_t parent = parent_length(name);

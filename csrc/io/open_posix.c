@@ -21,6 +21,8 @@
 #include <sys/syscall.h>
 #endif
 
+#define NEW_MODE 0666                        /* of a file that O_CREAT makes, less the umask */
+
 int zc_open_again(int at, const char *name, int flags, mode_t mode)
 {
     int fd;
@@ -69,7 +71,7 @@ static int open_by_steps(int at, const char *path, int flags)
         }
         memcpy(name, path, n);
         name[n] = '\0';
-        const int fd = zc_open_again(above, name, (last ? flags : ZC_OPEN_DIR_FLAGS) | O_NOFOLLOW, 0);
+        const int fd = zc_open_again(above, name, (last ? flags : ZC_OPEN_DIR_FLAGS) | O_NOFOLLOW, NEW_MODE);
         int code = errno;
         if (fd < 0 && code != EMFILE && code != ENFILE && is_link(above, name)) {
             code = ELOOP;                    /* whatever the system calls it */
@@ -97,7 +99,7 @@ static int open_without_links(int at, const char *path, int flags)
     const uint64_t no_symlinks = 4;          /* RESOLVE_NO_SYMLINKS */
     const struct {
         uint64_t flags, mode, resolve;
-    } how = {(uint64_t)(unsigned)(flags | large), 0, no_symlinks};
+    } how = {(uint64_t)(unsigned)(flags | large), (flags & O_CREAT) != 0 ? NEW_MODE : 0, no_symlinks};
     long fd;
 
     do {
@@ -107,7 +109,7 @@ static int open_without_links(int at, const char *path, int flags)
         return (int)fd;
     }
 #elif defined(O_NOFOLLOW_ANY)
-    return zc_open_again(at, path, flags | O_NOFOLLOW_ANY, 0);
+    return zc_open_again(at, path, flags | O_NOFOLLOW_ANY, NEW_MODE);
 #endif
     return open_by_steps(at, path, flags);
 }

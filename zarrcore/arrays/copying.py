@@ -132,7 +132,7 @@ def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[
     read = chunk_store(source.metadata, source.store_path)
     write = chunk_store(dest.metadata, dest.store_path)
     encoding, prefix = dest.metadata.chunk_key_encoding, key_prefix(dest.path)
-    place = engine.Place(write._scope(dest.path))
+    place = write._place(dest.path)
     axes = grid_axes(source)
     item_size = source.dtype.itemsize
 

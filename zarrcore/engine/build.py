@@ -73,8 +73,8 @@ def note_shape(metadata: ArrayMetadata, store_path: StorePath, *, created: bool 
     if created and not _resized:
         return  # nothing is noted of any array, so nothing of one that was at this place before
     _resized = True
-    scope = chunk_store(metadata, store_path)._scope(store_path.path)
-    engine.note_shape(engine.Place(scope), metadata.shape, created)
+    place = chunk_store(metadata, store_path)._place(store_path.path)
+    engine.note_shape(place, metadata.shape, created)
 
 
 def build_engine(
@@ -124,7 +124,7 @@ def _native_engine(
         path=store_path.path,
         missing_is_error=missing_is_error,
         cache=cache,
-        scope=partial(store._scope, store_path.path),
+        scope=partial(store._place, store_path.path),
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.errors import ChunkError, ChunkIOError, ChunkLockError
+from zarrcore.errors import ChunkError, ChunkIOError, ChunkLockError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 class ChunkPlace:
     """A stored chunk, also for codecs that read and write parts of it; its store raises ChunkIOError alone.
 
-    `path` is that of the array, and ``lock(key)`` returns the lock under which a chunk is read, patched and
-    replaced.
+    `path` is that of the array, and ``lock(key, writes=True)`` returns the lock under which a chunk is read,
+    patched and replaced; without `writes` it keeps away this process alone.
     """
 
     def __init__(
-        self, store: Store, path: str, coords: tuple[int, ...], key: str, lock: Callable[[str], Any]
+        self, store: Store, path: str, coords: tuple[int, ...], key: str, lock: Callable[..., Any]
     ) -> None:
         self._store = store
         self._path = path or "/"
@@ -32,7 +32,7 @@ class ChunkPlace:
 
     def lock(self) -> Any:
         """Return the lock of the chunk."""
-        return self._lock(self.key)
+        return self._lock(self.key, writes=True)
 
     def get(self, byte_range: Any = None) -> Any:
         """Return the chunk's bytes, or a part of them; None if it is not stored."""
@@ -42,7 +42,7 @@ class ChunkPlace:
         """Parts of the chunk's bytes, all from one version of them; None for each if it is not stored."""
         requests = [(self.key, byte_range) for byte_range in byte_ranges]
         try:
-            with self.lock():  # no other thread of this process replaces it meanwhile
+            with self._lock(self.key, writes=False):  # no other thread of this process replaces it meanwhile
                 found: Sequence[Any] = self._call(self._store.get_partial_values, requests)
         except ChunkLockError:  # this thread is patching the chunk, and reads what it patches
             found = self._call(self._store.get_partial_values, requests)
@@ -86,7 +86,7 @@ class ChunkPlace:
             raise
         except Exception as error:
             where: Any = {"array": self._path, "chunk": self.coords, "key": self.key, "codec": codec}
-            raise kind(reason(error), **where) from error
+            raise (ChunkIOError if isinstance(error, StoreError) else kind)(reason(error), **where) from error
 
 
 def reason(error: Exception) -> str:

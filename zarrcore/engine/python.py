@@ -402,10 +402,15 @@ class PythonEngine:
 
     @cached_property
     def _scope(self) -> engine.Place:
+        return self._store._place(self._path)
+
+    @cached_property
+    def _scope_here(self) -> engine.Place:
         return engine.Place(self._store._scope(self._path))
 
-    def _lock(self, key: str) -> Any:
-        return ranked(engine.KeyLock(self._scope, key[len(self._prefix) :]), Rank.CHUNK)
+    def _lock(self, key: str, *, writes: bool) -> Any:
+        scope = self._scope if writes else self._scope_here
+        return ranked(engine.KeyLock(scope, key[len(self._prefix) :]), Rank.CHUNK)
 
     def _place(self, coords: tuple[int, ...]) -> ChunkPlace:
         key = self._prefix + self._encode_key(coords)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 from zarrcore.errors import BaseZarrError, ZarrUserWarning
-from zarrcore.metadata import ZARR_JSON, ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
+from zarrcore.metadata import ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
 from zarrcore.nodes.consolidated import bare, difference, lookup
 from zarrcore.nodes.copies import KeptCopy, document_lock
 from zarrcore.nodes.create import store_documents
-from zarrcore.nodes.find import Unreadable, readable
+from zarrcore.nodes.find import Unreadable, find_node, readable
 from zarrcore.nodes.walk import Found, walk
 from zarrcore.storage.path import StorePath
 
@@ -71,13 +72,20 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
     if not place.store.supports_consolidated_metadata:
         raise TypeError(f"{type(place.store).__name__} does not support consolidated metadata")
     place.store._check_writable()
-    metadata = metadata.without_consolidated()
+    zarr_format = metadata.zarr_format
+    others_change = place.store._lock_file(place.path) is not None
     for _ in range(_ATTEMPTS):
         kept = KeptCopy(place)  # notices nodes that other threads change meanwhile
-        copy = ConsolidatedMetadata(_all_nodes(place, metadata.zarr_format))
-        with document_lock(place, ZARR_JSON if metadata.zarr_format == 3 else ZMETADATA_V2_JSON):
+        nodes = _all_nodes(place, zarr_format)
+        copy = ConsolidatedMetadata(nodes)
+        with (
+            document_lock(place),
+            nullcontext() if zarr_format == 3 else document_lock(place, ZMETADATA_V2_JSON),
+        ):
+            metadata = _own(place, metadata)
             store_documents(place, replace(metadata, consolidated_metadata=copy).to_documents())
-        if not kept.is_stale:
+        # From now on other processes change the copy too; what they changed before is seen by looking again.
+        if not kept.is_stale and not (others_change and _all_nodes(place, zarr_format) != nodes):
             break
     else:
         warnings.warn(
@@ -86,6 +94,14 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
             stacklevel=2,
         )
     return replace(metadata, consolidated_metadata=copy)
+
+
+def _own(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
+    """Return a group's own metadata as they are stored now: others may have changed its attributes."""
+    found = find_node(place, metadata.zarr_format, implied=False)[1]
+    return (
+        found.without_consolidated() if isinstance(found, GroupMetadata) else metadata.without_consolidated()
+    )
 
 
 def _all_nodes(place: StorePath, zarr_format: int) -> dict[str, Any]:

@@ -48,9 +48,9 @@ def document_lock(place: StorePath, name: str = ZARR_JSON) -> Any:
     again.  Who has that of a node takes no other locks of metadata than those of the groups above it.  In
     format 2, consolidated metadata are a document (`name`) that has a lock of its own.
     """
-    from zarrcore._core.engine import KeyLock, Place
+    from zarrcore._core.engine import KeyLock
 
-    return ranked(KeyLock(Place(place.store._scope(place.path)), name), Rank.DOCUMENTS)
+    return ranked(KeyLock(place.store._place(place.path, documents=True), name), Rank.DOCUMENTS)
 
 
 class KeptCopy:

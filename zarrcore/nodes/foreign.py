@@ -12,7 +12,7 @@ from zarrcore.metadata.n5 import ATTRIBUTES_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node
-from zarrcore.storage.files import is_temporary
+from zarrcore.storage.files import is_own
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
@@ -58,7 +58,7 @@ def _foreign(place: StorePath) -> Iterator[str]:
 
 def is_litter(name: str) -> bool:
     """Return whether a name is that of a file that a program left, which stands for nothing."""
-    return is_temporary(name) or _LITTER.fullmatch(name) is not None
+    return is_own(name) or _LITTER.fullmatch(name) is not None
 
 
 def _chunk_pattern(place: StorePath) -> re.Pattern[str] | None:

@@ -18,6 +18,7 @@ from zarrcore.storage.announced import announce_changes
 from zarrcore.storage.validation import as_view, is_document, join_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
+    from zarrcore._core.engine import Place
     from zarrcore.storage.byte_range import ByteRange
 
 P = ParamSpec("P")
@@ -464,6 +465,18 @@ class Store(ABC):
         )
         return join_path(f"{kind.__module__}.{kind.__qualname__}", path) + "/"
 
+    def _lock_file(self, path: str) -> tuple[str, str] | None:
+        """Return a file by whose locks processes keep each other away from a path, and the root."""
+        return None
+
+    def _place(self, path: str, *, documents: bool = False) -> Place:
+        """Return what the locks of the chunks of an array, or of the `documents` of a node, go by."""
+        from zarrcore._core.engine import Place
+
+        scope, found = self._scope(path), self._lock_file(path)
+        scope = scope if scope.endswith("/") else f"{scope}/"
+        return Place(scope) if found is None else Place(scope, *found, not documents)
+
     def _native_source(self) -> Any | None:
         """Return a source that the engine reads and writes without Python, or None if there is none."""
         return None
@@ -559,6 +572,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     _nodes_first = _of_wrapped("_nodes_first")
     _can_erase = _of_wrapped("_can_erase")
     _scope = _of_wrapped("_scope")
+    _lock_file = _of_wrapped("_lock_file")
     _address = _of_wrapped("_address")
     _instead_of_node = _of_wrapped("_instead_of_node")
     _has_lost = _of_wrapped("_has_lost")

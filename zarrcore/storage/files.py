@@ -24,6 +24,8 @@ _READ_FLAGS = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
 _TEMPORARY = re.compile(r"\.zc-[0-9a-f]{16}\.partial")
+LOCK_FILE = ".zc-locks"  # as csrc/io/lock.h has it; where the system lacks some locks there are several
+_LOCK_FILES = re.compile(r"\.zc-locks(-d?[0-9a-f])?")
 _BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
 _BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256, 0)  # seconds; 0: the last attempt
 
@@ -31,6 +33,16 @@ _BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256, 0)  # seconds; 0: the last at
 def is_temporary(name: str) -> bool:
     """Return whether a file name is one of the temporary files of :func:`write_file`."""
     return len(name) == 28 and _TEMPORARY.fullmatch(name) is not None
+
+
+def is_lock_file(name: str) -> bool:
+    """Return whether a file name is that of a file by whose locks processes keep each other away."""
+    return name.startswith(LOCK_FILE) and _LOCK_FILES.fullmatch(name) is not None
+
+
+def is_own(name: str) -> bool:
+    """Return whether a file of that name is one that stores keep for themselves, and no value."""
+    return name.startswith(".zc-") and (is_temporary(name) or is_lock_file(name))
 
 
 def size_of(entry: os.DirEntry[str]) -> int | None:

@@ -413,7 +413,7 @@ def _span(byte_range: ByteRange | None) -> _Span | None:
 
 def _is_listed(path: str) -> bool:
     """False for the names of files that are being written, and for directories."""
-    return not path.endswith("/") and not files.is_temporary(path.rpartition("/")[2])
+    return not path.endswith("/") and not files.is_own(path.rpartition("/")[2])
 
 
 def _blocking(fs: Any) -> Any:

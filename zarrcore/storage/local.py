@@ -17,6 +17,7 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
+from zarrcore.storage.local_errors import explained, forgive_others, require_directories_above
 from zarrcore.storage.validation import (
     DOCUMENTS,
     as_view,
@@ -34,8 +35,6 @@ _WINDOWS = os.name == "nt"
 _STATUS_FLAGS = getattr(os, "O_PATH", getattr(os, "O_NONBLOCK", 0)) | getattr(os, "O_CLOEXEC", 0)
 _SCAN_FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _PARENT_FLAGS = _SCAN_FLAGS | getattr(os, "O_PATH", 0)
-# What file systems say of names that they cannot have.
-_BAD_NAMES = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}
 
 
 _Entry = tuple[str, bool, bool, int | None]  # name, whether it is a directory, and a link, size of a file
@@ -61,6 +60,12 @@ class LocalStore(Store):
     follow_symlinks : {"inside", True, False}
         Symbolic links below the root: follow those that lead to a place below it (the default), all of them
         when reading, or none.  Others are an error.  (Windows: reading, and writing chunks, follow all.)
+    locks : {"file", "none"}, optional
+        ``"file"``: writers lock the chunk, shard or metadata document that they change, so that several
+        processes may change parts of one chunk, append, resize and set attributes at the same time; all of
+        them have to ask for it.  The locks are those of an empty file ``.zc-locks`` in the directory of each
+        array and group, which is no key and goes with its directory.  Default: the configuration's
+        ``store.locks``, which is ``"none"``.  (Not on Windows.)
 
     Examples
     --------
@@ -80,6 +85,7 @@ class LocalStore(Store):
         read_only: bool = False,
         fsync: bool | None = None,
         follow_symlinks: bool | Literal["inside"] = "inside",
+        locks: Literal["file", "none"] | None = None,
     ) -> None:
         super().__init__(read_only=read_only)
         if not isinstance(root, (str, os.PathLike)):
@@ -88,15 +94,21 @@ class LocalStore(Store):
             raise ValueError(
                 f"LocalStore: follow_symlinks: expected 'inside', True or False, got {follow_symlinks!r}"
             )
+        if locks not in ("file", "none", None):
+            raise ValueError(f"LocalStore: locks: expected 'file' or 'none', got {locks!r}")
         # Absolute, so that the store means the same directory after chdir and in another process.
         self._root: str = os.path.abspath(os.fsdecode(root))
         self._real_root: str | None = None
         self._real_paths: dict[str, tuple[int, int, str]] = {}  # with device and inode
-        if fsync is None:
+        if fsync is None or locks is None:
             from zarrcore.config import config
 
-            fsync = config.get("store.fsync", False)
+            fsync = config.get("store.fsync", False) if fsync is None else fsync
+            locks = config.get("store.locks", "none") if locks is None else locks
+        if locks == "file" and _WINDOWS:
+            raise ValueError("LocalStore: locks='file': there are no such locks on Windows")
         self.fsync = bool(fsync)
+        self.locks: Literal["file", "none"] = locks
         self.follow_symlinks = follow_symlinks
 
     @classmethod
@@ -162,16 +174,16 @@ class LocalStore(Store):
         except NotADirectoryError as error:
             self._require_directory()
             if not is_document(key):
-                raise _explained(error, key) from None
+                raise explained(error, key) from None
             parts = None
         except OSError as error:
-            raise _explained(error, key) from None
+            raise explained(error, key) from None
         if parts is not None:
             return parts
         if _WINDOWS:  # which knows no difference between a missing directory and a file in its place
             self._require_directory()
             if not is_document(key):
-                _require_directories_above(path, key)
+                require_directories_above(path, key)
         return [None] * len(byte_ranges)
 
     def _parts_of(self, path: str, byte_ranges: builtins.list[ByteRange | None]) -> Sequence[bytes] | None:
@@ -213,7 +225,7 @@ class LocalStore(Store):
             links: dict[str, Any] = {"root": self._root, "follow": self.follow_symlinks}
             return files.write_file(path, as_view(value, key), sync=self.fsync, is_new=is_new, **links)
         except OSError as error:
-            raise _explained(error, key) from None
+            raise explained(error, key) from None
 
     def delete(self, key: str) -> None:
         self._check_writable()
@@ -227,7 +239,7 @@ class LocalStore(Store):
         except OSError as error:
             if os.path.isdir(path):
                 raise StoreError(f"key {key!r} is a directory; erase_prefix removes it") from None
-            raise _explained(error, key) from None
+            raise explained(error, key) from None
 
     def erase_prefix(self, prefix: str) -> None:
         """Remove all keys below `prefix`, and its directory; symbolic links are unlinked, not followed."""
@@ -247,7 +259,7 @@ class LocalStore(Store):
         except NotADirectoryError:
             return
         except OSError as error:
-            _forgive_others(os.rmdir, path, error)
+            forgive_others(os.rmdir, path, error)
 
     def remove_partials(self, prefix: str = "", *, min_age: float = 3600.0) -> int:
         """Remove the temporary files of writers that were killed.
@@ -326,14 +338,14 @@ class LocalStore(Store):
             names = [
                 entry.name
                 for entry in entries
-                if entry.is_dir() or (entry.is_file() and not files.is_temporary(entry.name))
+                if entry.is_dir() or (entry.is_file() and not files.is_own(entry.name))
             ]
         return iter(sorted(names))
 
     def _walk(self, prefix: str, *, temporary: bool = False) -> Iterator[str]:
         """Keys below a prefix, directory by directory, each directory in sorted order."""
-        found = self._walk_all(prefix)
-        return (key for key, _ in found if files.is_temporary(key[key.rfind("/") + 1 :]) is temporary)
+        is_named = files.is_temporary if temporary else files.is_own
+        return (key for key, _ in self._walk_all(prefix) if is_named(key[key.rfind("/") + 1 :]) is temporary)
 
     def _walk_all(self, prefix: str, *, with_sizes: bool = False) -> Iterator[tuple[str, int | None]]:
         """All files below a prefix; with sizes also empty directories, and what is no file."""
@@ -367,7 +379,8 @@ class LocalStore(Store):
             found = [
                 (entry.name, is_directory, entry.is_symlink(), files.size_of(entry) if with_sizes else None)
                 for entry in entries
-                if (is_directory := entry.is_dir()) or with_sizes or entry.is_file()
+                if not files.is_lock_file(entry.name)
+                and ((is_directory := entry.is_dir()) or with_sizes or entry.is_file())
             ]
             if not found:
                 return None, found
@@ -388,7 +401,7 @@ class LocalStore(Store):
             except (FileNotFoundError, NotADirectoryError):
                 pass
             except OSError as error:
-                raise _explained(error, prefix) from None
+                raise explained(error, prefix) from None
             yield found or (), fd
         finally:
             if found is not None:
@@ -408,11 +421,11 @@ class LocalStore(Store):
                 import shutil
 
                 if sys.version_info >= (3, 12):
-                    shutil.rmtree(entry.path, onexc=_forgive_others, dir_fd=fd)
+                    shutil.rmtree(entry.path, onexc=forgive_others, dir_fd=fd)
                 else:
                     shutil.rmtree(
                         entry.path,
-                        onerror=lambda *failed: _forgive_others(*failed[:2], failed[2][1]),
+                        onerror=lambda *failed: forgive_others(*failed[:2], failed[2][1]),
                         dir_fd=fd,
                     )
 
@@ -422,8 +435,8 @@ class LocalStore(Store):
         validate_key(key)
         if _WINDOWS and (problem := windows_problem(key)) is not None:
             raise InvalidKeyError(f"invalid store key {key!r}: {problem}")
-        if ".zc-" in key and any(map(files.is_temporary, key.split("/"))):
-            raise InvalidKeyError(f"invalid store key {key!r}: the name is kept for temporary files")
+        if ".zc-" in key and any(map(files.is_own, key.split("/"))):
+            raise InvalidKeyError(f"invalid store key {key!r}: the name is for temporary files and locks")
         return f"{self._root}/{key}"
 
     def _open(self, path: str, flags: int, *, writes: bool = False) -> int:
@@ -441,7 +454,7 @@ class LocalStore(Store):
             fd = self._open(above, _PARENT_FLAGS, writes=True)
         except OSError as error:
             if error.errno == errno.EXDEV:
-                raise _explained(error, path[len(self._root) + 1 :]) from None
+                raise explained(error, path[len(self._root) + 1 :]) from None
             raise
         try:
             yield name, fd
@@ -459,7 +472,7 @@ class LocalStore(Store):
         except OSError as error:
             if error.errno == errno.ENOLINK:
                 return None
-            raise _explained(error, path) from None
+            raise explained(error, path) from None
         try:
             return os.fstat(fd)
         finally:
@@ -557,42 +570,17 @@ class LocalStore(Store):
             self._real_paths[path] = known
         return known[2]
 
+    def _lock_file(self, path: str) -> tuple[str, str] | None:
+        if self.locks != "file":
+            return None
+        scope, root = self._scope(path), self._scope("")
+        if not scope.startswith(root):
+            return None  # through a link that leads out: nothing is written there
+        return scope + files.LOCK_FILE, root[:-1]
+
     def _native_source(self) -> Any | None:
         if overrides(self, LocalStore):
             return None
         from zarrcore._core.engine import LocalSource
 
         return LocalSource(self._root, self.fsync, documents=True, follow_symlinks=self.follow_symlinks)
-
-
-def _require_directories_above(path: str, key: str) -> None:
-    """Refuse a path that is not there because a file is in the place of a directory."""
-    above = os.path.dirname(path)
-    while not os.path.lexists(above) and above != (above := os.path.dirname(above)):
-        pass
-    if os.path.isfile(above):
-        raise _explained(NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), above), key)
-
-
-def _explained(error: OSError, key: str) -> Exception:
-    """An error of the operating system; one about names and what stands in their place as one of stores."""
-    if error.errno in _BAD_NAMES:
-        return InvalidKeyError(f"invalid store key {key!r:.200}: {error.strerror}")
-    if error.errno == errno.EXDEV:
-        return StoreError(
-            f"key {key!r}: a symbolic link in {error.filename} leads out of the store, or is not to be "
-            "followed (LocalStore(follow_symlinks=True) reads it; nothing is written through it)",
-            key=key,
-        )
-    if isinstance(error, NotADirectoryError):
-        reason = f"a file is in the place of a directory above it ({error.filename})"
-        return StoreError(f"key {key!r}: {reason}", key=key)
-    if isinstance(error, IsADirectoryError):
-        return StoreError(f"key {key!r}: a directory is in its place ({error.filename})", key=key)
-    return error
-
-
-def _forgive_others(function: Any, path: str, error: BaseException) -> None:
-    """Others may remove the same files meanwhile, or put new ones there, which then stay."""
-    if not isinstance(error, FileNotFoundError) and getattr(error, "errno", None) != errno.ENOTEMPTY:
-        raise error

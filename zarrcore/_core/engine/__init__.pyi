@@ -49,9 +49,12 @@ def while_changing(
     args: Iterable[Any],
     kwargs: Mapping[str, Any],
 ) -> _Result: ...
+
 @final
 class Place:
-    def __init__(self, scope: str) -> None: ...
+    def __init__(
+        self, scope: str, lock_file: str | None = None, root: str = "", makes: bool = False
+    ) -> None: ...
 
 @final
 class KeyLock:
@@ -133,6 +136,7 @@ class Chain:
 
 # cache
 def byte_limit(max_bytes: int) -> int: ...
+
 @final
 class ChunkCache:
     def __new__(cls, max_bytes: int) -> Self: ...
@@ -150,6 +154,7 @@ class ChunkCache:
 
 # masks
 def mask_points(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], ...]: ...
+
 @final
 class MaskPoints:
     mask: NDArray[np.bool_]
@@ -182,7 +187,7 @@ class NativeArray:
         path: str = "",
         missing_is_error: bool = False,
         cache: ChunkCache | None = None,
-        scope: Callable[[], str] | None = None,
+        scope: Callable[[], str | Place] | None = None,
     ) -> None: ...
     @property
     def block_shape(self) -> tuple[int, ...] | None: ...

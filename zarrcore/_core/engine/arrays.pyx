@@ -133,8 +133,8 @@ cdef class NativeArray:
         """Have the array know its place; reads that need neither lock nor generation do without."""
         cdef Place place
         if self.place is None:
-            scope = self.scope() if self.scope is not None else f"{own_scope(self.source)}{self.prefix.decode()}"
-            place = Place(scope if scope.endswith("/") else f"{scope}/")
+            found = self.scope() if self.scope is not None else f"{own_scope(self.source)}{self.prefix.decode()}"
+            place = found if type(found) is Place else Place(found if found.endswith("/") else f"{found}/")
             with cython.critical_section(self):
                 if self.place is None:
                     self.place = place

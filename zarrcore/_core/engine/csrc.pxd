@@ -310,8 +310,13 @@ cdef extern from "engine/store.h" nogil:
     void zc_store_local(zc_local *local, zc_store *out)
 
 cdef extern from "engine/keys.h" nogil:
+    ctypedef struct zc_lock_file:
+        const char *path
+        size_t root_len
+        cbool makes
+
     ctypedef struct zc_place:
-        pass
+        zc_lock_file locks
 
     ctypedef struct zc_key:
         pass

@@ -7,3 +7,4 @@ from zarrcore._core.engine.csrc cimport zc_place
 @cython.final
 cdef class Place:
     cdef zc_place c
+    cdef bytes lock_path

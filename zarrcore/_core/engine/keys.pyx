@@ -57,12 +57,21 @@ cdef int _set_key(zc_key *out, const zc_place *place, str name) except -1:
 
 @cython.final
 cdef class Place:
-    """Where keys really are: `scope` is the same text for all stores over the same data, and ends with a slash."""
+    """Where keys really are: `scope` is the same text for all stores over the same data, and ends with a slash.
 
-    def __init__(self, str scope not None):
+    Locks of its keys keep other processes away too if `lock_file` is the real path of a file in a directory below
+    `root`; with `makes` a missing directory is made, without it nothing is locked there.
+    """
+
+    def __init__(self, str scope not None, str lock_file=None, str root="", bint makes=False):
         if not scope.endswith("/"):
             raise ValueError(f"scope: expected text that ends with '/', got {scope!r}")
         _set_place(&self.c, scope)
+        if lock_file is not None:
+            self.lock_path = os.fsencode(lock_file)
+            self.c.locks.path = self.lock_path
+            self.c.locks.root_len = len(os.fsencode(root))
+            self.c.locks.makes = makes
 
 
 cdef cbool _poll_waiting(void *waiting) noexcept with gil:
@@ -97,6 +106,7 @@ cdef class _Waiting:
 cdef class KeyLock(_Waiting):
     """The lock of a key, for a ``with`` statement: one read, patch and write at a time in this process.
 
+    If its place has a lock file, it keeps other processes away too; StoreError is raised if that cannot be locked.
     The engine takes the same lock when it writes.  A thread may hold the locks of several keys; ChunkLockError is
     raised if waiting would never end: it has the lock already, or one that the other thread waits for.
     """
@@ -117,6 +127,8 @@ cdef class KeyLock(_Waiting):
         with nogil:
             status = zc_key_lock(&self.key, &self.held, &ws, &err)
         self.end()
+        if status == ZC_ERR_IO:
+            raise errors.StoreError(message(&err))
         if status != ZC_OK:
             raise errors.ChunkLockError(message(&err))
         return self

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: MIT
+"""Several processes that change one array: ``LocalStore(locks="file")``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore._core import engine
+from zarrcore.storage import LocalStore, LoggingStore
+from zarrcore.testing.process import in_child
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+SOAK = int(os.environ.get("ZC_SOAK", "1"))
+UPDATES = 50 * SOAK  # of each of 4 processes; 10,000 with ZC_SOAK=200
+N = 4
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "shards": {"dtype": "i4", "chunks": (10,), "shards": (100,)},
+    "compressed-shards": {"dtype": "i4", "chunks": (10,), "shards": (100,), "compressors": "auto"},
+    "chunks": {"dtype": "i4", "chunks": (100,)},
+    "format-2": {"dtype": "i4", "chunks": (100,), "zarr_format": 2},
+    "strings": {"dtype": str, "chunks": (100,)},
+    "shards-of-strings": {"dtype": str, "chunks": (10,), "shards": (100,)},
+}
+
+
+def at_once(work: Callable[[int], object], n: int = N) -> None:
+    """Run ``work(number)`` in n children that begin together."""
+    go, begin = os.pipe()
+    pids = []
+    for number in range(n):
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                os.close(begin)
+                os.read(go, 1)  # until the parent closes its end
+                work(number)
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        pids.append(pid)
+    os.close(go)
+    os.close(begin)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * n
+
+
+@contextmanager
+def held_elsewhere(store: LocalStore, path: str, key: str) -> Iterator[int]:
+    """Have another process hold the lock of a key; yields its number."""
+    ready, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with engine.KeyLock(store._place(path), key):
+            os.write(tell, b"x")
+            time.sleep(60)
+        os._exit(0)
+    assert os.read(ready, 1) == b"x"
+    try:
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(ready)
+        os.close(tell)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalStore:
+    return LocalStore(tmp_path / "data", locks="file")
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["files", "wrapped"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_update_of_a_part_is_lost(layout: str, wrapped: bool, store: LocalStore) -> None:
+    """Each element is written once, by one of four processes whose elements lie side by side."""
+    updates = UPDATES if layout in ("shards", "chunks") and not wrapped else min(UPDATES, 500)
+    array = zarrcore.create_array(store, shape=(N * updates,), **LAYOUTS[layout])
+    kind = str if array.dtype.kind in "OT" else int
+
+    def update(number: int) -> None:
+        own = zarrcore.open_array(LoggingStore(store) if wrapped else store)
+        for k in range(updates):
+            own[N * k + number] = kind(N * k + number + 1)
+
+    at_once(update)
+    assert list(array[...]) == [kind(k + 1) for k in range(N * updates)]
+
+
+def test_no_appended_row_is_lost(store: LocalStore) -> None:
+    """Nor one that lies in a chunk that was there already."""
+    zarrcore.create_array(store, name="a", shape=(0, 3), chunks=(7, 3), dtype="i4")
+    times = 8 * min(SOAK, 10)
+
+    def append(number: int) -> None:
+        array = zarrcore.open_array(store, path="a")
+        for k in range(times):
+            array.append(np.full((1 + k % 3, 3), number * times + k + 1))
+
+    at_once(append)
+    rows, counts = np.unique(zarrcore.open_array(store, path="a")[...], return_counts=True)
+    assert rows.tolist() == [*range(1, N * times + 1)]
+    assert counts.tolist() == [3 * (1 + k % 3) for _ in range(N) for k in range(times)]
+
+
+def test_whole_chunks_of_a_handle_with_an_old_shape_keep_what_was_appended(store: LocalStore) -> None:
+    array = zarrcore.create_array(store, shape=(5,), chunks=(10,), dtype="i4")
+    array[...] = 1
+    assert in_child(lambda: zarrcore.open_array(store).append(np.full(3, 2)))
+    array[...] = 3
+    assert zarrcore.open_array(store)[...].tolist() == [3] * 5 + [2] * 3
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("kind", ["array", "group"])
+def test_no_attribute_is_lost(kind: str, zarr_format: Any, store: LocalStore) -> None:
+    root = zarrcore.create_group(store, zarr_format=zarr_format)
+    root.create_array("x", shape=(3,), dtype="i4")
+    root.create_group("g")
+    path = "x" if kind == "array" else "g"
+
+    def change(number: int) -> None:
+        node = zarrcore.open_group(store, mode="r+")[path]
+        for k in range(10):
+            node.attrs[f"{number}-{k}"] = k
+        if kind == "array" and number == 0:
+            node.resize((4,))
+
+    at_once(change)
+    node = zarrcore.open_group(store, mode="r")[path]
+    assert sorted(node.attrs) == sorted(f"{number}-{k}" for number in range(N) for k in range(10))
+    if kind == "array":
+        assert node.shape == (4,)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_copy_that_is_made_while_others_change_nodes_has_their_changes(
+    zarr_format: Any, store: LocalStore
+) -> None:
+    root = zarrcore.create_group(store, zarr_format=zarr_format)
+    for number in range(N):
+        root.create_array(f"x{number}", shape=(3,), dtype="i4")
+
+    def change(number: int) -> None:
+        if number == 0:
+            for _ in range(5):
+                zarrcore.consolidate_metadata(store, zarr_format=zarr_format)
+                zarrcore.open_group(store, mode="r+").attrs["own"] = number
+            return
+        node = zarrcore.open_array(store, path=f"x{number}")
+        for k in range(15):
+            node.attrs["k"] = k
+            zarrcore.open_group(store, mode="r+", use_consolidated=False).attrs[f"{number}"] = k
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zarrcore.nodes.consolidate._ATTEMPTS", 1000)
+        at_once(change)
+    group = zarrcore.open_group(store, mode="r", use_consolidated=True)
+    assert [group[f"x{number}"].attrs["k"] for number in range(1, N)] == [14] * 3
+    assert dict(group.attrs) == {"own": 0, "1": 14, "2": 14, "3": 14}
+    report = zarrcore.verify(store)
+    assert not report.findings, report
+
+
+def test_a_writer_that_is_killed_leaves_nothing_locked(store: LocalStore) -> None:
+    array = zarrcore.create_array(store, shape=(100,), chunks=(10,), dtype="i4")
+    with held_elsewhere(store, "", "c/0") as pid:
+        os.kill(pid, signal.SIGKILL)
+        array[0] = 1
+        array[11] = 2
+    assert array[0] == 1
+
+
+class Stop(KeyboardInterrupt):
+    """Raised by the handler of a signal."""
+
+
+@contextmanager
+def alarm(seconds: float) -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise Stop
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("what", ["chunk", "chunks", "strings", "attributes", "append"])
+def test_an_interrupt_ends_a_wait_and_leaves_nothing_locked(what: str, store: LocalStore) -> None:
+    dtype: Any = str if what == "strings" else "i4"
+    array = zarrcore.create_array(store, shape=(100,), chunks=(10,), dtype=dtype)
+    changes: dict[str, Callable[[], object]] = {
+        "chunk": lambda: array.__setitem__(1, 7),
+        "chunks": lambda: array.__setitem__(slice(1, 99), np.arange(98)),
+        "strings": lambda: array.__setitem__(1, "7"),
+        "attributes": lambda: array.attrs.update(a=1),
+        "append": lambda: array.append(np.arange(3)),
+    }
+    key = "zarr.json" if what in ("attributes", "append") else "c/0"
+    with held_elsewhere(store, "", key):
+        with pytest.raises(Stop), alarm(0.2):
+            changes[what]()
+        assert in_child(lambda: array.__setitem__(slice(90, 95), dtype("5") if dtype is str else 5) or True)
+    with alarm(30):
+        changes[what]()
+    assert in_child(lambda: changes[what]() or True)
+
+
+def test_other_threads_run_while_one_waits(store: LocalStore) -> None:
+    array = zarrcore.create_array(store, shape=(100,), chunks=(10,), dtype="i4")
+    thread = threading.Thread(target=array.__setitem__, args=(1, 7))
+    with held_elsewhere(store, "", "c/0"):
+        thread.start()
+        array[50] = 3  # another chunk
+        assert array[50] == 3 and array[1] == 0
+        assert thread.is_alive()
+    thread.join(30)
+    assert array[1] == 7
+
+
+def test_a_child_does_not_keep_a_lock_of_its_parent(store: LocalStore) -> None:
+    """Not even when the parent is killed: a lock belongs to an open file, which both have after a fork."""
+    zarrcore.create_array(store, shape=(100,), chunks=(10,), dtype="i4")
+    ready, tell = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        with engine.KeyLock(store._place(""), "c/0"):
+            child = os.fork()
+            if child == 0:
+                os.write(tell, str(os.getpid()).encode())
+            time.sleep(60)
+        os._exit(0)
+    child = int(os.read(ready, 100))
+    try:
+        os.kill(parent, signal.SIGKILL)
+        os.waitpid(parent, 0)
+        with alarm(30):
+            zarrcore.open_array(store)[3] = 1
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.close(ready)
+        os.close(tell)
+
+
+def test_a_lock_file_that_is_removed_while_somebody_waits_for_it(store: LocalStore) -> None:
+    """Who comes later makes another one, and waits for nobody; the lock of the old one is worth nothing."""
+    zarrcore.create_array(store, shape=(100,), chunks=(10,), dtype="i4")
+    held: list[bool] = []
+
+    def take() -> None:
+        with engine.KeyLock(store._place(""), "c/0"):
+            held.append(in_child(lambda: _is_free(store, "", "c/0")))
+
+    thread = threading.Thread(target=take)
+    with held_elsewhere(store, "", "c/0"):
+        thread.start()
+        time.sleep(0.1)
+        (store.root / ".zc-locks").unlink()
+    thread.join(30)
+    assert held == [False]
+
+
+def _is_free(store: LocalStore, path: str, key: str) -> bool:
+    try:
+        with alarm(0.3), engine.KeyLock(store._place(path), key):
+            return True
+    except Stop:
+        return False
+
+
+# ---- lock files ----------------------------------------------------------------------------------
+
+
+def test_a_lock_file_is_no_key_and_goes_with_its_node(store: LocalStore) -> None:
+    root = zarrcore.create_group(store)
+    array = root.create_array("x", shape=(100,), chunks=(10,), dtype="i4")
+    array[3:15] = 1
+    array.attrs["a"] = 1
+    root.attrs["a"] = 1
+    root.create_group("g").attrs["b"] = 2
+    files = {str(path.relative_to(store.root)) for path in store.root.rglob(".*")}
+    assert files == {"x/.zc-locks", ".zc-locks", "g/.zc-locks"}
+    assert all((store.root / name).stat().st_size == 0 for name in files)
+    assert not any(".zc" in key for key in store.list())
+    assert sorted(store.list_dir("x")) == ["c", "zarr.json"]
+    with pytest.raises(zarrcore.errors.InvalidKeyError, match="and locks"):
+        store.set("x/.zc-locks", b"")
+    for other in (store, LocalStore(store.root)):
+        assert not zarrcore.verify(other, level="data").findings
+    zarrcore.open_array(store, path="x")[3:15] = 0  # what is left of the chunk is all fill value
+    del root["x"]
+    assert sorted(os.listdir(store.root)) == [".zc-locks", "g", "zarr.json"]
+    zarrcore.create_group(store, overwrite=True)
+    assert os.listdir(store.root) == ["zarr.json"]
+
+
+def test_what_is_gone_gets_no_lock_file(store: LocalStore) -> None:
+    group = zarrcore.create_group(store)
+    array = group.create_array("x", shape=(100,), chunks=(10,), dtype="i4")
+    assert in_child(lambda: zarrcore.open_group(store, mode="r+").__delitem__("x") or True)
+    with pytest.raises(zarrcore.errors.NodeNotFoundError):
+        array.attrs["a"] = 1
+    assert not (store.root / "x").exists()
+
+
+def test_reading_needs_no_lock(store: LocalStore) -> None:
+    for name, dtype in (("i", "i4"), ("s", str)):
+        array: Any = zarrcore.create_array(
+            store, name=name, shape=(8,), chunks=(2,), shards=(4,), dtype=dtype
+        )
+        array[...] = np.full(8, 7).astype(array.dtype)
+        (store.root / name / ".zc-locks").unlink(missing_ok=True)
+        assert zarrcore.open_array(store, path=name)[1] in (7, "7")
+        assert not (store.root / name / ".zc-locks").exists()
+
+
+def test_a_link_in_the_place_of_a_lock_file_is_refused(store: LocalStore, tmp_path: Path) -> None:
+    array = zarrcore.create_array(store, shape=(100,), chunks=(10,), dtype="i4")
+    (store.root / ".zc-locks").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(zarrcore.errors.ChunkIOError, match="cannot lock"):
+        array[3] = 1
+    with pytest.raises(zarrcore.errors.StoreError, match="cannot lock"):
+        array.attrs["a"] = 1
+    assert not (tmp_path / "elsewhere").exists()
+    other = LocalStore(tmp_path / "other", locks="file")
+    strings = zarrcore.create_array(other, shape=(4,), dtype=str)
+    os.mkfifo(other.root / ".zc-locks")
+    with pytest.raises(zarrcore.errors.ChunkIOError, match="cannot lock"):
+        strings[3] = "1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_nothing_stays_open(store: LocalStore) -> None:
+    array = zarrcore.create_array(store, shape=(100,), chunks=(10,), dtype="i4")
+    array[3] = 1
+    before = len(os.listdir("/proc/self/fd"))
+    array[3:77] = 2
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_choosing_locks(tmp_path: Path) -> None:
+    assert LocalStore(tmp_path).locks == "none"
+    with zarrcore.config.set({"store.locks": "file"}):
+        store = LocalStore(tmp_path)
+        assert store.locks == "file" and LocalStore(tmp_path, locks="none").locks == "none"
+        array = zarrcore.create_array(tmp_path / "x", shape=(4,), chunks=(4,), dtype="i4")
+    array[2] = 1
+    assert (tmp_path / "x" / ".zc-locks").exists()
+    with pytest.raises(ValueError, match="locks"):
+        LocalStore(tmp_path, locks="yes")  # type: ignore[arg-type]

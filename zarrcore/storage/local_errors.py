@@ -1,0 +1,45 @@
+"""Errors of the operating system, as those of a directory that is a store."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+from zarrcore.errors import InvalidKeyError, StoreError
+
+# What file systems say of names that they cannot have.
+_BAD_NAMES = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}
+
+
+def require_directories_above(path: str, key: str) -> None:
+    """Refuse a path that is not there because a file is in the place of a directory."""
+    above = os.path.dirname(path)
+    while not os.path.lexists(above) and above != (above := os.path.dirname(above)):
+        pass
+    if os.path.isfile(above):
+        raise explained(NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), above), key)
+
+
+def explained(error: OSError, key: str) -> Exception:
+    """An error of the operating system; one about names and what stands in their place as one of stores."""
+    if error.errno in _BAD_NAMES:
+        return InvalidKeyError(f"invalid store key {key!r:.200}: {error.strerror}")
+    if error.errno == errno.EXDEV:
+        return StoreError(
+            f"key {key!r}: a symbolic link in {error.filename} leads out of the store, or is not to be "
+            "followed (LocalStore(follow_symlinks=True) reads it; nothing is written through it)",
+            key=key,
+        )
+    if isinstance(error, NotADirectoryError):
+        reason = f"a file is in the place of a directory above it ({error.filename})"
+        return StoreError(f"key {key!r}: {reason}", key=key)
+    if isinstance(error, IsADirectoryError):
+        return StoreError(f"key {key!r}: a directory is in its place ({error.filename})", key=key)
+    return error
+
+
+def forgive_others(function: Any, path: str, error: BaseException) -> None:
+    """Others may remove the same files meanwhile, or put new ones there, which then stay."""
+    if not isinstance(error, FileNotFoundError) and getattr(error, "errno", None) != errno.ENOTEMPTY:
+        raise error
