@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from zarrcore.config import config
 from zarrcore.errors import BadConfigError, MetadataValidationError, UnknownCodecError
@@ -61,15 +61,24 @@ class Registry(Generic[T]):
         Raised for a name that is not known.
     needs : str, optional
         What every class must have: names of methods and attributes, separated by blanks.
+    lent : tuple of str, optional
+        A group of entry points that packages declare for zarr-python, searched last, and the place of the
+        function that makes a class for this registry of one of theirs: ``function(cls, name, package)``.
     """
 
     def __init__(
-        self, what: str, group: str, error: type[Exception] = MetadataValidationError, needs: str = ""
+        self,
+        what: str,
+        group: str,
+        error: type[Exception] = MetadataValidationError,
+        needs: str = "",
+        lent: tuple[str, str] | None = None,
     ) -> None:
         self.what = what
         self.group = group
         self._error = error
         self._needs = needs
+        self._lent = lent
         self._classes: dict[str, T | str] = {}
         self._searched = False
 
@@ -108,10 +117,19 @@ class Registry(Generic[T]):
         if not isinstance(found, str):
             return found
         try:
-            cls = self._classes[name] = self._checked(_import(found))
+            cls = self._classes[name] = self._checked(self._imported(found, name))
         except (ImportError, AttributeError, TypeError) as error:
             raise self._error(f"the {self.what} {name!r} cannot be imported from {found}: {error}") from error
         return cls
+
+    def _imported(self, place: str, name: str) -> T:
+        """Return the class at a place, or one made of a class that a package has for zarr-python."""
+        if not isinstance(place, _Lent) or self._lent is None:
+            return _import(place)  # type: ignore[no-any-return]
+        try:
+            return _import(self._lent[1])(_import(str(place)), name, place.package)  # type: ignore[no-any-return]
+        except Exception as error:  # whatever the package does when it is loaded
+            raise ImportError(f"{error} (the package {place.package} declares it for zarr-python)") from error
 
     def unknown(self, name: str, known: Iterable[str]) -> Exception:
         """Return the error for a name.
@@ -159,9 +177,38 @@ class Registry(Generic[T]):
 
         new = {point.name: point.value for point in entry_points(group=self.group)}
         new = {name: place for name, place in new.items() if name not in self._classes}
+        new |= {
+            name: place for name, place in self._lent_places().items() if name not in {**self._classes, **new}
+        }
         self._classes.update(new)
         self._searched = True  # now: another thread may search at the same time, but not miss what is there
         return list(new)
+
+    def _lent_places(self) -> dict[str, _Lent]:
+        """Return the places of classes for zarr-python; a group may also be called after one name."""
+        if self._lent is None:
+            return {}
+        from importlib.metadata import entry_points
+
+        found: dict[str, _Lent] = {}
+        group, points = self._lent[0], entry_points()
+        for one in sorted(name for name in points.groups if name == group or name.startswith(f"{group}.")):
+            for point in points.select(group=one):
+                name = one.removeprefix(f"{group}.") if one != group else point.name
+                package = point.dist.name if point.dist is not None else point.module
+                found.setdefault(name, _Lent(point.value, package))
+        return found
+
+
+class _Lent(str):
+    """The place of a class that an installed package has registered with zarr-python."""
+
+    package: str
+
+    def __new__(cls, place: str, package: str) -> Self:
+        lent = super().__new__(cls, place)
+        lent.package = package
+        return lent
 
 
 def _check_class(cls: object, use: str, needs: str) -> None:
@@ -238,7 +285,11 @@ def _import(place: str) -> Any:
 
 _EXTENSION = "from_json to_json"  # the methods that Extension brings
 codec_registry: Registry[type[Codec]] = Registry(
-    "codec", "zarrcore.codecs", UnknownCodecError, f"{_EXTENSION} kind encode decode"
+    "codec",
+    "zarrcore.codecs",
+    UnknownCodecError,
+    f"{_EXTENSION} kind encode decode",
+    lent=("zarr.codecs", "zarrcore.integrations.zarr_python.extensions:codec_class"),
 )
 compressor_registry: Registry[Any] = Registry(
     "format 2 codec", "zarrcore.compressors", UnknownCodecError, "from_config get_config encode decode"
@@ -247,7 +298,10 @@ grid_registry: Registry[Any] = Registry(
     "chunk grid", "zarrcore.grids", needs=f"{_EXTENSION} native validate update_shape"
 )
 key_encoding_registry: Registry[type[ChunkKeyEncoding]] = Registry(
-    "chunk key encoding", "zarrcore.key_encodings", needs=f"{_EXTENSION} encode"
+    "chunk key encoding",
+    "zarrcore.key_encodings",
+    needs=f"{_EXTENSION} encode",
+    lent=("zarr.chunk_key_encoding", "zarrcore.integrations.zarr_python.extensions:key_encoding_class"),
 )
 chunk_key_encoding_registry = key_encoding_registry
 storage_transformer_registry: Registry[Any] = Registry(

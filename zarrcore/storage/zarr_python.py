@@ -338,13 +338,13 @@ class ZarrPythonStore(RemoteStore):
 
         loop = self._loop or _get_loop()
         if loop.is_closed() or asyncio._get_running_loop() is loop:
-            return self._start(work, _own_loop(), threading.Event()).result()
+            return self._start(work, own_loop(), threading.Event()).result()
         begun = threading.Event()
         future = self._start(work, loop, begun)
         try:
             while not (begun.wait(_PATIENCE) or future.done()):
                 if _waits_for_us(loop) and future.cancel():
-                    return self._start(work, _own_loop(), begun).result()
+                    return self._start(work, own_loop(), begun).result()
             return future.result()
         except BaseException:  # such as KeyboardInterrupt, while waiting
             future.cancel()
@@ -359,7 +359,7 @@ class ZarrPythonStore(RemoteStore):
         return asyncio.run_coroutine_threadsafe(run(), loop)
 
 
-def _own_loop() -> asyncio.AbstractEventLoop:
+def own_loop() -> asyncio.AbstractEventLoop:
     """Return a loop that runs in a thread of its own; after a fork the child makes another one."""
     global _own
     with _starting:

@@ -149,7 +149,9 @@ def as_zarr(node: zarrcore.Array | zarrcore.Group) -> Any:
         return zarr.open_group(place, **options)
     known = {field.name for field in fields(ArrayConfig)}
     config: Any = {name: value for name, value in node.config.to_dict().items() if name in known}
-    return zarr.open_array(place, config=config, **options)
+    return zarr.open_array(place, **options).with_config(
+        config
+    )  # older releases open without a configuration
 
 
 def from_zarr(node: Any) -> zarrcore.Array | zarrcore.Group:

@@ -1,0 +1,123 @@
+"""Packages built on zarr-python read and write through zarrcore; each is tested where it is installed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+
+zarr = pytest.importorskip("zarr")
+
+pytestmark = [
+    pytest.mark.interop,
+    # These packages use what others of them have deprecated.
+    pytest.mark.filterwarnings("ignore"),
+]
+OURS = "zarrcore.integrations.zarr_python.CodecPipeline"
+WAYS = ["as_zarr", "pipeline", "accelerate"]
+
+
+@contextmanager
+def way_of(way: str) -> Iterator[None]:
+    """Let zarr-python use the engine in one of the ways that there are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if way == "accelerate":
+            with zarrcore.accelerate():
+                yield
+        elif way == "pipeline":
+            with zarr.config.set({"codec_pipeline.path": OURS}):
+                yield
+        else:
+            yield
+
+
+def group_at(way: str, path: Path, mode: Any = "a", zarr_format: Any = None) -> Any:
+    """Return a group of zarr-python's class for a library to use."""
+    if way == "as_zarr":
+        return zarrcore.open_group(path, mode=mode, zarr_format=zarr_format).as_zarr()
+    return zarr.open_group(path, mode=mode, zarr_format=zarr_format)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_anndata(way: str, zarr_format: int, tmp_path: Path) -> None:
+    anndata = pytest.importorskip("anndata")
+    pandas = pytest.importorskip("pandas")
+    sparse = pytest.importorskip("scipy.sparse")
+    rng = np.random.default_rng(3)
+    dense = rng.normal(size=(30, 8)).astype("f4")
+    names = [f"cell{i}" for i in range(30)]
+    table = pandas.DataFrame({"kind": pandas.Categorical(list("abc") * 10), "n": range(30)}, index=names)
+    made = anndata.AnnData(dense, obs=table, layers={"counts": sparse.csr_matrix(dense > 0, dtype="i4")})
+    made.uns["title"] = "an example"
+    with way_of(way):
+        anndata.io.write_elem(group_at(way, tmp_path / "a.zarr", "w", zarr_format), "/", made)
+        found = anndata.read_zarr(group_at(way, tmp_path / "a.zarr", "r"))
+    plain = anndata.read_zarr(tmp_path / "a.zarr")
+    for read in (found, plain):
+        assert np.array_equal(read.X, dense) and read.uns["title"] == "an example"
+        assert (read.layers["counts"] != made.layers["counts"]).nnz == 0
+        pandas.testing.assert_frame_equal(read.obs, made.obs, check_dtype=False)
+    ours = zarrcore.open_group(tmp_path / "a.zarr", mode="r")
+    assert np.array_equal(ours["X"][:], dense) and ours["layers/counts/data"].shape == ((dense > 0).sum(),)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ome_zarr(way: str, tmp_path: Path) -> None:
+    pytest.importorskip("ome_zarr")
+    from ome_zarr import io, reader, writer
+
+    image = np.random.default_rng(3).integers(0, 255, (2, 64, 48), dtype="u1")
+    with way_of(way):
+        root = group_at(way, tmp_path / "image.zarr", "w")
+        writer.write_image(image, root, axes="cyx")
+        nodes = [*reader.Reader(io.parse_url(str(tmp_path / "image.zarr")))()]
+        assert np.array_equal(np.asarray(nodes[0].data[0]), image)
+        again = group_at(way, tmp_path / "image.zarr", "r")
+        name = sorted(again.array_keys())[0]
+        assert np.array_equal(again[name][:], image)
+    assert np.array_equal(zarrcore.open_group(tmp_path / "image.zarr", mode="r")[name][:], image)
+
+
+@pytest.mark.parametrize("way", ["pipeline", "accelerate"])  # it takes stores, no arrays or groups
+def test_ngff_zarr(way: str, tmp_path: Path) -> None:
+    ngff_zarr = pytest.importorskip("ngff_zarr")
+    image = np.random.default_rng(3).integers(0, 255, (64, 48), dtype="u1")
+    with way_of(way):
+        scales = ngff_zarr.to_multiscales(ngff_zarr.to_ngff_image(image, dims=["y", "x"]))
+        ngff_zarr.to_ngff_zarr(str(tmp_path / "image.zarr"), scales)
+        found = ngff_zarr.from_ngff_zarr(str(tmp_path / "image.zarr"))
+        assert np.array_equal(np.asarray(found.images[0].data), image)
+    root = zarrcore.open_group(tmp_path / "image.zarr", mode="r")
+    arrays = [node for _, node in root.members(max_depth=None) if isinstance(node, zarrcore.Array)]
+    assert any(array.shape == image.shape and np.array_equal(array[:], image) for array in arrays)
+
+
+CODECS: dict[str, dict[str, Any]] = {
+    "zlib": {"compressors": {"name": "imagecodecs_zlib", "configuration": {"level": 3}}},
+    "png": {"serializer": {"name": "imagecodecs_png"}, "compressors": None},
+    "delta": {"filters": {"name": "imagecodecs_delta"}},
+    "shuffled, in shards": {"compressors": {"name": "imagecodecs_lz4f"}, "shards": (64, 32)},
+}
+
+
+@pytest.mark.parametrize("options", CODECS.values(), ids=CODECS)
+def test_imagecodecs(options: dict[str, Any], tmp_path: Path) -> None:
+    pytest.importorskip("imagecodecs.zarr")
+    image = np.random.default_rng(3).integers(0, 9, (64, 48), dtype="u1")
+    shared = {"shape": image.shape, "chunks": (32, 16), "dtype": "u1", **options}
+    for path, library in ((tmp_path / "ours", zarrcore), (tmp_path / "theirs", zarr)):
+        extra = {key: [value] if key == "filters" else value for key, value in shared.items()}
+        array = library.create_array(path, **{"fill_value": 0, **extra})
+        array[:] = image
+        array[3:40:2, 5] = 8
+        assert np.array_equal(zarrcore.open_array(path, mode="r")[:], array[:])
+        assert np.array_equal(zarr.open_array(path, mode="r")[:], array[:])
