@@ -141,8 +141,9 @@ OTHER_ZLIB = """
 #define OTHER(name) void name(void); void name(void) { abort(); }
 OTHER(inflate) OTHER(inflateInit2_) OTHER(deflate) OTHER(adler32) OTHER(crc32) OTHER(compress)
 OTHER(uncompress) OTHER(LZ4_decompress_safe) OTHER(LZ4_compress_fast) OTHER(LZ4_compress_default)
-OTHER(blosc_decompress) OTHER(ZSTD_decompress) OTHER(ZSTD_decompressDCtx) OTHER(ZSTD_createDCtx) OTHER(ZSTD_compressCCtx)
-OTHER(libdeflate_zlib_decompress) OTHER(libdeflate_gzip_decompress) OTHER(yyjson_read_opts)
+OTHER(blosc_decompress) OTHER(ZSTD_decompress) OTHER(ZSTD_decompressDCtx) OTHER(ZSTD_createDCtx)
+OTHER(ZSTD_compressCCtx) OTHER(libdeflate_zlib_decompress) OTHER(libdeflate_gzip_decompress)
+OTHER(yyjson_read_opts)
 """
 """Functions by the names of other libraries, which nobody may call."""
 
