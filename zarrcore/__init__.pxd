@@ -78,6 +78,7 @@ cdef extern from "zarrcore.h" nogil:
     int zarrcore_write_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
                           const int64_t *step, const int64_t *count, const void *memory, size_t nbytes,
                           const int64_t *strides, int threads, int flags, zarrcore_error *error)
+    int zarrcore_set_cache(const zarrcore_array *array, int64_t nbytes)
     int zarrcore_chunk_key(const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity,
                            size_t *needed)
     int zarrcore_chunk_sizes(const zarrcore_array *array, const int64_t *chunk, size_t *decoded,

@@ -39,24 +39,27 @@ static void put_key(const zarrcore_array *array, const int64_t *chunk, char *out
 
 int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *array, const int64_t *chunk)
 {
-    zarrcore_error full = {.status = err->status, .sys_errno = err->sys_errno, .chunk_ndim = -1};
-
     if (out == NULL || (out->struct_size != 0 && out->struct_size < ERROR_SIZE_1)) {
         return err->status;
     }
     const size_t given = out->struct_size != 0 ? out->struct_size : ERROR_SIZE_1;      /* 0: zero bytes */
-    const size_t size = given < sizeof full ? given : sizeof full;
-    full.struct_size = (uint32_t)given;
-    if (err->status != ZC_OK) {
-        memcpy(full.codec, err->codec, sizeof full.codec);
-        memcpy(full.message, err->message, sizeof full.message);
-        full.in_shard = err->in_shard;
-        full.reserved = (int32_t)(err->cause & INT32_MAX);
-        full.inner_chunk = err->inner_chunk;
-        full.offset = err->offset;
-        full.nbytes = err->nbytes;
+    const size_t size = given < sizeof *out ? given : sizeof *out;
+    if (err->status == ZC_OK) {
+        memset(out, 0, size);
+        out->struct_size = (uint32_t)given;
+        out->chunk_ndim = -1;
+        return ZARRCORE_OK;
     }
-    if (err->status != ZC_OK && array != NULL && chunk != NULL) {
+    zarrcore_error full = {.struct_size = (uint32_t)given, .status = err->status, .sys_errno = err->sys_errno,
+                           .chunk_ndim = -1};
+    memcpy(full.codec, err->codec, sizeof full.codec);
+    memcpy(full.message, err->message, sizeof full.message);
+    full.in_shard = err->in_shard;
+    full.reserved = (int32_t)(err->cause & INT32_MAX);
+    full.inner_chunk = err->inner_chunk;
+    full.offset = err->offset;
+    full.nbytes = err->nbytes;
+    if (array != NULL && chunk != NULL) {
         full.chunk_ndim = array->array->ndim;
         for (int d = 0; d < full.chunk_ndim; d++) {
             full.chunk[d] = chunk[d];

@@ -20,6 +20,10 @@ zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, 
     out->writable = writable;
     memcpy(out->typestr, typestr, strlen(typestr) + 1);
     memcpy(out->path, path, path_size);
+    if (!zc_keep_begin(out)) {
+        free(out);
+        return NULL;
+    }
     return out;
 }
 
@@ -37,6 +41,7 @@ void zarrcore_release(const zarrcore_array *array)
         atomic_fetch_sub_explicit(&((zarrcore_array *)array)->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
+    zc_keep_end((zarrcore_array *)array);
     array->backend->destroy(array->owner);
     free((zarrcore_array *)array);
 }
@@ -82,6 +87,7 @@ void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int 
         .raise = raise,
         .read_as = zarrcore_read_as,
         .write_as = zarrcore_write_as,
+        .set_cache = zarrcore_set_cache,
     };
 
     _Static_assert(sizeof(zarrcore_api) == 16 + ZARRCORE_N_SLOTS * sizeof(void (*)(void)), "count the slots");

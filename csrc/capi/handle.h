@@ -35,6 +35,7 @@ typedef struct zc_backend {
 } zc_backend;
 
 #define ZC_TYPESTR_SIZE 64
+#define ZC_TOUCHED 16
 
 struct zarrcore_array {
     atomic_int references;
@@ -42,6 +43,9 @@ struct zarrcore_array {
     const zc_backend *backend;
     void *owner;             /* keeps array, and all that it points to, until destroy */
     bool writable;
+    zc_array kept;           /* the same array with a cache (keep.c) */
+    atomic_int keeping;
+    _Atomic uint64_t touched[ZC_TOUCHED];
     char typestr[ZC_TYPESTR_SIZE];
     char path[];             /* terminated */
 };
@@ -53,6 +57,15 @@ zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, 
 
 /* The table of all functions for extension modules. */
 void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int (*raise)(const zarrcore_error *));
+
+/* ---- the cache of a handle (keep.c) ---- */
+
+/* False when out of memory. */
+bool zc_keep_begin(zarrcore_array *array);
+void zc_keep_end(zarrcore_array *array);
+
+/* The array through which a region is read: with the cache where that is likely to pay. */
+const zc_array *zc_keep_array(zarrcore_array *array, const zc_selection *region);
 
 /* ---- what all functions of the public API share (call.c) ---- */
 

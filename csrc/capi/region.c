@@ -122,9 +122,12 @@ static int transfer(const zarrcore_array *array, const region *r, bool write, bo
 {
     zc_selection selection;
     zc_session session;
-    zc_fault fault = {.in_chunk = false};
-    zc_error err = {0};
+    zc_fault fault;
+    zc_error err;
     bool empty;
+
+    fault.in_chunk = false;
+    zc_error_clear(&err);
 
     if (r->threads < 0) {
         return zc_report_argument(error, "threads is negative");
@@ -135,7 +138,8 @@ static int transfer(const zarrcore_array *array, const region *r, bool write, bo
     }
     status = zc_session_begin(array, write, &session, &err);
     if (status == ZC_OK) {
-        const zc_call call = {.array = array->array, .store = &session.store, .selection = &selection,
+        const zc_array *const whole = write ? array->array : zc_keep_array((zarrcore_array *)array, &selection);
+        const zc_call call = {.array = whole, .store = &session.store, .selection = &selection,
                               .threads = r->threads, .write_empty = write_empty, .poll = session.poll,
                               .poll_arg = session.poll_arg};
         status = (write ? zc_write : zc_read)(&call, &fault, &err);

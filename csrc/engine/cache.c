@@ -21,6 +21,8 @@ struct zc_cached {
     void *data;
     int users;
     bool linked;
+    bool unsettled;
+    zc_sight sight;
     void (*drop)(const void *token);
 };
 
@@ -29,7 +31,9 @@ struct zc_cache {
     zc_cached **buckets;             /* NULL: nothing was ever added */
     size_t n_buckets;
     zc_cached *newest, *oldest;
-    zc_cache_stats stats;
+    zc_cache_stats stats;            /* but for max_bytes */
+    atomic_size_t max_bytes;
+    int64_t trust_ns;
     zc_cache *next, **before;        /* of all caches */
 };
 
@@ -75,7 +79,8 @@ bool zc_origin_stamp(zc_origin *origin, const zc_value *value)
 {
     if (origin->store->is_local) {
         stamp_file(&origin->stamp, &value->file);
-        return value->file.inode != 0 && zc_file_is_settled(&value->file);
+        origin->unsettled = !zc_file_is_settled(&value->file);
+        return value->file.inode != 0 && (!origin->unsettled || origin->sight.at_ns != 0);
     }
     if (origin->store->values_in_memory) {
         origin->stamp.token = value->token;
@@ -107,7 +112,7 @@ static bool same_place(const zc_cached *entry, const zc_origin *origin, uint64_t
 
 static bool is_valid(const zc_cached *entry, const zc_origin *origin)
 {
-    return memcmp(&entry->stamp, &origin->stamp, sizeof origin->stamp) == 0 && is_current(origin);
+    return !entry->unsettled && memcmp(&entry->stamp, &origin->stamp, sizeof origin->stamp) == 0 && is_current(origin);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------- */
@@ -122,7 +127,7 @@ static void start_empty(zc_cache *cache)
     cache->buckets = NULL;
     cache->n_buckets = 0;
     cache->newest = cache->oldest = NULL;
-    cache->stats = (zc_cache_stats){.max_bytes = cache->stats.max_bytes};
+    cache->stats = (zc_cache_stats){0};
 }
 
 /* Another thread may have been at work when the process was copied: what it left is not looked at. */
@@ -141,7 +146,7 @@ zc_cache *zc_cache_new(size_t max_bytes)
     if (cache == NULL) {
         return NULL;
     }
-    cache->stats.max_bytes = max_bytes;
+    atomic_init(&cache->max_bytes, max_bytes);
     start_empty(cache);
     zc_rank_lock(&all_lock, ZC_RANK_CACHES);
     if (!watching_forks) {
@@ -256,6 +261,7 @@ void zc_cache_stats_get(zc_cache *cache, zc_cache_stats *out)
 {
     zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
     *out = cache->stats;
+    out->max_bytes = atomic_load(&cache->max_bytes);
     zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
 }
 
@@ -276,6 +282,15 @@ static zc_cached *look_up(zc_cache *cache, const zc_origin *origin, uint64_t off
         entry = NULL;
     }
     return entry;
+}
+
+/* Under the lock: it was found. */
+static void use(zc_cached *entry)
+{
+    entry->users++;
+    unlink_used(entry);
+    link_used(entry);
+    entry->cache->stats.hits++;
 }
 
 bool zc_cache_has(const zc_origin *origin, uint64_t offset)
@@ -299,15 +314,43 @@ zc_cached *zc_cache_find(const zc_origin *origin, uint64_t offset)
     zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
     zc_cached *entry = look_up(cache, origin, offset, &dead);
     if (entry != NULL) {
-        entry->users++;
-        unlink_used(entry);
-        link_used(entry);
-        cache->stats.hits++;
+        entry->sight = origin->sight;
+        use(entry);
     } else {
         cache->stats.misses++;
     }
     zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
     free_all(dead);
+    return entry;
+}
+
+zc_sight zc_sight_of(const zc_key *key)
+{
+    const uint64_t generation = zc_key_generation(key);
+
+    return (zc_sight){.at_ns = generation != ZC_CHANGING ? zc_now_ns() : 0, .generation = generation};
+}
+
+zc_cached *zc_cache_find_trusted(zc_cache *cache, uint64_t array, const zc_key *key, const char *name,
+                                 const zc_sight *sight)
+{
+    const zc_origin origin = {.cache = cache, .name = name, .stamp = {.array = array, .key = key->hash}};
+    zc_cached *entry = NULL;
+
+    zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
+    if (cache->n_buckets > 0 && sight->at_ns != 0) {
+        entry = cache->buckets[bucket_of(cache, &origin.stamp, 0)];
+        while (entry != NULL && !same_place(entry, &origin, 0)) {
+            entry = entry->next;
+        }
+    }
+    if (entry != NULL && entry->sight.at_ns != 0 && entry->sight.generation == sight->generation &&
+        sight->at_ns - entry->sight.at_ns < cache->trust_ns) {
+        use(entry);
+    } else {
+        entry = NULL;                /* to be looked at, and then counted */
+    }
+    zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
     return entry;
 }
 
@@ -322,7 +365,36 @@ void zc_cache_count_miss(zc_cache *cache)
 
 bool zc_cache_takes(const zc_cache *cache, size_t size)
 {
-    return size <= cache->stats.max_bytes;
+    return size <= atomic_load_explicit(&cache->max_bytes, memory_order_relaxed);
+}
+
+/* Under the lock: take out the oldest until as many bytes are free. */
+static void make_room(zc_cache *cache, size_t max_bytes, size_t size, zc_cached **dead)
+{
+    while (cache->oldest != NULL && cache->stats.n_bytes > max_bytes - size) {
+        take_out(cache->oldest, dead);
+    }
+}
+
+void zc_cache_limit(zc_cache *cache, size_t max_bytes)
+{
+    zc_cached *dead = NULL;
+
+    zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
+    atomic_store(&cache->max_bytes, max_bytes);
+    make_room(cache, max_bytes, 0, &dead);
+    zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
+    free_all(dead);
+}
+
+void zc_cache_trust(zc_cache *cache, int64_t ns)
+{
+    cache->trust_ns = ns;
+}
+
+bool zc_cache_trusts(const zc_cache *cache)
+{
+    return cache->trust_ns > 0;
 }
 
 zc_cached *zc_cached_new(const zc_origin *origin, uint64_t offset, size_t size)
@@ -337,7 +409,8 @@ zc_cached *zc_cached_new(const zc_origin *origin, uint64_t offset, size_t size)
     if (entry == NULL) {
         return NULL;
     }
-    *entry = (zc_cached){.cache = origin->cache, .stamp = origin->stamp, .name = (char *)(entry + 1), .offset = offset,
+    *entry = (zc_cached){.cache = origin->cache, .stamp = origin->stamp, .sight = origin->sight,
+                         .unsettled = origin->unsettled, .name = (char *)(entry + 1), .offset = offset,
                          .size = head + size + 64, .data = (char *)entry + head, .users = 1};
     entry->data = (char *)entry->data + (64 - (uintptr_t)entry->data % 64) % 64;
     memcpy(entry + 1, origin->name, name_size);
@@ -379,11 +452,10 @@ void zc_cache_add(const zc_origin *origin, zc_cached *entry)
     }
     zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
     make_buckets(cache);
-    if (cache->n_buckets > 0 && entry->size <= cache->stats.max_bytes && is_current(origin) &&
+    const size_t max_bytes = atomic_load(&cache->max_bytes);
+    if (cache->n_buckets > 0 && entry->size <= max_bytes && is_current(origin) &&
         look_up(cache, origin, entry->offset, &dead) == NULL) {
-        while (cache->stats.n_bytes > cache->stats.max_bytes - entry->size) {
-            take_out(cache->oldest, &dead);
-        }
+        make_room(cache, max_bytes, entry->size, &dead);
         zc_cached **bucket = &cache->buckets[bucket_of_entry(entry)];
         entry->next = *bucket;
         *bucket = entry;
@@ -403,6 +475,9 @@ void *zc_cached_data(zc_cached *entry)
 
 void zc_cached_let_go(zc_cached *entry)
 {
+    if (entry == NULL) {
+        return;
+    }
     zc_rank_lock(&entry->cache->lock, ZC_RANK_CACHE);
     const bool last = --entry->users == 0 && !entry->linked;
     zc_rank_unlock(&entry->cache->lock, ZC_RANK_CACHE);

@@ -38,6 +38,12 @@ typedef struct zc_stamp {
     const void *token;       /* an object that the entry must keep alive for its identity to mean something */
 } zc_stamp;
 
+/* When a file was looked at, and the generation of its key before that. */
+typedef struct zc_sight {
+    int64_t at_ns;           /* 0: never */
+    uint64_t generation;
+} zc_sight;
+
 /* Which value a chunk is decoded from.  The name belongs to somebody else. */
 struct zc_origin {
     zc_cache *cache;
@@ -45,10 +51,22 @@ struct zc_origin {
     const char *name;
     zc_key key;              /* without a place where the stamp is proof enough */
     zc_stamp stamp;
+    zc_sight sight;          /* never, unless the cache trusts files */
+    bool unsettled;          /* the stamp proves nothing: good until the file is looked at again */
 };
 
 /* NULL when out of memory.  A child of fork() finds all caches empty. */
 zc_cache *zc_cache_new(size_t max_bytes);
+
+/* Drop what exceeds a new limit.  Thread-safe. */
+void zc_cache_limit(zc_cache *cache, size_t max_bytes);
+
+/*
+ * Look at a file again only after that time (0, as caches begin: at each read), as long as this process changes nothing: what
+ * another process writes is seen that much later.  To be set before the cache is used.
+ */
+void zc_cache_trust(zc_cache *cache, int64_t ns);
+bool zc_cache_trusts(const zc_cache *cache);
 
 /* NULL is no cache.  Nobody may be using it any more. */
 void zc_cache_free(zc_cache *cache);
@@ -86,11 +104,19 @@ bool zc_cache_has(const zc_origin *origin, uint64_t offset);
 /* The chunk at offset of the value, or NULL; stays valid until it is let go. */
 zc_cached *zc_cache_find(const zc_origin *origin, uint64_t offset);
 
+/* The chunk at the beginning of the value of a key, if the file was looked at so short a time before `sight` that the cache
+ * trusts in it, or NULL. */
+zc_cached *zc_cache_find_trusted(zc_cache *cache, uint64_t array, const zc_key *key, const char *name,
+                                 const zc_sight *sight);
+
+/* What zc_cache_find_trusted needs, now. */
+zc_sight zc_sight_of(const zc_key *key);
+
 /* Memory for a chunk that is not there yet; to be filled, and added or just let go.  NULL when out of memory. */
 zc_cached *zc_cached_new(const zc_origin *origin, uint64_t offset, size_t size);
 void zc_cache_add(const zc_origin *origin, zc_cached *entry);
 
 void *zc_cached_data(zc_cached *entry);
-void zc_cached_let_go(zc_cached *entry);
+void zc_cached_let_go(zc_cached *entry);         /* NULL: nothing */
 
 #endif

@@ -95,6 +95,12 @@ bool zc_shares_parts(const zc_context *ctx, const zc_chain *chain, size_t n, siz
 /* Decode the elements of the selection out of a value, or a part of one, through the cache that the value's origin names. */
 zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 
+/* A chunk in the call's cache, if that trusts in it without a look at its file (read_kept.c); *sight is set where it may. */
+zc_cached *zc_find_kept(const zc_call *call, const zc_key *key, const char *name, zc_sight *sight);
+
+/* Read a region that lies in such a chunk.  False: there is more to do. */
+bool zc_read_kept(const zc_call *call, zc_status *status, zc_error *err);
+
 /* ops->list for a chunk in memory order. */
 zc_status zc_chunk_list(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, bool *more);
 

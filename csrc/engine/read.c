@@ -42,6 +42,7 @@ typedef struct chunk_job {
     bool none;                       /* nothing of the chunk is in it */
     const char *key;
     zc_key known;                    /* only if there is a cache, or if the value is not read as a whole */
+    zc_sight sight;                  /* of the value, if the cache trusts in it */
     uint8_t *room;                   /* cap bytes for a small one */
     size_t cap;
     bool whole;
@@ -60,6 +61,7 @@ static void chunk_open(chunk_job *c, read_job *job, size_t item, zc_workspace *w
     c->ws = ws;
     c->err = err;
     c->again = false;
+    c->sight = (zc_sight){0};
     c->wants = zc_wants_of(wants, item, &c->own, &c->n, c->chunk);
     c->call = c->wants->call;
     c->none = !zc_plan_selection(zc_wants_plan(wants, c->call), c->wants->item, c->chunk, c->shape, &c->selection);
@@ -155,6 +157,7 @@ static const zc_origin *origin_of(const chunk_job *c, const zc_key *known, const
 
     if (array->cache != NULL) {
         zc_origin_of_key(array->cache, array->number, c->call->store, known, key, generation, origin);
+        origin->sight = c->sight;
         if (zc_origin_stamp(origin, value)) {
             return origin;
         }
@@ -302,7 +305,11 @@ static zc_status read_by_key(chunk_job *c)
     if (call->array->cache != NULL || c->job->shared != NULL || !c->whole) {
         zc_array_key(call->array, key, &c->known);
     }
-    const zc_status status = c->whole ? open_and_read(c) : zc_key_read(&c->known, open_and_read, c, c->ws, c->err);
+    zc_cached *const cached = zc_find_kept(call, &c->known, key, &c->sight);
+    const zc_status status = cached != NULL ? read_wants(c, cached, NULL)
+                             : c->whole     ? open_and_read(c)
+                                            : zc_key_read(&c->known, open_and_read, c, c->ws, c->err);
+    zc_cached_let_go(cached);
     zc_scratch_pop(c->ws);
     return status;
 }
@@ -559,9 +566,10 @@ zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
     atomic_bool absent = false;
     read_job job = {.absent = &absent, .poll = call->poll, .poll_arg = call->poll_arg};
     zc_plan plan;
+    zc_status status;
 
     fault->in_chunk = false;
-    return read_calls(&job, call, 1, &plan, call->threads, fault, err);
+    return zc_read_kept(call, &status, err) ? status : read_calls(&job, call, 1, &plan, call->threads, fault, err);
 }
 
 zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg, zc_fault *fault,

@@ -166,9 +166,10 @@ typedef struct zarrcore_api {
     int (*write_as)(const zarrcore_array *array, const char *type, int ndim, const int64_t *start, const int64_t *step,
                     const int64_t *count, const void *memory, size_t nbytes, const int64_t *strides, int threads,
                     int flags, zarrcore_error *error);
+    int (*set_cache)(const zarrcore_array *array, int64_t nbytes);
 } zarrcore_api;
 
-#define ZARRCORE_N_SLOTS 35
+#define ZARRCORE_N_SLOTS 36
 
 #ifndef ZARRCORE_PYTHON_API
 
@@ -293,6 +294,19 @@ ZARRCORE_PUBLIC int zarrcore_read_as(const zarrcore_array *array, const char *ty
 ZARRCORE_PUBLIC int zarrcore_write_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
                                       const int64_t *step, const int64_t *count, const void *memory, size_t nbytes,
                                       const int64_t *strides, int threads, int flags, zarrcore_error *error);
+
+/*
+ * Keep decoded chunks for later reads of parts of them, up to nbytes in all for this handle; 0 keeps none, and frees what
+ * was kept.  A chunk that is larger than that is not kept, nor are chunks that a call reads whole.  By default there are
+ * 32 MiB, for chunks that are touched a second time and are compressed.
+ *
+ * What this process writes, removes or makes smaller, through any handle, is seen at once.  Of a local file, what another
+ * process writes is seen 0.1 s later at the latest; of a store in Python never, unless its values lie in memory.
+ *
+ * Any thread may call it at any time; the memory is the handle's and goes with it.  A child of fork() starts with an empty
+ * cache.  ZARRCORE_ERR_ARGUMENT if array is NULL or nbytes negative.
+ */
+ZARRCORE_PUBLIC int zarrcore_set_cache(const zarrcore_array *array, int64_t nbytes);
 
 /* ---- single chunks ------------------------------------------------------------------------------ */
 
@@ -446,6 +460,7 @@ ZARRCORE_FORWARD(int, write_as, (const zarrcore_array *array, const char *type, 
                  const int64_t *step, const int64_t *count, const void *memory, size_t nbytes, const int64_t *strides,
                  int threads, int flags, zarrcore_error *error),
                  (array, type, ndim, start, step, count, memory, nbytes, strides, threads, flags, error))
+ZARRCORE_FORWARD(int, set_cache, (const zarrcore_array *array, int64_t nbytes), (array, nbytes))
 
 #undef ZARRCORE_FORWARD
 

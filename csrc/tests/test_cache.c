@@ -3,6 +3,7 @@
  * The cache of decoded chunks, over a store whose values the test sets.
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include "check.h"
 #include "engine/cache.h"
@@ -174,6 +175,85 @@ static void tells_indexes_apart(void)
     zc_cache_free(NULL);
 }
 
+static zc_origin seen_file(zc_cache *cache, const char *name, const zc_file *file)
+{
+    static const zc_store local = {.is_local = true};
+    const zc_value value = {.file = *file};
+    const zc_key key = key_of(name);
+    zc_origin origin;
+
+    zc_origin_of_key(cache, 1, &local, &key, name, 0, &origin);
+    origin.sight = zc_sight_of(&key);
+    zc_origin_stamp(&origin, &value);
+    return origin;
+}
+
+/* The same as look(), but without a look at the file, so long after the last one. */
+static char trust(zc_cache *cache, const char *name, int64_t later_ns)
+{
+    const zc_key key = key_of(name);
+    zc_sight sight = zc_sight_of(&key);
+
+    sight.at_ns += sight.at_ns != 0 ? later_ns : 0;
+    zc_cached *entry = zc_cache_find_trusted(cache, 1, &key, name, &sight);
+    const char content = entry != NULL ? *(char *)zc_cached_data(entry) : 0;
+    if (entry != NULL) {
+        zc_cached_let_go(entry);
+    }
+    return content;
+}
+
+/* A file is not looked at again for a while, unless this process has changed it. */
+static void trusts_files_for_a_while(void)
+{
+    const int64_t second = 1000000000, hour = 3600 * second;
+    const zc_file old = {.size = 10, .mtime_ns = second, .inode = 5, .device = 1};
+    zc_file new = old;
+    zc_cache *cache = zc_cache_new(100 * NBYTES);
+
+    new.mtime_ns = (int64_t)time(NULL) * second;
+    zc_cache_trust(cache, hour);
+    const zc_origin settled = seen_file(cache, "c/0", &old);
+    CHECK(trust(cache, "c/0", 0) == 0);
+    add(&settled, 0, 'a');
+    CHECK(trust(cache, "c/0", 0) == 'a' && trust(cache, "c/0", hour + second) == 0 && look(&settled, 0) == 'a');
+    CHECK(trust(cache, "c/1", 0) == 0);
+    change("c/0");
+    CHECK(trust(cache, "c/0", 0) == 0);
+    const zc_origin again = seen_file(cache, "c/0", &old);
+    CHECK(look(&again, 0) == 'a' && trust(cache, "c/0", 0) == 'a');     /* it has been looked at */
+    const zc_key key = key_of("c/0");
+    const zc_change writing = zc_change_begin(&key);
+    CHECK(trust(cache, "c/0", 0) == 0);
+    zc_change_end(writing);
+
+    /* What was written this very moment proves nothing when it is looked at. */
+    const zc_origin fresh = seen_file(cache, "c/2", &new);
+    CHECK(fresh.unsettled);
+    add(&fresh, 0, 'b');
+    CHECK(trust(cache, "c/2", 0) == 'b' && look(&fresh, 0) == 0 && trust(cache, "c/2", 0) == 0);
+    zc_cache_free(cache);
+}
+
+static void shrinks_to_a_new_limit(void)
+{
+    zc_cache *cache = zc_cache_new(100 * NBYTES);
+    zc_cache_stats stats;
+    const zc_origin origin = origin_of(cache, &unproved, "c/0", NULL);
+
+    for (uint64_t offset = 0; offset < 20; offset++) {
+        add(&origin, offset, 'x');
+    }
+    zc_cache_limit(cache, 10 * NBYTES);
+    zc_cache_stats_get(cache, &stats);
+    CHECK(stats.max_bytes == 10 * NBYTES && stats.n_bytes <= stats.max_bytes && stats.n_chunks > 5);
+    CHECK(look(&origin, 19) == 'x' && look(&origin, 0) == 0);
+    zc_cache_limit(cache, 0);
+    zc_cache_stats_get(cache, &stats);
+    CHECK(stats.n_chunks == 0 && stats.n_bytes == 0 && !zc_cache_takes(cache, 1));
+    zc_cache_free(cache);
+}
+
 static zc_cache *shared;
 static int wrong;
 
@@ -224,6 +304,8 @@ int main(void)
     RUN(keeps_nothing_while_a_key_changes);
     RUN(tells_indexes_apart);
     RUN(keeps_the_limit);
+    RUN(trusts_files_for_a_while);
+    RUN(shrinks_to_a_new_limit);
     RUN(serves_many_threads);
     return check_report("cache");
 }

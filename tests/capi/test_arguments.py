@@ -91,6 +91,7 @@ class Sharded:
             "write": region | {"flags": 0, "error": self.error},
             "read_as": typed | {"error": self.error},
             "write_as": typed | {"flags": 0, "error": self.error},
+            "set_cache": {"array": self.handle, "nbytes": 1 << 20},
             "chunk_key": chunk | {"out": self.text.raw, "capacity": 255, "needed": ctypes.byref(self.size)},
             "chunk_sizes": chunk
             | {"decoded": ctypes.byref(self.size), "encoded_bound": ctypes.byref(self.other_size)}

@@ -20,6 +20,7 @@ cnp.import_array()
 
 cdef extern from "Python.h":
     Py_buffer *PyMemoryView_GET_BUFFER(object)
+    int Py_IsInitialized() nogil
 
 
 @cython.final
@@ -167,7 +168,12 @@ cdef void _hold(const void *token) noexcept with gil:
     Py_INCREF(<object>token)
 
 
-cdef void _drop(const void *token) noexcept with gil:
+cdef void _drop(const void *token) noexcept nogil:
+    if Py_IsInitialized():        # after the interpreter's end the object is gone
+        _drop_object(token)
+
+
+cdef void _drop_object(const void *token) noexcept with gil:
     Py_DECREF(<object>token)
 
 
