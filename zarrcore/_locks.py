@@ -30,6 +30,8 @@ __all__ = ["Lock", "RLock", "Rank", "forkable", "lock", "ranked"]
 class Rank(IntEnum):
     """The order in which locks are taken."""
 
+    CREATION = 0
+    """Of a place, while a node with values is made there, see nodes/reserved.py."""
     GROWTH = 1
     """A writer's, while the array grows."""
     DOCUMENTS = 2
@@ -82,7 +84,7 @@ class _Checked:
 
 def _may_follow(held: Rank, wanted: Rank) -> bool:
     """A store may write chunks of another array while it is given one; a change goes up to groups."""
-    return held < wanted or held == wanted in (Rank.DOCUMENTS, Rank.CHUNK)
+    return held < wanted or held == wanted in (Rank.CREATION, Rank.DOCUMENTS, Rank.CHUNK)
 
 
 def _held() -> list[Rank]:

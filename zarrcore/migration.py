@@ -23,7 +23,7 @@ from zarrcore.metadata import (
 from zarrcore.metadata.upgrade import upgraded
 from zarrcore.nodes import documents
 from zarrcore.nodes.create import store_documents
-from zarrcore.nodes.find import read_documents
+from zarrcore.nodes.find import leads_on, read_documents
 from zarrcore.nodes.open import absent
 from zarrcore.storage import StoreLike, StorePath, make_store_path
 from zarrcore.storage.validation import join_path, key_prefix
@@ -39,6 +39,7 @@ __all__ = [
 
 _OLD_NAMES = {2: (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON, ZMETADATA_V2_JSON), 1: ("meta", "attrs")}
 _OLD_NAMES[3] = _OLD_NAMES[2]
+_IMPLIED = GroupMetadata(attributes={}, zarr_format=3)
 
 
 @dataclass(frozen=True)
@@ -234,16 +235,26 @@ def _migrate(
 
 def _nodes(place: StorePath) -> list[MigratedNode]:
     """Return all nodes at and below a place, groups before what is in them."""
-    node = _node(place)
-    if node is not None and node.node_type == "array":
-        return [node]  # what is below it are its chunks
-    below: list[MigratedNode] = []
-    for name in sorted(place.store.list_dir(place.path)):
-        if name not in documents.ALL_NAMES:
-            below += _nodes(place / name)
-    if node is None and below:  # in format 2 a group need not have a document
-        node = MigratedNode(place.path, "group", None, GroupMetadata(attributes={}, zarr_format=3))
-    return [node, *below] if node is not None else []
+    nodes: list[MigratedNode] = []
+    linked: set[str] = set()
+    without: list[StorePath] = []  # the innermost places without a document that the current one is in
+    stack = [place]  # and not calls, because a hierarchy may be nested more deeply than Python can call
+    while stack:
+        here = stack.pop()
+        while without and not here.path.startswith(key_prefix(without[-1].path)):
+            without.pop()
+        node = _node(here)
+        if node is None:
+            without.append(here)
+        else:  # in format 2 a group need not have a document
+            nodes += (MigratedNode(group.path, "group", None, _IMPLIED) for group in without)
+            without.clear()
+            nodes.append(node)
+        if node is not None and node.node_type == "array":
+            continue  # what is below it are its chunks
+        names = (name for name in here.store.list_dir(here.path) if name not in documents.ALL_NAMES)
+        stack += (child for name in sorted(names, reverse=True) if leads_on(child := here / name, linked))
+    return nodes
 
 
 def _node(place: StorePath) -> MigratedNode | None:

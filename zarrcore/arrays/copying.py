@@ -47,13 +47,15 @@ def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Pro
     source, dest = state_of(source), state_of(dest)
     if dest.size == 0:
         return
-    done, total = 0, dest.nbytes
+    done, total, shape = 0, dest.nbytes, dest.shape
     # Closed here, not when the traceback of an error is forgotten, so that no thread is at work any more.
     with closing(_steps(source, dest, threads)) as steps:
         for nbytes in steps:
             done += nbytes
             if progress is not None:
                 progress(min(done, total), total)
+    if isinstance(source, OpenArray) and (reason := source.out_of_date(shape)):
+        raise CopyError(f"values are missing: {reason}")  # else what was removed meanwhile would be absent
     if progress is not None and done < total:  # what is absent
         progress(total, total)
 

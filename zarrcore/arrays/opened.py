@@ -177,7 +177,8 @@ class OpenArray(ArrayDescription):
             if known.shape == found.shape:
                 alike = is_stored_alike(found, known)
             else:
-                alike = is_stored_alike(found, known.update_shape(found.shape))
+                alike = known.ndim == found.ndim
+                alike = alike and is_stored_alike(found, known.update_shape(found.shape))
             if not alike:
                 raise ArrayNotFoundError(
                     f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it "

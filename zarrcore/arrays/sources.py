@@ -13,6 +13,8 @@ import numpy as np
 
 from zarrcore.errors import DataTypeValidationError
 from zarrcore.metadata.documents import NonFinite, json_value
+from zarrcore.storage.path import StorePath, make_store_path
+from zarrcore.storage.validation import is_zarr_python_store
 
 # How HDF5 and netCDF store dimensions; a copy has the names of the dimensions in their place.
 _OF_HDF5 = {"DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST"}
@@ -85,6 +87,13 @@ def _dimension_names(data: Any) -> tuple[str | None, ...]:
 def _name_of_axis(axis: Any) -> str | None:
     """Return the label of a dimension of h5py, or the name of the first scale that is attached to it."""
     return axis.label or (axis[0].name.rpartition("/")[2] if len(axis) else None)
+
+
+def place_of(node: Any) -> StorePath | None:
+    """Return where an array or a group of this library or of zarr-python is; None for all others."""
+    place = getattr(node, "store_path", None)
+    is_known = isinstance(place, StorePath) or is_zarr_python_store(getattr(place, "store", None))
+    return make_store_path(place) if is_known else None
 
 
 def is_of_hdf5(node: Any) -> bool:

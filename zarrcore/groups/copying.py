@@ -16,11 +16,12 @@ from zarrcore.arrays.chunks import count_stored
 from zarrcore.arrays.creation import NewArray, create_new
 from zarrcore.arrays.derived import array_from
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.arrays.sources import attributes_of, is_of_hdf5
+from zarrcore.arrays.sources import attributes_of, is_of_hdf5, place_of
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrUserWarning
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata.departures import level_of_caller
+from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.move import stored_value
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.remote import in_parallel
@@ -120,6 +121,7 @@ class _Copy:
         self.dest, self.options = dest, options
         self.left_out: list[str] = []
         self.failed = 0  # nodes, without the attributes
+        self.linked: set[str] = set()
 
     def run(self, found: list[_Found]) -> Counts:
         """Copy nodes and all that is below them."""
@@ -170,10 +172,13 @@ class _Copy:
                 self.failed += 1
                 continue
             yield _Step(source, path, new, attributes, skip, replace)
-            if not is_array and not skip:
+            if not is_array and not skip and self._leads_on(source, above):
                 inside = (source, above)
                 below = [(join_path(path, name), node, inside) for name, node in _members(source)]
                 waiting += below[::-1]
+
+    def _leads_on(self, group: Any, above: _Above) -> bool:
+        return above is None or not isinstance(group, OpenGroup) or leads_on(group.place, self.linked)
 
     def _in_the_way(self, source: Any, path: str, is_array: bool) -> tuple[bool, bool]:
         """Return whether a node is left out, and whether it replaces another, because of what is there."""
@@ -272,9 +277,9 @@ def _refuse_unusable(node: Any, above: _Above) -> None:
 
 def refuse_own_source(source: Any, target: StorePath, *, replace: bool = False) -> None:
     """Refuse a target that is the source, is inside the source, or contains the source and is removed."""
-    place = getattr(source, "store_path", None)
-    if not isinstance(place, StorePath):
-        return  # not a node of this library
+    place = place_of(source)
+    if place is None:
+        return
     ours, theirs = place._address, target._address
     if theirs.startswith(ours) or (replace and ours.startswith(theirs)):
         raise CopyError(f"{place} cannot be copied to {target}: one of them lies in the other")

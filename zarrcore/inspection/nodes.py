@@ -28,6 +28,7 @@ from zarrcore.nodes import documents
 from zarrcore.nodes.consolidate import ConsolidatedDifference, check
 from zarrcore.nodes.consolidated import lookup
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
+from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.foreign import ANY_CHUNK, is_litter
 from zarrcore.nodes.n5 import N5Store, n5_place
 from zarrcore.storage.path import StorePath
@@ -68,6 +69,7 @@ class NodeWalk:
         self._store = self._place.store
         self._found = found
         self._on_array = on_array
+        self._linked: set[str] = set()
         self._groups: list[tuple[StorePath, Any]] = []  # with consolidated metadata
         self._copied: set[str] = set()  # nodes that only consolidated metadata describe
 
@@ -196,8 +198,9 @@ class NodeWalk:
                 continue
             if is_litter(name):
                 self._found.add("warning", "temporary", "left by another program", path=node.path, key=path)
-            elif self._is_circle(node.path, path):
-                self._found.add("note", "stray", "a link that leads back up", path=node.path, key=path)
+            elif not leads_on(place._child(name), self._linked):
+                text = "a link that leads back up, or to what another link has led to"
+                self._found.add("note", "stray", text, path=node.path, key=path)
             elif self._is_value(path):
                 self._stray(node.path, path)
             else:
@@ -218,12 +221,6 @@ class NodeWalk:
             return self._store.exists(key) and next(iter(self._store.list_dir(key)), None) is None
         except Exception:
             return False  # the listing of it, which follows, reports the error
-
-    def _is_circle(self, path: str, below: str) -> bool:
-        try:
-            return self._store._address(path).startswith(self._store._address(below))
-        except OSError:
-            return False
 
     def _stray(self, path: str, key: str) -> None:
         if _CHUNK_END.search(key):

@@ -14,6 +14,7 @@ from zarrcore.nodes.copies import follow_documents, follow_removal, is_unchanged
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
+from zarrcore.nodes.reserved import after_others, reserved
 from zarrcore.nodes.users import note_loss, wait_for_writes
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
@@ -56,8 +57,9 @@ def create_node(
         If what would be removed is not Zarr's alone; if no node can have the name.
     """
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
-    replaces = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
-    _store_new(place, documents, replaces=replaces)
+    with after_others(place):
+        replaces = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
+        _store_new(place, documents, replaces=replaces)
 
 
 @contextmanager
@@ -71,7 +73,14 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     at the place yet.
     """
     documents = metadata.to_documents()
-    replaces = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
+    with reserved(place):
+        yield from _made_last(place, documents, metadata.zarr_format, overwrite)
+
+
+def _made_last(
+    place: StorePath, documents: dict[str, bytes], zarr_format: int, overwrite: Overwrite
+) -> Iterator[bool]:
+    replaces = _clear_the_way(place, zarr_format, overwrite=overwrite)
     store = place.store
     is_new = store.supports_listing and store.is_empty(place.path)
     is_made = False

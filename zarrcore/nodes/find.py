@@ -155,6 +155,7 @@ def read_tree(
     from zarrcore.storage.remote import in_parallel
 
     found: dict[str, list[_Child]] = {}
+    linked: set[str] = set()
     level, depth = [place], 0
     while level and (max_depth is None or depth <= max_depth):
         listings = list(zip(level, in_parallel(_names_below, level), strict=True))
@@ -162,11 +163,29 @@ def read_tree(
         for (above, _), children in zip(listings, _read_named(listings, zarr_format), strict=True):
             found[above.path] = children
             level += (
-                above._child(name)
+                child
                 for name, node in children
-                if not isinstance(node, Unreadable) and not is_array_metadata(node) and enters(node)
+                if not isinstance(node, Unreadable)
+                and not is_array_metadata(node)
+                and enters(node)
+                and leads_on(child := above._child(name), linked)
             )
     return found
+
+
+def leads_on(place: StorePath, linked: set[str]) -> bool:
+    """Return whether a walk goes on below a place, as it does unless that is a link to where it has been.
+
+    Of all links to a directory the first one is walked, and none that leads back up; `linked` are the
+    directories that the walk has reached through links.
+    """
+    target = place.store._link_target(place.path)
+    if target is None:
+        return True
+    if target in linked or place.parent._address.startswith(target):
+        return False
+    linked.add(target)
+    return True
 
 
 def _names_below(place: StorePath) -> list[str]:

@@ -11,7 +11,7 @@ from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes import consolidated
 from zarrcore.nodes.copies import KeptCopy
 from zarrcore.nodes.documents import Metadata
-from zarrcore.nodes.find import Unreadable, read_children, read_tree
+from zarrcore.nodes.find import Unreadable, leads_on, read_children, read_tree
 from zarrcore.storage.path import StorePath
 
 _Children = Iterator[tuple[str, Metadata | Unreadable]]
@@ -63,6 +63,7 @@ def walk(
     if max_depth is not None and max_depth < 0:
         raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
     known: _Known = {}
+    linked: set[str] = set()
     if max_depth != 0 and metadata.consolidated_metadata is None and place.store._concurrent_requests():
         known = read_tree(
             place,
@@ -86,11 +87,13 @@ def walk(
         own = KeptCopy(child) if copy is None and node.consolidated_metadata is not None else copy
         yield Found(prefix + name, node, own)
         if max_depth is None or len(stack) <= max_depth:
+            inside = node if use_consolidated else replace(node, consolidated_metadata=None)
+            is_open = inside.consolidated_metadata is None and child.path not in known
+            if is_open and (known or not leads_on(child, linked)):  # `known` has all that is to be walked
+                continue
             if len(stack) == _MOST_LEVELS:
                 raise BaseZarrError(
-                    f"{child}: groups are nested more than {_MOST_LEVELS:,} levels deep; "
-                    "do links form a circle?"
+                    f"{child}: groups are nested more than {_MOST_LEVELS:,} levels deep"
                 )
-            inside = node if use_consolidated else replace(node, consolidated_metadata=None)
             inner = own if inside.consolidated_metadata is not None else None
             stack.append((child, f"{prefix}{name}/", children(child, inside, known), inner))

@@ -413,6 +413,10 @@ class Store(ABC):
         """Return where a path really is: text that ends with a slash, the same for all stores of it."""
         return f"{join_path(str(self), path)}/"
 
+    def _link_target(self, path: str) -> str | None:
+        """Return the :meth:`_address` of a directory that is a link; None where there is no link."""
+        return None
+
     def _version(self, key: str) -> tuple[int, ...] | None:
         """Numbers that differ once the value of a key does; ``()``: it has none; None: finding them costs."""
         return None
@@ -574,6 +578,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     _scope = _of_wrapped("_scope")
     _lock_file = _of_wrapped("_lock_file")
     _address = _of_wrapped("_address")
+    _link_target = _of_wrapped("_link_target")
     _instead_of_node = _of_wrapped("_instead_of_node")
     _has_lost = _of_wrapped("_has_lost")
     _concurrent_requests = _of_wrapped("_concurrent_requests")

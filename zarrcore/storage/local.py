@@ -519,6 +519,11 @@ class LocalStore(Store):
     def _address(self, path: str) -> str:
         return self._scope(path)
 
+    def _link_target(self, path: str) -> str | None:
+        directory = f"{self._root}/{path}"
+        is_link = os.path.islink(directory) and os.path.isdir(directory)
+        return self._address(path) if is_link else None
+
     def _version(self, key: str) -> tuple[int, ...] | None:
         if overrides(self, LocalStore):
             return None

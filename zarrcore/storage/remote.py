@@ -77,6 +77,10 @@ class RemoteStore(Store):
         root = self._local_root()
         return super()._address(path) if root is None else real_directory(f"{root}/{path}")
 
+    def _link_target(self, path: str) -> str | None:
+        root = self._local_root()
+        return None if root is None or not os.path.islink(f"{root}/{path}") else self._address(path)
+
     def _scope(self, path: str) -> str:
         return super()._scope(path) if self._local_root() is None else self._address(path)
 

@@ -302,6 +302,9 @@ class ZarrPythonStore(RemoteStore):
     def _address(self, path: str) -> str:
         return super()._address(path) if self._below is None else self._below._address(path)
 
+    def _link_target(self, path: str) -> str | None:
+        return None if self._below is None else self._below._link_target(path)
+
     def _concurrent_requests(self) -> int:
         return concurrency()
 

@@ -23,6 +23,7 @@ import zarrcore
 from zarrcore.arrays.copying import REGION_BYTES, same_bytes
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.engine.projection import axes_of
+from zarrcore.errors import CopyError
 from zarrcore.storage import LocalStore, MemoryStore, StorePath, WrapperStore, ZipStore
 from zarrcore.testing import strategies as zst
 
@@ -569,3 +570,25 @@ def test_encoded_chunks_are_stored_under_the_locks_of_their_keys() -> None:
     store = Asking()
     zarrcore.from_array(store, name="b", data=source, threads=1)
     assert sorted(store.locked) == ["b/c/0", "b/c/1", "b/c/2"]
+
+
+@pytest.mark.parametrize("change", ["shrink", "remove", "replace"])
+def test_chunks_of_the_source_that_are_removed_meanwhile_are_not_taken_for_absent(change: str) -> None:
+    root = zarrcore.create_group({})
+    source = root.create_array("a", data=np.arange(1, 1001), chunks=1)
+
+    def progress(done: int, total: int) -> None:
+        if change == "shrink":
+            source.resize(100)
+        elif change == "remove" and "a" in root:
+            del root["a"]
+        elif source.path == "a" and "b" not in root:
+            root["b"] = 1
+            root.create_array("a", shape=5, dtype="i1", overwrite=True)
+
+    store: dict[str, Any] = {}
+    with pytest.raises(
+        CopyError, match=r"values are missing: array 'a' (has shrunk|is no longer|in .* replaced)"
+    ):
+        zarrcore.from_array(store, data=source, threads=1, progress=progress)
+    assert not store

@@ -46,16 +46,23 @@ def test_a_handle_from_before_a_shrink(kind: str, used: bool, tmp_path: Path) ->
 
 @pytest.mark.parametrize("used", [False, True])
 @pytest.mark.parametrize("kind", STORES)
-def test_a_handle_from_before_another_data_type(kind: str, used: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options", [{"shape": 20, "dtype": "f4"}, {"shape": (20, 1), "dtype": "i4"}, {"shape": (), "dtype": "i4"}]
+)
+def test_a_handle_from_before_another_kind_of_array(
+    kind: str, options: Any, used: bool, tmp_path: Path
+) -> None:
     first, second = two(kind, tmp_path, used=used)
-    new = zarrcore.create_array(first.store, name="a", shape=20, chunks=4, dtype="f4", overwrite=True)
-    new[...] = 1.5
+    new = zarrcore.create_array(
+        first.store, name="a", chunks=4 if options["shape"] else (), **options, overwrite=True
+    )
+    new[...] = value = 1.5 if options["dtype"] == "f4" else 2
     for access in (lambda: second[3], lambda: second[:], lambda: second.read([1, 2])):
         with pytest.raises(ArrayNotFoundError, match="replaced by another one since it was opened"):
             access()
     with pytest.raises(ArrayNotFoundError, match="open it again"):
         second[3] = 4
-    assert (zarrcore.open_array(second.store, path="a")[...] == 1.5).all()
+    assert (zarrcore.open_array(second.store, path="a")[...] == value).all()
 
 
 def test_a_handle_from_before_the_same_array_anew(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ContainsGroupError, MetadataValidationError
+from zarrcore.errors import ContainsGroupError, CopyError, MetadataValidationError
 
 VALUES = [1, 2, 3, 4]
 
@@ -108,3 +109,25 @@ def test_new_nan_is_refused(with_nan: dict[str, bytes]) -> None:
     with pytest.raises(MetadataValidationError, match="JSON has no number inf"):
         zarrcore.open_array(with_nan, mode="a").attrs["limit"] = float("inf")
     assert with_nan == before
+
+
+def test_an_array_of_zarr_python_that_would_be_removed_first_is_refused(tmp_path: Path) -> None:
+    """All its values were gone, and read as the fill value."""
+    zarr = pytest.importorskip("zarr")
+    path, values = tmp_path / "s.zarr", np.arange(10)
+    zarrcore.save(path, **{"a": values, "b/c": values})
+    memory = zarr.storage.MemoryStore()
+    theirs = zarr.create_array(memory, data=values)
+    with pytest.raises(ValueError, match="which would be removed first"):
+        zarrcore.from_array(memory, data=theirs, overwrite=True)
+    assert (theirs[...] == values).all()
+    for name in ("a", None):
+        with pytest.raises(ValueError, match="which would be removed first"):
+            zarrcore.from_array(path, name=name, data=zarr.open_array(path, path="a"), overwrite=True)
+    with pytest.raises(CopyError, match="lies in the other"):
+        zarrcore.copy_all(zarr.open_group(path), zarrcore.open_group(path, path="b"))
+    with pytest.raises(CopyError, match="lies in the other"):
+        zarrcore.copy(
+            zarr.open_array(path, path="a"), zarrcore.open_group(path), name="a", if_exists="replace"
+        )
+    assert all((zarrcore.load(path)[name] == values).all() for name in ("a", "b/c"))

@@ -96,3 +96,10 @@ def _bare(fill: Any) -> Any:
     if isinstance(fill, list):
         return [_bare(item) for item in fill]
     return float(fill.replace("Infinity", "inf")) if isinstance(fill, str) else fill
+
+
+def test_deeply_nested_groups_are_migrated() -> None:
+    store = {"g/" * level + ".zgroup": b'{"zarr_format": 2}' for level in range(LEVELS)}
+    report = zarrcore.migrate(store)
+    assert [node.path.count("g") for node in report.nodes] == list(range(LEVELS))
+    assert zarrcore.open_group(store).nmembers(None) == LEVELS - 1
