@@ -304,6 +304,25 @@ class StoreError(BaseZarrError):
         super().__init__(message)
 
 
+class NodeIOError(StoreError, OSError):
+    """The store failed to read metadata documents, or to list what is at a place.
+
+    Parameters
+    ----------
+    message : str
+        What failed, and where.
+    key : str, optional
+        The key of the document, or the prefix that was listed; of several keys the one that failed, if the
+        store names it.
+    path : str, optional
+        Path of the node in its store.
+    """
+
+    def __init__(self, message: str = "", *, key: str | None = None, path: str | None = None) -> None:
+        self.path = path
+        super().__init__(message, key=key)
+
+
 class ReadOnlyError(StoreError):
     """A write to a read-only store was refused."""
 

@@ -25,6 +25,7 @@ from zarrcore.nodes import documents
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import read_documents
 from zarrcore.nodes.open import absent
+from zarrcore.nodes.reading import names_below
 from zarrcore.storage import StoreLike, StorePath, make_store_path
 from zarrcore.storage.validation import join_path, key_prefix
 
@@ -238,7 +239,7 @@ def _nodes(place: StorePath) -> list[MigratedNode]:
     if node is not None and node.node_type == "array":
         return [node]  # what is below it are its chunks
     below: list[MigratedNode] = []
-    for name in sorted(place.store.list_dir(place.path)):
+    for name in sorted(names_below(place)):
         if name not in documents.ALL_NAMES:
             below += _nodes(place / name)
     if node is None and below:  # in format 2 a group need not have a document

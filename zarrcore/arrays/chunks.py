@@ -26,6 +26,7 @@ from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
+from zarrcore.nodes.reading import reading
 from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
 from zarrcore.storage.validation import is_document, key_prefix
 
@@ -58,7 +59,7 @@ def stored_chunks(
     """
     prefix = key_prefix(array.path)
     encoding = array.metadata.chunk_key_encoding
-    keys = chunk_store(array.metadata, array.store_path).list_prefix(prefix) if keys is None else keys
+    keys = _listed(array) if keys is None else keys
     if not _decodes(encoding):
         listed = set(keys)
         yield from (found for found in _whole_grid(array, axes or grid_axes(array)) if found[1] in listed)
@@ -67,6 +68,13 @@ def stored_chunks(
         coords = _position(encoding, key[len(prefix) :], array.ndim)
         if coords is not None:
             yield coords, key
+
+
+def _listed(array: ArrayDescription) -> Iterator[str]:
+    """Yield the keys below an array."""
+    prefix = key_prefix(array.path)
+    with reading(array.store_path, prefix):
+        yield from chunk_store(array.metadata, array.store_path).list_prefix(prefix)
 
 
 def grid_axes(array: ArrayDescription) -> tuple[Axis, ...]:
@@ -234,8 +242,7 @@ class _Outside:
         ]
         most = math.prod(counts) - math.prod(within)
         if most > _FEW and self._store.supports_listing:
-            keys = self._store.list_prefix(key_prefix(self._array.path))
-            listed = [*islice(keys, min(most + 1, sys.maxsize))]
+            listed = [*islice(_listed(self._array), min(most + 1, sys.maxsize))]
             if len(listed) <= most:
                 if all(map(is_document, listed)):
                     return ()

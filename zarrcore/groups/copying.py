@@ -22,6 +22,7 @@ from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata.departures import level_of_caller
 from zarrcore.nodes.move import stored_value
+from zarrcore.nodes.reading import keys_below
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.validation import is_document, join_path, normalize_path
@@ -308,7 +309,7 @@ def copy_keys(
     if theirs.startswith(ours):
         raise CopyError(f"{source} cannot be copied to {dest}, which lies in it")
     start = len(source.path) + 1 if source.path else 0
-    found = filter(wanted, source.store.list_prefix(source.path))
+    found = filter(wanted, keys_below(source))
     keys = sorted(found, key=lambda key: (is_document(key), key))
     pairs = [(key, join_path(dest.path, key[start:])) for key in keys]
     existing: set[str] = set()
