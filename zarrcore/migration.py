@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from zarrcore.errors import BaseZarrError, GroupNotFoundError
+from zarrcore.errors import BaseZarrError, GroupNotFoundError, shown
 from zarrcore.metadata import (
     ZARR_JSON,
     ZARRAY_JSON,
@@ -78,7 +78,7 @@ class MigratedNode:
         )
         was = "no document" if self.zarr_format is None else f"format {self.zarr_format}"
         notes = "".join(f"; {note}" for note in self.notes)
-        return f"/{self.path}: {self.node_type}, {was} -> {state}{notes}"
+        return shown(f"/{self.path}: {self.node_type}, {was} -> {state}{notes}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +108,7 @@ class MigrationReport:
         return f"<MigrationReport: {counts}; print() shows each>"
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.nodes), *(f"/{key}: removed" for key in self.removed)])
+        return "\n".join([*map(str, self.nodes), *(shown(f"/{key}: removed") for key in self.removed)])
 
 
 class MigrationError(BaseZarrError):

@@ -17,7 +17,7 @@ from zarrcore.arrays.creation import NewArray, create_new
 from zarrcore.arrays.derived import array_from
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.sources import attributes_of, is_of_hdf5
-from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrUserWarning
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrUserWarning, shown
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata.departures import level_of_caller
@@ -134,7 +134,7 @@ class _Copy:
 
     def leave_out(self, name: str, reason: object) -> None:
         """Note a node or an attribute that Zarr has no form for, or that cannot be read."""
-        text = str(reason) if str(reason).startswith(name) else f"{name}: {reason}"
+        text = shown(reason if str(reason).startswith(name) else f"{name}: {reason}")
         self.left_out.append(text)
         self.options.log(f"cannot copy {text}")
 

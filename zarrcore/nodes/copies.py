@@ -13,7 +13,7 @@ from typing import Any
 from weakref import ref
 
 from zarrcore._locks import Rank, forkable, lock, ranked
-from zarrcore.errors import BaseZarrError, ZarrUserWarning
+from zarrcore.errors import BaseZarrError, ZarrUserWarning, shown
 from zarrcore.metadata import (
     ZARR_JSON,
     ZARRAY_JSON,
@@ -139,7 +139,7 @@ def _follow(
     except (BaseZarrError, OSError) as error:
         warnings.warn(
             f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
-            f"{error}; call consolidate_metadata() to refresh them",
+            f"{shown(error)}; call consolidate_metadata() to refresh them",
             ZarrUserWarning,
             stacklevel=2,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zarrcore.errors import InvalidKeyError, NodeIOError, masked, printable
+from zarrcore.errors import InvalidKeyError, NodeIOError, shown
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import key_prefix
 
@@ -43,7 +43,7 @@ class reading:  # a generator would take a twentieth of the time of opening a no
         if isinstance(key, str):
             what += f", {'prefix' if not key or key.endswith('/') else 'key'} {key!r}"
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        located = NodeIOError(f"{what}: {masked(printable(reason))}", key=key, path=place.path)
+        located = NodeIOError(f"{what}: {shown(reason)}", key=key, path=place.path)
         located.errno = getattr(error, "errno", None)
         return located
 
