@@ -32,15 +32,13 @@ class Rank(IntEnum):
 
     CREATION = 0
     """Of a place, while a node with values is made there, see nodes/reserved.py."""
-    GROWTH = 1
-    """A writer's, while the array grows."""
-    DOCUMENTS = 2
+    DOCUMENTS = 1
     """Of the metadata documents of one node, see nodes/copies.py."""
-    PENDING = 3
+    PENDING = 2
     """That of a chunk whose values an ArrayWriter gathers; a thread holds one of them at most."""
-    CHUNK = 4
+    CHUNK = 3
     """That of a key, while its chunk is replaced: of the C engine, see engine.KeyLock."""
-    TABLE = 5
+    TABLE = 4
     """Of a table in memory; nothing else happens while it is held."""
 
 

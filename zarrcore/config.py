@@ -71,6 +71,12 @@ SETTINGS = {
     "array.target_shard_size_bytes": _count(
         None, 'Most bytes of a shard where `shards="auto"`; None: about 16 chunks.', "a positive integer"
     ),
+    "array.max_variable_chunk_bytes": _count(
+        1 << 28,
+        "Most bytes of a stored chunk (or inner chunk) whose size the metadata do not bound, as with strings "
+        "and other items of any length; larger ones are neither read nor written.  None: no limit.",
+        "a positive integer",
+    ),
     "array.allow_unsafe_pickle_decode": _choice(
         False, "Decode Python objects that were pickled, which can run any code.", True, False
     ),

@@ -33,6 +33,11 @@ def masked(text: str) -> str:
     return _CREDENTIALS.sub(lambda m: f"{m[3]}***" if m[3] else f"{m[1] or m[2]}***@", text)
 
 
+def shown(text: object) -> str:
+    """Return what others have said, an error of a store or of a codec, as it may be printed."""
+    return masked(printable(str(text)))
+
+
 class BaseZarrError(ValueError):
     """Base class of all errors about Zarr data."""
 
@@ -199,7 +204,7 @@ class ChunkError(BaseZarrError):
         self.codec = codec
         self.byte_range = byte_range
         where = ", ".join(_describe(name, value) for name, value in self._known_place().items())
-        super().__init__(": ".join(part for part in (where, reason) if part))
+        super().__init__(": ".join(part for part in (where, shown(reason)) if part))
 
     def _known_place(self) -> dict[str, Any]:
         return {name: value for name in _PLACE if (value := getattr(self, name)) is not None}
@@ -302,6 +307,25 @@ class StoreError(BaseZarrError):
     def __init__(self, message: str = "", *, key: str | None = None) -> None:
         self.key = key
         super().__init__(message)
+
+
+class NodeIOError(StoreError, OSError):
+    """The store failed to read metadata documents, or to list what is at a place.
+
+    Parameters
+    ----------
+    message : str
+        What failed, and where.
+    key : str, optional
+        The key of the document, or the prefix that was listed; of several keys the one that failed, if the
+        store names it.
+    path : str, optional
+        Path of the node in its store.
+    """
+
+    def __init__(self, message: str = "", *, key: str | None = None, path: str | None = None) -> None:
+        self.path = path
+        super().__init__(message, key=key)
 
 
 class ReadOnlyError(StoreError):

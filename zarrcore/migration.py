@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from zarrcore.errors import BaseZarrError, GroupNotFoundError
+from zarrcore.errors import BaseZarrError, GroupNotFoundError, shown
 from zarrcore.metadata import (
     ZARR_JSON,
     ZARRAY_JSON,
@@ -25,6 +25,7 @@ from zarrcore.nodes import documents
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import leads_on, read_documents
 from zarrcore.nodes.open import absent
+from zarrcore.nodes.reading import names_below
 from zarrcore.storage import StoreLike, StorePath, make_store_path
 from zarrcore.storage.validation import join_path, key_prefix
 
@@ -78,7 +79,7 @@ class MigratedNode:
         )
         was = "no document" if self.zarr_format is None else f"format {self.zarr_format}"
         notes = "".join(f"; {note}" for note in self.notes)
-        return f"/{self.path}: {self.node_type}, {was} -> {state}{notes}"
+        return shown(f"/{self.path}: {self.node_type}, {was} -> {state}{notes}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +109,7 @@ class MigrationReport:
         return f"<MigrationReport: {counts}; print() shows each>"
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.nodes), *(f"/{key}: removed" for key in self.removed)])
+        return "\n".join([*map(str, self.nodes), *(shown(f"/{key}: removed") for key in self.removed)])
 
 
 class MigrationError(BaseZarrError):
@@ -252,7 +253,7 @@ def _nodes(place: StorePath) -> list[MigratedNode]:
             nodes.append(node)
         if node is not None and node.node_type == "array":
             continue  # what is below it are its chunks
-        names = (name for name in here.store.list_dir(here.path) if name not in documents.ALL_NAMES)
+        names = (name for name in names_below(here) if name not in documents.ALL_NAMES)
         stack += (child for name in sorted(names, reverse=True) if leads_on(child := here / name, linked))
     return nodes
 

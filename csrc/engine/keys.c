@@ -9,7 +9,8 @@
  * bits) and those under way (lower bits), so it never comes back to an earlier value; nor does the sum of the words of a
  * key and its prefixes.
  *
- * Notes: a table of fixed size as well.  A word that two arrays share is marked as such, and then both count as changed.
+ * Notes: a table of fixed size as well.  A shelf that has no room for one more is marked as such, and then all arrays that
+ * have no note on it count as changed.
  */
 #include "engine/keys.h"
 
@@ -387,15 +388,17 @@ zc_status zc_key_read(const zc_key *key, zc_status (*read)(void *arg), void *arg
 
 /* ---- notes ------------------------------------------------------------------------------------------- */
 
-#define N_NOTES (1 << 15)
-#define CROWDED UINT64_MAX                   /* several arrays want the word */
+#define N_SHELVES (1 << 12)
+#define N_NOTES 8                            /* on each shelf */
+#define CROWDED UINT64_MAX                   /* there are more arrays than notes */
 
-/* For arrays of the same residue: upper half of the array's hash, and 32 bits of that of its shape; 0: nothing is known. */
-static _Atomic uint64_t notes[N_NOTES];
+/* Of arrays of the same residue: upper half of the array's hash, and 32 bits of that of its shape; 0: free, as those that
+ * follow.  A note is replaced, never removed. */
+static _Atomic uint64_t notes[N_SHELVES][N_NOTES];
 
-static _Atomic uint64_t *note_of(const zc_place *array)
+static _Atomic uint64_t *shelf_of(const zc_place *array)
 {
-    return &notes[mixed(array->hash) % N_NOTES];
+    return notes[mixed(array->hash) % N_SHELVES];
 }
 
 static uint64_t word_of(const zc_place *array, int ndim, const int64_t *lengths)
@@ -406,17 +409,31 @@ static uint64_t word_of(const zc_place *array, int ndim, const int64_t *lengths)
         shape = mixed(shape * FNV_PRIME + (uint64_t)lengths[d] + 1);
     }
     const uint64_t word = (array->hash >> 32) << 32 | (uint32_t)shape;
-    return word == 0 || word == CROWDED ? 1 : word;
+    return word + (word == 0) - (word == CROWDED);       /* the upper half stays that of the array */
+}
+
+/* The note of an array, else the first that is free or `CROWDED`, else the last; *found: what is there. */
+static _Atomic uint64_t *note_of(const zc_place *array, uint64_t *found)
+{
+    _Atomic uint64_t *note = shelf_of(array), *const last = note + N_NOTES - 1;
+
+    for (;; note++) {
+        *found = atomic_load(note);
+        if (note == last || *found == 0 || *found == CROWDED || *found >> 32 == array->hash >> 32) {
+            return note;
+        }
+    }
 }
 
 void zc_shape_note(const zc_place *array, int ndim, const int64_t *lengths, bool is_new)
 {
-    _Atomic uint64_t *const note = note_of(array);
     const uint64_t word = word_of(array, ndim, lengths);
-    uint64_t old = atomic_load(note), next;
+    _Atomic uint64_t *note;
+    uint64_t old, next;
 
     do {
-        const bool is_own = old != CROWDED && old >> 32 == word >> 32;
+        note = note_of(array, &old);
+        const bool is_own = old != 0 && old != CROWDED && old >> 32 == word >> 32;
         if (is_new && !is_own) {
             return;
         }
@@ -426,7 +443,9 @@ void zc_shape_note(const zc_place *array, int ndim, const int64_t *lengths, bool
 
 bool zc_shape_is_stale(const zc_place *array, int ndim, const int64_t *lengths)
 {
-    const uint64_t note = atomic_load(note_of(array));
+    uint64_t note;
 
-    return array->locks.path != NULL || (note != 0 && note != word_of(array, ndim, lengths));
+    (void)note_of(array, &note);
+    return array->locks.path != NULL || note == CROWDED ||
+        (note != 0 && note >> 32 == array->hash >> 32 && note != word_of(array, ndim, lengths));
 }

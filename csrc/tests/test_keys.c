@@ -310,6 +310,21 @@ static void known_shapes(void)
     CHECK(zc_shape_is_stale(&a, 2, new));
 }
 
+static void arrays_that_were_not_noted_are_not_stale(void)
+{
+    const int64_t length = 7;
+    char name[32];
+
+    for (int i = 0; i < 100000; i++) {           /* one in fifty is noted */
+        snprintf(name, sizeof name, "%s-%d/", i % 50 == 0 ? "noted" : "other", i);
+        const zc_place array = place_of(name);
+        if (i % 50 == 0) {
+            zc_shape_note(&array, 1, &length, false);
+        }
+        CHECK(!zc_shape_is_stale(&array, 1, &length));
+    }
+}
+
 static void no_change_is_forgotten(void)
 {
     char name[32];
@@ -372,6 +387,7 @@ int main(void)
     RUN(what_lies_too_deep_has_none);
     RUN(reads_again_after_a_change);
     RUN(known_shapes);
+    RUN(arrays_that_were_not_noted_are_not_stale);
     RUN(no_change_is_forgotten);
 #ifndef _WIN32
     RUN(a_child_starts_with_nothing_held);

@@ -35,6 +35,24 @@ while True:
     array.append(numpy.repeat(rows[:, None], 60, axis=1))
 """
 
+GATHERED = """
+import sys, numpy, zarrcore
+array = zarrcore.open_array(sys.argv[1])
+with array.writer(max_bytes=1 << 14) as writer:
+    writer.append(numpy.full((int(array.shape[0] == 0), 60), 1))
+    writer.flush()
+    print("ready", flush=True)
+    while True:
+        start = writer.shape[0]
+        rows = numpy.arange(start + 1, start + 1 + 1 + start % 13)
+        writer.append(numpy.repeat(rows[:, None], 60, axis=1))
+        if start % 5 == 0:
+            writer[start // 2, 30] = start // 2 + 1
+        if start % 11 == 0:
+            writer.flush()
+"""
+PROGRAMS = {"append": APPENDS, "writer": GATHERED}
+
 
 def kill_while_it_runs(program: str, path: Path, seconds: float) -> None:
     with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE) as child:
@@ -43,12 +61,15 @@ def kill_while_it_runs(program: str, path: Path, seconds: float) -> None:
         child.kill()
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_rows_of_a_killed_append_are_there_as_a_whole_or_not_at_all(layout: str, tmp_path: Path) -> None:
+def test_rows_of_a_killed_append_are_there_as_a_whole_or_not_at_all(
+    layout: str, program: str, tmp_path: Path
+) -> None:
     array = zarrcore.create_array(tmp_path, shape=(0, 60), dtype="i4", **LAYOUTS[layout])
     moments = random.Random(layout)
     for _ in range(TIMES):
-        kill_while_it_runs(APPENDS, tmp_path, moments.random() * 0.05)
+        kill_while_it_runs(PROGRAMS[program], tmp_path, moments.random() * 0.05)
         array = zarrcore.open_array(tmp_path)
         rows = array.shape[0]
         wanted = np.repeat(np.arange(1, rows + 1)[:, None], 60, axis=1)

@@ -50,8 +50,18 @@ def test_cutting_is_optional():
     async def main():
         a = await asynchronous.array(np.arange(6), store={}, chunks=2)
         await a.resize((2,), delete_outside_chunks=False)
-        await a.resize((6,))
+        await a.resize((6,), delete_outside_chunks=False)
         assert (await a.getitem(...)).tolist() == [0, 1, 2, 3, 4, 5]
+
+    asyncio.run(main())
+
+
+def test_what_lies_outside_is_not_seen_when_the_array_grows():
+    async def main():
+        a = await asynchronous.array(np.arange(6), store={}, chunks=2)
+        await a.resize((3,), delete_outside_chunks=False)
+        await a.resize((6,))
+        assert (await a.getitem(...)).tolist() == [0, 1, 2, 0, 0, 0]
 
     asyncio.run(main())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import pydoc
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -99,3 +100,19 @@ def test_every_function_and_class_has_an_example_that_runs(name: str) -> None:
     results = [runner.run(test) for test in found]
     assert sum(result.attempted for result in results) > 0
     assert sum(result.failed for result in results) == 0
+
+
+@pytest.mark.parametrize("name", ["Group", "AsyncGroup"])
+def test_help_says_what_methods_of_groups_return(name: str) -> None:
+    cls = getattr(zarrcore, name)
+    shown = [line for line in pydoc.plain(pydoc.render_doc(cls)).splitlines() if "(" in line]
+    assert [line for line in shown if re.search(r"-> '?\w*(ArrayT|GroupT)", line)] == []
+    result = "Array" if name == "Group" else "Coroutine[Any, Any, AsyncArray]"
+    for method in (cls.get_array, cls.create_array, cls.zeros):
+        assert inspect.signature(method).return_annotation == result
+    assert inspect.signature(cls.open).parameters.keys() == {"store", "zarr_format", "use_consolidated"}
+
+    class Own(cls):  # type: ignore[misc]
+        """A subclass needs nothing more."""
+
+    assert Own.get_array is cls.get_array

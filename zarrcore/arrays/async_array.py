@@ -113,12 +113,12 @@ class AsyncArray(ArrayFace, AsynchronousNode):
         Parameters
         ----------
         delete_outside_chunks : bool
-            False leaves what lies outside the new shape in the store: it is seen again when this method makes
-            the array grow.
+            False leaves what lies outside the new shape in the store, and has an array that grows show what
+            lies outside the old one: what an earlier call has left there, or an append that was killed.
         """
         from zarrcore.arrays.chunks import resize
 
-        await in_thread(resize, self._opened, new_shape, cut=delete_outside_chunks, clear=False)
+        await in_thread(resize, self._opened, new_shape, cut=delete_outside_chunks)
 
     async def append(self, data: ArrayLike, axis: int = 0) -> tuple[int, ...]:
         """Append `data` along `axis`; returns the new shape."""

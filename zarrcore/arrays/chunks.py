@@ -6,6 +6,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice, product
 from typing import Any
 
@@ -25,7 +26,8 @@ from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
-from zarrcore.nodes.users import note_loss, wait_for_writes, writing
+from zarrcore.nodes.reading import reading
+from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
 from zarrcore.storage.validation import is_document, key_prefix
 
 _FEW = 64  # chunks that are looked for one by one, rather than by listing
@@ -57,7 +59,7 @@ def stored_chunks(
     """
     prefix = key_prefix(array.path)
     encoding = array.metadata.chunk_key_encoding
-    keys = chunk_store(array.metadata, array.store_path).list_prefix(prefix) if keys is None else keys
+    keys = _listed(array) if keys is None else keys
     if not _decodes(encoding):
         listed = set(keys)
         yield from (found for found in _whole_grid(array, axes or grid_axes(array)) if found[1] in listed)
@@ -66,6 +68,13 @@ def stored_chunks(
         coords = _position(encoding, key[len(prefix) :], array.ndim)
         if coords is not None:
             yield coords, key
+
+
+def _listed(array: ArrayDescription) -> Iterator[str]:
+    """Yield the keys below an array."""
+    prefix = key_prefix(array.path)
+    with reading(array.store_path, prefix):
+        yield from chunk_store(array.metadata, array.store_path).list_prefix(prefix)
 
 
 def grid_axes(array: ArrayDescription) -> tuple[Axis, ...]:
@@ -126,20 +135,32 @@ def count_stored(array: ArrayDescription, *, keys_only: bool = False) -> int:
     )
 
 
-def resize(array: OpenArray, new_shape: Any, *, cut: bool = True, clear: bool = True) -> None:
+@contextmanager
+def shape_lock(array: OpenArray, writer: Any = None) -> Iterator[None]:
+    """Hold the lock of the document, when all other writers have stored what they made the array grow by."""
+    while True:
+        with document_lock(array.store_path):
+            growing = [other for other in growing_at(array.store_path) if other is not writer]
+            if not growing:
+                yield
+                return
+        for other in growing:
+            other.flush()
+
+
+def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
     """Give an array a new shape; see :meth:`zarrcore.Array.resize`.
 
-    Without `cut`, what lies outside the new shape stays in the store; without `clear`, what lies outside the
-    old one.
+    Without `cut`, what lies outside the new shape stays in the store, and what lies outside the old one.
     """
     shape = parse_shape(new_shape)
     array.check_writable()
-    with document_lock(array.store_path):
+    with shape_lock(array):
         reread(array, documents_of(array))
         grown = OpenArray(_with_shape(array, shape)[0], array.store_path, array.config)
-        if clear and any(new > was for new, was in zip(shape, array.shape, strict=True)):
-            _Outside(grown, array.shape, added=True).remove()
-        _resize(array, shape, cut=cut, clean=cut and shape == array.shape)
+        if cut and any(new > was for new, was in zip(shape, array.shape, strict=True)):
+            remove_added(grown, array.shape)
+        resize_to(array, shape, cut=cut, clean=cut and shape == array.shape)
 
 
 def _with_shape(array: OpenArray, shape: tuple[int, ...]) -> tuple[ArrayMetadata, dict[str, bytes]]:
@@ -148,13 +169,17 @@ def _with_shape(array: OpenArray, shape: tuple[int, ...]) -> tuple[ArrayMetadata
         raise ValueError(
             f"resize: the array has {array.ndim} dimensions, the new shape {shape} has {len(shape)}"
         )
-    metadata, known = array.metadata.update_shape(shape), documents_of(array)
-    return metadata, (
-        metadata.to_documents() if known is None else array.metadata.resized_documents(metadata, known)
-    )
+    metadata = array.metadata.update_shape(shape)
+    return metadata, resized_documents(array, metadata)
 
 
-def _resize(array: OpenArray, shape: tuple[int, ...], *, cut: bool, clean: bool = False) -> None:
+def resized_documents(array: OpenArray, metadata: ArrayMetadata) -> dict[str, bytes]:
+    """Return the documents of metadata that differ from those of an array by their shape and grid alone."""
+    known = documents_of(array)
+    return metadata.to_documents() if known is None else array.metadata.resized_documents(metadata, known)
+
+
+def resize_to(array: OpenArray, shape: tuple[int, ...], *, cut: bool = True, clean: bool = False) -> None:
     """Store the new shape, then remove what lies outside of it.
 
     In this order a failure loses nothing that is inside, under the old shape or the new one.  `clean` removes
@@ -217,8 +242,7 @@ class _Outside:
         ]
         most = math.prod(counts) - math.prod(within)
         if most > _FEW and self._store.supports_listing:
-            keys = self._store.list_prefix(key_prefix(self._array.path))
-            listed = [*islice(keys, min(most + 1, sys.maxsize))]
+            listed = [*islice(_listed(self._array), min(most + 1, sys.maxsize))]
             if len(listed) <= most:
                 if all(map(is_document, listed)):
                     return ()
@@ -295,6 +319,11 @@ class _Outside:
         ]
 
 
+def remove_added(grown: OpenArray, shape: tuple[int, ...]) -> None:
+    """Remove what is stored of an array outside of a shape from which it has not grown yet."""
+    _Outside(grown, shape, added=True).remove()
+
+
 def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
     """Return an engine for all elements of the chunks, those beyond the end of `metadata.shape` included."""
     last = [(axis, axis.nchunks - 1) for axis in axes_of(metadata.shape, layout.grid_edges(metadata))]
@@ -310,8 +339,9 @@ def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
 def append(array: OpenArray, data: Any, axis: int = 0) -> tuple[int, ...]:
     """Append along one dimension: the chunks first, then the shape; see :meth:`zarrcore.Array.append`."""
     array.check_writable()
-    with document_lock(array.store_path), writing(array):
-        values, region = _room(array, data, axis)
+    with shape_lock(array), writing(array):
+        reread(array, documents_of(array))
+        values, region = room_for(array, data, axis)
         before, shape = array.shape, tuple(part.stop for part in region)
         metadata, documents = _with_shape(array, shape)
         grown = array.with_shape_of(metadata)
@@ -331,26 +361,16 @@ def _take_back(array: OpenArray, before: tuple[int, ...], grown: OpenArray, erro
     try:
         reread(array)
         if array.shape == before:
-            _Outside(grown, before, added=True).remove()
+            remove_added(grown, before)
             note_shape(array.metadata, array.store_path)
         elif array.shape == grown.shape:  # the document is stored all the same
-            _resize(array, before, cut=True)
+            resize_to(array, before)
     except Exception as second:
         error.add_note(f"what was appended could not be removed: {second}")
 
 
-def extend(array: OpenArray, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[slice, ...]]:
-    """Make room for `data` along one dimension; returns its values and the region that they belong to."""
-    array.check_writable()
-    with document_lock(array.store_path):
-        values, region = _room(array, data, axis)
-        _resize(array, tuple(part.stop for part in region), cut=True)
-    return values, region
-
-
-def _room(array: OpenArray, data: Any, axis: int) -> tuple[np.ndarray, tuple[slice, ...]]:
+def room_for(array: OpenArray, data: Any, axis: int) -> tuple[np.ndarray, tuple[slice, ...]]:
     """Return `data` as values of an array, and the region that they will take along one dimension."""
-    reread(array, documents_of(array))
     values = as_values(data, array.dtype, ndim=array.ndim)
     ndim, axis = array.ndim, operator.index(axis)
     if not -ndim <= axis < ndim:

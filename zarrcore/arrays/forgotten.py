@@ -39,7 +39,7 @@ def finish_later(writer: Any) -> None:
 
 @atexit.register
 def _finish_all() -> None:
-    unclosed = [w for w in list(_writers) if w._process == os.getpid() and w.pending_bytes]
+    unclosed = [w for w in list(_writers) if w._process == os.getpid() and w._is_unfinished]
     names = [repr(writer) for writer in unclosed]
     failures = []
     for writer in unclosed:

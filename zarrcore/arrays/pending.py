@@ -228,6 +228,26 @@ class PendingChunk:
                 self._grow(block.mask.nbytes)
         self._grid = grid
 
+    def cut(self, grid: BlockGrid) -> None:
+        """Forget what lies outside a grid that is smaller again."""
+        for at, block in [*self.blocks.items()]:
+            ends = zip(self._grid.start(at), block.values.shape, grid.shape, strict=True)
+            valid = tuple(min(n, end - start) for start, n, end in ends)
+            before = block.values.nbytes + (0 if block.mask is None else block.mask.nbytes)
+            if min(valid, default=1) <= 0:
+                del self.blocks[at]
+                self._grow(-before)
+                continue
+            inside = tuple(slice(0, n) for n in valid)
+            given = np.ones(valid, bool) if block.mask is None else block.mask[inside]
+            block.given, block.wanted = int(np.count_nonzero(given)), given.size
+            block.mask = None
+            if block.given < block.wanted:
+                block.mask = np.zeros(block.values.shape, bool)
+                block.mask[inside] = given
+            self._grow(block.values.nbytes + (0 if block.mask is None else block.mask.nbytes) - before)
+        self._grid = grid
+
     def overlay(self, parts: Parts, result: np.ndarray) -> None:
         """Put what was given into the parts of a selection that was read."""
         for part in parts:

@@ -14,8 +14,9 @@ from zarrcore import indexing
 from zarrcore._core import engine as native
 from zarrcore._locks import Rank, lock
 from zarrcore.arrays.access import field_values, fill, writes_empty_chunks
-from zarrcore.arrays.chunks import extend
+from zarrcore.arrays.chunks import room_for, shape_lock
 from zarrcore.arrays.forgotten import finish_later, watch
+from zarrcore.arrays.growing import Growth
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.pending import BlockGrid, Memory, PendingChunk, interior, outside, parts_in
 from zarrcore.arrays.selections import Indexable
@@ -24,10 +25,10 @@ from zarrcore.engine.build import chunk_store
 from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarning
 from zarrcore.metadata import layout
 from zarrcore.node import state_of
-from zarrcore.nodes.users import writing
+from zarrcore.nodes.users import note_growth, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
     from zarrcore.arrays.pending import Coords, Cuts, Parts
@@ -57,9 +58,10 @@ class ArrayWriter(Indexable):
     -----
     Leaving the ``with`` block writes what is pending also when an exception ends it, as closing a file does.
     If chunks cannot be written, all others are, and then the error is raised: that of the chunk, or a
-    :class:`zarrcore.errors.FlushError` that names all of them.  :meth:`flush` keeps what could not be written
-    for another try; :meth:`close` discards it.  A writer that nobody closed writes what is pending when it is
-    collected or the program ends, and warns; values for a chunk that others have written since are lost.
+    :class:`zarrcore.errors.FlushError` that names all of them; appended rows from the first of them on are
+    not part of the array.  :meth:`flush` keeps what could not be written for another try; :meth:`close`
+    discards it.  A writer that nobody closed writes what is pending when it is collected or the program ends,
+    and warns; values for a chunk that others have written since are lost.
 
     Any number of threads may write different regions at once.  Writes to the array that do not go through the
     writer are not seen by it: where both touch the same elements, the one that reaches the store last stays.
@@ -73,10 +75,11 @@ class ArrayWriter(Indexable):
         self._array: OpenArray = array
         self._threads = native.thread_number(threads)
         self._lock = lock(Rank.TABLE)
-        self._appending = lock(Rank.GROWTH)
         self._pending: OrderedDict[tuple[int, ...], PendingChunk] = OrderedDict()
         self._memory = Memory()
         self._closed = False
+        self._growth = Growth(array)
+        self._given = array.shape
         self._bind()
         self._max_bytes = self._default_bytes() if most is None else most
         self._scope = chunk_store(array.metadata, array.store_path)._scope(array.path)
@@ -84,9 +87,9 @@ class ArrayWriter(Indexable):
         watch(self)
 
     def _bind(self) -> None:
-        """Take over the shape of the array."""
-        array = self._array
-        edges = layout.grid_edges(self._metadata)
+        """Take over the shape of the array, as far as this writer has made it grow."""
+        array = self._growth.target
+        edges = layout.grid_edges(array.metadata)
         self._dtype = array.dtype
         self._grid = BlockGrid(array.shape, edges, array.engine().block_shape)
 
@@ -128,6 +131,10 @@ class ArrayWriter(Indexable):
         """True after :meth:`close`."""
         return self._closed
 
+    @property
+    def _is_unfinished(self) -> bool:
+        return bool(self._pending) or self._growth.is_under_way
+
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{len(self._pending)} chunks pending"
         return f"<ArrayWriter {self._array.store_path} {state}>"
@@ -161,7 +168,11 @@ class ArrayWriter(Indexable):
         return self._get(indexing.plain_selection, selection, out, fields)
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
-        """Append along one dimension; the array grows at once, the values are gathered.
+        """Append along one dimension; the values are gathered.
+
+        The array has them, and its new shape, once their chunks are stored, as :meth:`flush` and
+        :meth:`close` do: chunks first, then the shape, so that a program that is killed leaves whole rows.
+        Another handle of this process that appends to the array, or resizes it, has this writer flush first.
 
         No other thread may use the writer meanwhile.  Parameters and errors are as of
         :meth:`zarrcore.Array.append`.
@@ -171,24 +182,82 @@ class ArrayWriter(Indexable):
         tuple of int
             The new shape.
         """
-        with self._appending:
+        self._array.check_writable()
+        with shape_lock(self._array, self):
             self._check()
-            values, region = extend(self._array, data, axis)
-            self._bind()
-            for pending in self._pending.values():
-                with pending.lock:
-                    pending.regrid(self._grid)
-            self[region] = values
+            growth = self._growth
+            growth.reread()
+            self._check()
+            values, region = room_for(growth.target, data, axis)
+            axis %= self._array.ndim
+            if growth.is_under_way and growth.axis != axis:
+                self._flush_all()
+                self._store_shape()
+            before, shape = (growth.target, growth.target.shape), tuple(part.stop for part in region)
+            if shape == before[1]:
+                return shape
+            growth.begin(shape, axis)
+            note_growth(self, is_under_way=True)
+            try:
+                self._regrid(PendingChunk.regrid)
+                self[region] = values
+                self._given = self.shape
+                self._store_shape()
+            except BaseException as error:
+                self._take_back(before, error)
+                raise
         return self.shape
+
+    def _regrid(self, change: Callable[[PendingChunk, BlockGrid], None]) -> None:
+        """Take over the shape of the array, also for what is pending."""
+        self._bind()
+        for pending in list(self._pending.values()):
+            with pending.lock:
+                change(pending, self._grid)
+
+    def _store_shape(self) -> None:
+        """Store the shape of the array as far as all rows are stored; called under the lock of the shape."""
+        growth = self._growth
+        if not growth.is_under_way:
+            return
+        growth.reread()
+        self._check()
+        along = self._grid.chunks[growth.axis]
+        stop, stored = self._given[growth.axis], growth.shape[growth.axis]
+        for pending in list(self._pending.values()):
+            first = along.offset(k := pending.coords[growth.axis])
+            if first + along.chunk_length(k) > stored:
+                stop = min(stop, first)
+        growth.store(stop)
+        note_growth(self, is_under_way=growth.is_under_way)
+
+    def _take_back(self, before: tuple[OpenArray, tuple[int, ...]], error: BaseException) -> None:
+        """Forget what has been given, and remove what has been stored, for an append that failed."""
+        try:
+            self._growth.take_back(*before)
+        except Exception as second:
+            error.add_note(f"what was appended could not be removed: {second}")
+        self._given = before[1]
+        self._regrid(PendingChunk.cut)
+        for pending in list(self._pending.values()):
+            if not pending.blocks:
+                self._drop(pending)
+        note_growth(self, is_under_way=self._growth.is_under_way)
 
     def _check(self) -> None:
         if self._closed:
             raise ValueError(f"array {self._array.path or '/'!r}: the writer is closed")
-        if self._array.shape != self._grid.shape:
+        if self._array.shape != self._growth.shape:
             raise ValueError(
-                f"array {self._array.path or '/'!r}: its shape changed from {self._grid.shape} to "
+                f"array {self._array.path or '/'!r}: its shape changed from {self._growth.shape} to "
                 f"{self._array.shape} while a writer was open; use the writer's append"
             )
+
+    def _target(self) -> OpenArray:
+        """Return the array as it is written, unless it has got another shape by others."""
+        self._array.engine()  # follows them
+        self._check()
+        return self._growth.target
 
     # --- writing ---
 
@@ -283,7 +352,7 @@ class ArrayWriter(Indexable):
     def _read_block(self, start: Coords, out: np.ndarray) -> None:
         """Read what is stored of a block."""
         dims = tuple((first, 1, n) for first, n in zip(start, out.shape, strict=True))
-        self._array.engine().read(dims, out, self._threads)
+        self._target().engine().read(dims, out, self._threads)
 
     def _entered(self, coords: Coords) -> PendingChunk:
         """Return the pending chunk at `coords`, a new one if there is none."""
@@ -348,6 +417,16 @@ class ArrayWriter(Indexable):
         FlushError
             If several could not.
         """
+        if not self._growth.is_under_way:
+            self._flush_all()
+            return
+        with shape_lock(self._array, self):
+            try:
+                self._flush_all()
+            finally:
+                self._store_shape()
+
+    def _flush_all(self) -> None:
         with self._lock:
             pending = list(self._pending.values())
         self._flush(pending)
@@ -382,11 +461,8 @@ class ArrayWriter(Indexable):
 
     def _write(self, verb: str, *args: Any) -> None:
         """Have the engine write, unless the array has another shape by now."""
-        array = self._array
-        with writing(array):
-            engine = array.engine()
-            self._check()
-            getattr(engine, verb)(*args, writes_empty_chunks(array))
+        with writing(self._array):
+            getattr(self._target().engine(), verb)(*args, writes_empty_chunks(self._array))
 
     def close(self) -> None:
         """Write all that is pending and refuse further use; more calls do nothing.
@@ -405,6 +481,8 @@ class ArrayWriter(Indexable):
                 self._closed = True
                 self._pending.clear()
                 self._memory.nbytes = 0
+            self._growth.end()
+            note_growth(self, is_under_way=False)
 
     def __enter__(self) -> Self:
         self._check()
@@ -430,7 +508,7 @@ class ArrayWriter(Indexable):
             warnings.warn(message, ZarrUserWarning, stacklevel=2)
 
     def __del__(self) -> None:
-        if getattr(self, "_pending", None):
+        if hasattr(self, "_process") and self._is_unfinished:
             finish_later(self)
 
     # --- reading ---
@@ -452,7 +530,7 @@ class ArrayWriter(Indexable):
         return result[()] if result.shape == () else result
 
     def _read(self, selection: Selection, result: np.ndarray | None = None) -> np.ndarray:
-        array = self._array
+        array = self._target()
         if result is None:
             order = "C" if selection.points else array.order
             result = np.empty(selection.shape, dtype=self._dtype, order=order)

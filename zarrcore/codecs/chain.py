@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import prod
+from operator import floordiv
 from typing import Any
 
 import numpy as np
@@ -190,6 +192,16 @@ class CodecChain:
     def encoded_size(self, spec: ArraySpec) -> int | None:
         """Return the size in bytes that every encoded chunk of `spec` has, or None if sizes vary."""
         return self._sizes(self.array_specs(spec)[-1])[-1][0]
+
+    def most_stored(self, spec: ArraySpec, variable: int) -> int:
+        """Return how many bytes an encoded `spec` has at most; `variable`: one of items of any length."""
+        last = self.array_specs(spec)[-1]
+        most = self._sizes(last)[-1][1] or 0
+        codec: Any = self.array_bytes
+        if self.is_sharded:
+            inner = codec.inner_chain(last).most_stored(codec.inner_spec(last), variable)
+            variable = inner * prod(map(floordiv, last.shape, codec.chunk_shape)) + codec.index_nbytes(last)
+        return max(most, variable)
 
     def _sizes(self, spec: ArraySpec) -> list[tuple[int | None, int | None]]:
         """Exact size (None if it varies) and upper limit (None without one) around each bytes codec."""

@@ -113,7 +113,7 @@ def _native_engine(
         return None  # stages in Python are made for chunks of one shape
     store = chunk_store(metadata, store_path)
     return engine.NativeArray(
-        store._native_source() or _store_source(store),
+        store._native_source() or _store_source(store, metadata, shape),
         key_prefix(store_path.path),
         shape=metadata.shape,
         chunks=edges,
@@ -128,11 +128,13 @@ def _native_engine(
     )
 
 
-def _store_source(store: Store) -> Any:
-    """Return the store as one that the engine asks through Python."""
+def _store_source(store: Store, metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
+    """Return the store as one that the engine asks through Python, for chunks of a shape at most."""
+    from zarrcore.engine.chunk_place import most_stored
     from zarrcore.storage import SuffixByteRequest
 
-    return engine.StoreSource(store, SuffixByteRequest, store._has_lost, store._concurrent_requests)
+    most = most_stored(metadata.chain(), chunk_spec(metadata, shape))
+    return engine.StoreSource(store, SuffixByteRequest, store._has_lost, store._concurrent_requests, most)
 
 
 def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> PythonEngine:

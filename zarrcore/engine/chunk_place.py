@@ -6,11 +6,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.errors import ChunkError, ChunkIOError, ChunkLockError, StoreError
+from zarrcore.config import config
+from zarrcore.errors import ChunkEncodeError, ChunkError, ChunkIOError, ChunkLockError, StoreError
+from zarrcore.storage.validation import Limit, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from zarrcore.codecs.base import ArraySpec
+    from zarrcore.codecs.chain import CodecChain
     from zarrcore.storage.base import Store
 
 
@@ -18,15 +22,23 @@ class ChunkPlace:
     """A stored chunk, also for codecs that read and write parts of it; its store raises ChunkIOError alone.
 
     `path` is that of the array, and ``lock(key, writes=True)`` returns the lock under which a chunk is read,
-    patched and replaced; without `writes` it keeps away this process alone.
+    patched and replaced; without `writes` it keeps away this process alone.  Of the whole chunk no more than
+    `most` bytes are read (None: whatever there is).
     """
 
     def __init__(
-        self, store: Store, path: str, coords: tuple[int, ...], key: str, lock: Callable[..., Any]
+        self,
+        store: Store,
+        path: str,
+        coords: tuple[int, ...],
+        key: str,
+        lock: Callable[..., Any],
+        most: int | None = None,
     ) -> None:
         self._store = store
         self._path = path or "/"
         self._lock = lock
+        self._most = most
         self.coords = coords
         self.key = key
 
@@ -36,6 +48,8 @@ class ChunkPlace:
 
     def get(self, byte_range: Any = None) -> Any:
         """Return the chunk's bytes, or a part of them; None if it is not stored."""
+        if byte_range is None and self._most is not None and self._store._bounds_chunks:
+            return self._call(self._store._get_chunks, [self.key], self._most)[0]
         return self._call(self._store.get, self.key, byte_range)
 
     def get_parts(self, byte_ranges: Sequence[Any]) -> Sequence[Any]:
@@ -49,7 +63,9 @@ class ChunkPlace:
         return found
 
     def set(self, value: Any) -> None:
-        """Store the chunk's bytes."""
+        """Store the chunk's bytes, unless they are more than would be read."""
+        if self._most is not None and (nbytes := memoryview(value).nbytes) > self._most:
+            raise ChunkEncodeError(too_large(nbytes, self._most))
         self._call(self._store.set, self.key, value)
 
     def set_if_not_exists(self, default: Any) -> None:
@@ -87,6 +103,12 @@ class ChunkPlace:
         except Exception as error:
             where: Any = {"array": self._path, "chunk": self.coords, "key": self.key, "codec": codec}
             raise (ChunkIOError if isinstance(error, StoreError) else kind)(reason(error), **where) from error
+
+
+def most_stored(chain: CodecChain, spec: ArraySpec) -> int | None:
+    """Return the most bytes that are read of a stored chunk; None: whatever there is."""
+    limit = config.get("array.max_variable_chunk_bytes")
+    return None if limit is None else Limit(chain.most_stored(spec, limit))
 
 
 def reason(error: Exception) -> str:

@@ -15,7 +15,7 @@ from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
 from zarrcore.codecs.base import ArraySpec, Patch
 from zarrcore.codecs.filled import is_all_fill
-from zarrcore.engine.chunk_place import ChunkPlace
+from zarrcore.engine.chunk_place import ChunkPlace, most_stored
 from zarrcore.engine.projection import (
     axes_of,
     batches,
@@ -222,7 +222,10 @@ class PythonEngine:
         if len(keys) < 2:
             return {}
         try:
-            found = self._store.get_many(keys)
+            if self._most is None or not self._store._bounds_chunks:
+                found = self._store.get_many(keys)
+            else:
+                found = self._store._get_chunks(keys, self._most)
         except MemoryError:
             raise
         except Exception as error:
@@ -414,10 +417,20 @@ class PythonEngine:
 
     def _place(self, coords: tuple[int, ...]) -> ChunkPlace:
         key = self._prefix + self._encode_key(coords)
-        return ChunkPlace(self._store, self._path, coords, key, self._lock)
+        return ChunkPlace(self._store, self._path, coords, key, self._lock, self._most)
+
+    @cached_property
+    def _most(self) -> int | None:
+        edges = grid_edges(self._metadata)
+        shape = tuple(edge if isinstance(edge, int) else max(edge, default=1) for edge in edges)
+        return most_stored(self._chain, self._spec_of(shape))
 
     def _spec(self, coords: tuple[int, ...]) -> ArraySpec:
-        shape = tuple([axis.chunk_length(k) for axis, k in zip(self._axes, coords, strict=True)])
+        return self._spec_of(
+            tuple([axis.chunk_length(k) for axis, k in zip(self._axes, coords, strict=True)])
+        )
+
+    def _spec_of(self, shape: tuple[int, ...]) -> ArraySpec:
         spec = self._specs.get(shape)
         if spec is None:
             metadata = self._metadata

@@ -15,6 +15,7 @@ import numpy as np
 from zarrcore.codecs.base import Patch
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.codecs.sharding import EMPTY
+from zarrcore.engine.chunk_place import most_stored
 from zarrcore.engine.projection import (
     ChunkPart,
     axes_of,
@@ -23,7 +24,8 @@ from zarrcore.engine.projection import (
     project,
     project_points,
 )
-from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError
+from zarrcore.storage.validation import too_large
 
 if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec
@@ -59,6 +61,7 @@ class ShardParts:
         self._inner = codec.inner_spec(spec)
         self._chain = codec.inner_chain(spec)
         self._axes = axes_of(spec.shape, codec.chunk_shape)
+        self._most = most_stored(self._chain, self._inner)
         nbytes = codec.index_nbytes(spec)
         at_start = codec.index_location == "start"
         self._index_range = RangeByteRequest(0, nbytes) if at_start else SuffixByteRequest(nbytes)
@@ -105,17 +108,31 @@ class ShardParts:
         for _ in range(_ATTEMPTS):
             index = self._codec.decode_index(encoded, self._spec)
             for group in _groups((part, _extent(index, part)) for part in parts):
-                found = place.get_parts([self._index_range, *(extent for _, extent in group if extent)])
+                found = place.get_parts(
+                    [self._index_range, *(self._limited(extent) for _, extent in group if extent)]
+                )
                 before, encoded = encoded, found[0]
                 if encoded is None:
                     yield from (InnerChunk(part, None, (0, 0)) for part in parts)
                     return
                 if bytes(encoded) != bytes(before):
                     break
+                self._check_sizes(group, found[1:])
                 yield from _with_data(group, iter(found[1:]))
             else:
                 return
         raise ChunkIOError("the shard is replaced faster than it can be read")
+
+    def _limited(self, extent: tuple[int, int]) -> tuple[int, int]:
+        """Return the bytes to ask for: one more than may be read shows that there are too many."""
+        return extent if self._most is None else (extent[0], min(extent[1], self._most + 1))
+
+    def _check_sizes(self, group: _Group, found: Sequence[Any]) -> None:
+        extents = ((part, extent) for part, extent in group if extent)
+        for (part, extent), data in zip(extents, found, strict=True):
+            if self._most is not None and data is not None and memoryview(data).nbytes > self._most:
+                message = too_large(extent[1], self._most)
+                raise ChunkDecodeError(message, inner_chunk=part.coords, byte_range=extent)
 
     def read(self, part: ChunkPart, chunks: Iterable[InnerChunk], out: np.ndarray, each: Each) -> None:
         """Decode inner chunks into their places in the array `out`."""
@@ -174,7 +191,10 @@ class ShardParts:
             if self._chain.is_sharded:
                 patch = Patch(np.zeros(chunk.shape, bool), old)
                 patch.given[part.inside_of(chunk)] = True
-            return self._chain.encode(chunk, self._inner, write_empty=write_empty, patch=patch)
+            data = self._chain.encode(chunk, self._inner, write_empty=write_empty, patch=patch)
+            if self._most is not None and len(data) > self._most:
+                raise ChunkEncodeError(too_large(len(data), self._most))
+            return data
         except ChunkError as error:
             raise error.located(inner_chunk=part.coords) from error.__cause__
 

@@ -24,7 +24,10 @@ T = TypeVar("T")
 
 
 class AsyncGroup(
-    GroupFace[Coroutine[Any, Any, AsyncArray], "Coroutine[Any, Any, AsyncGroup]"], AsynchronousNode
+    GroupFace[Coroutine[Any, Any, AsyncArray], "Coroutine[Any, Any, AsyncGroup]"],
+    AsynchronousNode,
+    array="Coroutine[Any, Any, AsyncArray]",
+    group="Coroutine[Any, Any, AsyncGroup]",
 ):
     """A group whose methods are coroutines; see :class:`zarrcore.Group`.
 

@@ -17,12 +17,13 @@ from zarrcore.arrays.creation import NewArray, create_new
 from zarrcore.arrays.derived import array_from
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.sources import attributes_of, is_of_hdf5, place_of
-from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrUserWarning
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrUserWarning, shown
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata.departures import level_of_caller
 from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.move import stored_value
+from zarrcore.nodes.reading import keys_below
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.validation import is_document, join_path, normalize_path
@@ -135,7 +136,7 @@ class _Copy:
 
     def leave_out(self, name: str, reason: object) -> None:
         """Note a node or an attribute that Zarr has no form for, or that cannot be read."""
-        text = str(reason) if str(reason).startswith(name) else f"{name}: {reason}"
+        text = shown(reason if str(reason).startswith(name) else f"{name}: {reason}")
         self.left_out.append(text)
         self.options.log(f"cannot copy {text}")
 
@@ -313,7 +314,7 @@ def copy_keys(
     if theirs.startswith(ours):
         raise CopyError(f"{source} cannot be copied to {dest}, which lies in it")
     start = len(source.path) + 1 if source.path else 0
-    found = filter(wanted, source.store.list_prefix(source.path))
+    found = filter(wanted, keys_below(source))
     keys = sorted(found, key=lambda key: (is_document(key), key))
     pairs = [(key, join_path(dest.path, key[start:])) for key in keys]
     existing: set[str] = set()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import update_wrapper
+from inspect import signature
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
@@ -26,6 +29,17 @@ ArrayT = TypeVar("ArrayT")
 GroupT = TypeVar("GroupT")
 
 
+def _returning(function: Any, result: str) -> Any:
+    """Return a copy of a function whose annotations name another result."""
+    code, variables, name = function.__code__, function.__globals__, function.__name__
+    copy: Any = FunctionType(code, variables, name, function.__defaults__, function.__closure__)
+    update_wrapper(copy, function)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__annotations__ = {**function.__annotations__, "return": result}
+    copy.__signature__ = signature(function).replace(return_annotation=result)
+    return copy
+
+
 class GroupFace(Node, Generic[ArrayT, GroupT]):
     """A face of an open group: it holds the group, and calls functions that take it.
 
@@ -33,6 +47,19 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
     """
 
     __slots__ = ("_opened",)
+
+    def __init_subclass__(cls, *, array: str = "", group: str = "") -> None:
+        """Have the signatures of the class say what its methods return, in place of type variables."""
+        super().__init_subclass__()
+        if not array:
+            return  # a class of a user
+        results = {"ArrayT": array, "GroupT": group}
+        for name, member in {**vars(GroupFace), **vars(cls)}.items():
+            function = getattr(member, "__func__", member)
+            result = getattr(function, "__annotations__", {}).get("return")
+            if name[0] != "_" and result in results:
+                own = _returning(function, results[result])
+                setattr(cls, name, classmethod(own) if isinstance(member, classmethod) else own)
 
     def __init__(self, metadata: GroupMetadata, store_path: StorePath) -> None:
         self._opened = OpenGroup(metadata, store_path)
@@ -154,7 +181,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         return ((found.path, self._node(found)) for found in members.of_kind(self._opened, arrays=arrays))
 
     def get_array(self, path: str) -> ArrayT:
-        """Return the array at a path.
+        """Return the array at a `path`.
 
         Raises
         ------
@@ -166,7 +193,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         return self._array(members.get_kind, path, OpenArray)
 
     def get_group(self, path: str) -> GroupT:
-        """Return the group at a path.
+        """Return the group at a `path`.
 
         Raises
         ------
@@ -293,20 +320,20 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
 
     @takes(MemberOptions)
     def empty_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
-        """Create an array like `data`, without its values."""
+        """Create an array like `data`, without its values; see :func:`zarrcore.empty_like`."""
         return self._array(creating.like, name, data, ..., {**kwargs})
 
     @takes(MemberOptions)
     def zeros_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
-        """Create an array of zeros like `data`."""
+        """Create an array of zeros like `data`; see :func:`zarrcore.zeros_like`."""
         return self._array(creating.like, name, data, 0, {**kwargs})
 
     @takes(MemberOptions)
     def ones_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
-        """Create an array of ones like `data`."""
+        """Create an array of ones like `data`; see :func:`zarrcore.ones_like`."""
         return self._array(creating.like, name, data, 1, {**kwargs})
 
     @takes(MemberOptions)
     def full_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
-        """Create an array like `data`, filled with the keyword argument `fill_value`."""
+        """Create an array like `data` that is full of `fill_value`; see :func:`zarrcore.full_like`."""
         return self._array(creating.like, name, data, ..., {**kwargs})

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Group(GroupFace["Array", "Group"], SynchronousNode):
+class Group(GroupFace["Array", "Group"], SynchronousNode, array="Array", group="Group"):
     """A group of arrays and groups.
 
     Create groups with :func:`zarrcore.create_group` and open them with :func:`zarrcore.open_group`.

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from zarrcore._locks import Lock
-from zarrcore.errors import ChunkError, printable
+from zarrcore.errors import ChunkError, printable, shown
 from zarrcore.storage.path import StorePath
 
 #: ``progress(done, total)``: values looked at, and those known so far; `total` grows while stores are listed.
@@ -67,7 +67,7 @@ class Finding:
         if self.byte_range is not None:
             place += f", {self.byte_range[1]} bytes at {self.byte_range[0]}"
         clause = f" ({self.clause})" if self.clause else ""
-        return f"{self.severity:<8} {self.kind:<12} {place}: {printable(self.message)}{clause}"
+        return f"{self.severity:<8} {self.kind:<12} {place}: {shown(self.message)}{clause}"
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import Any
 from weakref import ref
 
 from zarrcore._locks import Rank, forkable, lock, ranked
-from zarrcore.errors import BaseZarrError, ZarrUserWarning
+from zarrcore.errors import BaseZarrError, ZarrUserWarning, shown
 from zarrcore.metadata import (
     ZARR_JSON,
     ZARRAY_JSON,
@@ -23,6 +23,7 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
+from zarrcore.nodes.reading import reading
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
@@ -138,7 +139,7 @@ def _follow(
     except (BaseZarrError, OSError) as error:
         warnings.warn(
             f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
-            f"{error}; call consolidate_metadata() to refresh them",
+            f"{shown(error)}; call consolidate_metadata() to refresh them",
             ZarrUserWarning,
             stacklevel=2,
         )
@@ -157,7 +158,9 @@ def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> li
             if version is None or (version and known.get(key) != version):
                 unknown[key] = group, name, version
     found = []
-    for key, value in zip(unknown, store.get_many([*unknown]) if unknown else (), strict=True):
+    with reading(groups[0]):
+        values = store.get_many([*unknown]) if unknown else ()
+    for key, value in zip(unknown, values, strict=True):
         group, name, version = unknown[key]
         if value is not None and (name != ZARR_JSON or _MARK in bytes(value)):
             found.append((group, name))

@@ -10,6 +10,7 @@ from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
+from zarrcore.nodes.reading import names_below, reading
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
 
@@ -112,7 +113,9 @@ def implied_group(place: StorePath, zarr_format: int) -> GroupMetadata | None:
         return None
     from zarrcore.metadata import parse_v2_group
 
-    attributes = place.store.get(join_path(place.path, ZATTRS_JSON))
+    key = join_path(place.path, ZATTRS_JSON)
+    with reading(place, key):
+        attributes = place.store.get(key)
     return parse_v2_group(IMPLIED_ZGROUP, attributes, prefix=key_prefix(place.path))
 
 
@@ -121,7 +124,9 @@ def _holds_nodes_of_format_2(place: StorePath) -> bool:
     for start in range(0, len(children), _BATCH):
         batch = children[start : start + _BATCH]
         keys = [join_path(place.path, child, name) for child in batch for name in (ZARRAY_JSON, ZGROUP_JSON)]
-        if any(value is not None for value in place.store.get_many(keys)):
+        with reading(place):
+            values = place.store.get_many(keys)
+        if any(value is not None for value in values):
             return True
     return False
 
@@ -129,11 +134,12 @@ def _holds_nodes_of_format_2(place: StorePath) -> bool:
 def _read(place: StorePath, names: Sequence[str]) -> dict[str, Any]:
     """Return those of some documents of a node that exist."""
     store = place.store
-    with _noted(place):
-        if names is documents.NAMES[1]:
-            # These names are plain words: where no array of format 1 is, they may well be directories.
+    if names is documents.NAMES[1]:
+        # These names are plain words: where no array of format 1 is, they may well be directories.
+        with reading(place):
             names = [name for name in names if store.exists(join_path(place.path, name))]
-        keys = [join_path(place.path, name) for name in names]
+    keys = [join_path(place.path, name) for name in names]
+    with reading(place, keys[0] if len(keys) == 1 else None):
         values = [store.get(keys[0])] if len(keys) == 1 else store.get_many(keys)
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
@@ -189,8 +195,7 @@ def leads_on(place: StorePath, linked: set[str]) -> bool:
 
 
 def _names_below(place: StorePath) -> list[str]:
-    with _noted(place):
-        return sorted(name for name in place.store.list_dir(place.path) if name not in documents.ALL_NAMES)
+    return sorted(name for name in names_below(place) if name not in documents.ALL_NAMES)
 
 
 def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: int) -> list[list[_Child]]:
@@ -198,7 +203,7 @@ def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: 
     names = documents.NAMES[zarr_format]
     children = [(place, child) for place, below in places for child in below]
     keys = [join_path(place.path, child, name) for place, child in children for name in names]
-    with _noted(places[0][0]):
+    with reading(places[0][0]):
         values = iter(places[0][0].store.get_many(keys))
     read = (_parsed(place._child(child), zarr_format, values) for place, child in children)
     return [

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from zarrcore.errors import BaseZarrError, ForeignDataError
+from zarrcore.errors import BaseZarrError, ForeignDataError, NodeIOError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.metadata.n5 import ATTRIBUTES_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node
+from zarrcore.nodes.reading import names_below, reading
 from zarrcore.storage.files import is_own
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
@@ -45,7 +46,7 @@ def is_left_over(place: StorePath) -> bool:
 
 
 def _foreign(place: StorePath) -> Iterator[str]:
-    names = [name for name in place.store.list_dir(place.path) if not is_litter(name)]
+    names = [name for name in names_below(place) if not is_litter(name)]
     if documents.ALL_NAMES.issuperset(names):
         return
     is_chunk = _chunk_pattern(place)
@@ -65,6 +66,8 @@ def _chunk_pattern(place: StorePath) -> re.Pattern[str] | None:
     """Return the common beginning of the names of an array's chunks; None if no node is there."""
     try:
         _, metadata = find_node(place, implied=False)
+    except NodeIOError:
+        raise
     except BaseZarrError:  # a node whose documents are broken, which is what many want to replace
         return ANY_CHUNK
     if metadata is None:
@@ -81,7 +84,8 @@ def _without_node(place: StorePath, names: Sequence[str], level: int) -> Iterato
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
         keys = [join_path(place.path, name, document) for name in batch for document in _NODE_NAMES]
-        values = iter(place.store.get_many(keys))
+        with reading(place):
+            values = iter(place.store.get_many(keys))
         for name in batch:
             is_node = [next(values) for _ in _NODE_NAMES] != _NO_DOCUMENTS
             if not is_node and not _holds_nodes_only(place._child(name), level):
@@ -92,7 +96,7 @@ def _holds_nodes_only(place: StorePath, level: int) -> bool:
     """Return whether a directory without documents is empty, or has only nodes or left-over chunks in it."""
     if place.store.exists(place.path) or level == _MOST_LEVELS:
         return False
-    names = [name for name in place.store.list_dir(place.path) if not is_litter(name)]
+    names = [name for name in names_below(place) if not is_litter(name)]
     if place.name == "c" and all(map(str.isdecimal, names)):
         return True
     return next(_without_node(place, names, level + 1), None) is None

@@ -9,6 +9,7 @@ from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node, readable
+from zarrcore.nodes.reading import keys_below
 from zarrcore.nodes.users import note_loss
 from zarrcore.nodes.walk import walk
 from zarrcore.storage.base import Store
@@ -53,7 +54,7 @@ def move_node(source: StorePath, dest: StorePath) -> None:
 def is_copied(source: StorePath, dest: StorePath) -> bool:
     """Return whether there are keys at a place, and all their values are at another place as well."""
     store, skip = source.store, len(source.path)
-    pairs = [(key, dest.path + key[skip:]) for key in store.list_prefix(source.path)]
+    pairs = [(key, dest.path + key[skip:]) for key in keys_below(source)]
     return bool(pairs) and all(store.get(key) == store.get(copy) for key, copy in pairs)
 
 

@@ -23,8 +23,12 @@ losses = 0
 WRITES: dict[Any, Any] = {}
 """Writes under way: a lock that the writing thread holds, and the open array."""
 
+GROWING: WeakSet[Any] = WeakSet()
+"""Writers that were given rows which the document of their array does not have yet."""
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=WRITES.clear)
+    os.register_at_fork(after_in_child=GROWING.clear)
 
 
 def note_loss(place: StorePath) -> None:
@@ -48,6 +52,19 @@ def note_loss(place: StorePath) -> None:
 def _scope(place: StorePath) -> str:
     scope = place.store._scope(place.path)
     return scope if scope.endswith("/") else f"{scope}/"
+
+
+def growing_at(place: StorePath) -> list[Any]:
+    """Return the writers that make the array at a place grow."""
+    with BINDING:
+        writers = list(GROWING)
+    return [writer for writer in writers if _scope(writer.array.store_path) == _scope(place)]
+
+
+def note_growth(writer: Any, *, is_under_way: bool) -> None:
+    """Note whether a writer makes its array grow."""
+    with BINDING:
+        (GROWING.add if is_under_way else GROWING.discard)(writer)
 
 
 @contextmanager

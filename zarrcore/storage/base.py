@@ -442,7 +442,7 @@ class Store(ABC):
         """Return the names, directly below a prefix, of temporary files of this store."""
         return ()
 
-    def _get_chunks(self, keys: Sequence[str], most: int) -> Sequence[Buffer | None]:
+    def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         """:meth:`get_many` for chunks that have `most` bytes at most, which bounds what needs to be read."""
         return self.get_many(keys)
 
@@ -582,6 +582,20 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     _instead_of_node = _of_wrapped("_instead_of_node")
     _has_lost = _of_wrapped("_has_lost")
     _concurrent_requests = _of_wrapped("_concurrent_requests")
+
+    @property
+    def _bounds_chunks(self) -> bool:  # type: ignore[override]
+        """Values that a subclass makes itself may have another size."""
+        return self._store._bounds_chunks and not self._overrides("get", "get_partial_values", "get_many")
+
+    def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
+        if not self._bounds_chunks:
+            return self.get_many(keys)
+
+        def get_many(keys: Iterable[str]) -> Sequence[Buffer | None]:
+            return self._store._get_chunks(keys, most)
+
+        return self._call(get_many, keys)
 
     get = passed_on(Store.get)
     get_partial_values = passed_on(Store.get_partial_values, "get")

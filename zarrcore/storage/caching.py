@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, Self, TypeVar, cast
 from zarrcore._locks import Lock
 from zarrcore._typing import Buffer
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
-from zarrcore.storage.base import Store, WrapperStore, passed_on
+from zarrcore.storage.base import Store, WrapperStore, overrides, passed_on
 from zarrcore.storage.byte_range import ByteRange, ByteRequest, as_request
 
 P = ParamSpec("P")
@@ -99,15 +99,33 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
         return self.get_partial_values([(key, byte_range)])[0]
 
+    @property
+    def _bounds_chunks(self) -> bool:  # type: ignore[override]
+        return self._store._bounds_chunks and not overrides(self, CacheStore)
+
+    def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
+        if not self._bounds_chunks:
+            return self.get_many(keys)
+        return self._values(
+            [(key, None) for key in keys],
+            lambda absent: self._store._get_chunks([key for key, _ in absent], most),
+        )
+
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:
         requests = [(key, as_request(byte_range)) for key, byte_range in key_ranges]
+        return self._values(requests, self._store.get_partial_values)
+
+    def _values(
+        self, requests: list[Request], fetch: Callable[[list[Request]], Sequence[Buffer | None]]
+    ) -> Sequence[Buffer | None]:
+        """Return what is kept of some requests, and fetch the rest."""
         events = {key: self._kept.events(key) for key, _ in requests}
         values = [self._kept.find(request, events[request[0]], self.max_age_seconds) for request in requests]
         absent = [number for number, value in enumerate(values) if value is None]
         if absent:
-            found = self._store.get_partial_values([requests[number] for number in absent])
+            found = fetch([requests[number] for number in absent])
             for number, value in zip(absent, found, strict=True):
                 values[number] = value
                 if value is not None:

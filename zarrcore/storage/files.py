@@ -78,7 +78,9 @@ def open_file(path: str, root: str = "", follow: bool | str = True) -> Iterator[
         yield file
 
 
-def read_file(path: str, root: str = "", follow: bool | str = True) -> bytes | None:
+def read_file(
+    path: str, root: str = "", follow: bool | str = True, most: int | None = None
+) -> bytes | None:
     """Return the contents of a regular file (see :func:`open_file`, :func:`read_span`); None without one."""
     # Metadata documents are so small that the objects in between would cost more than reading them.
     opened = _open(path, root, follow)
@@ -86,8 +88,10 @@ def read_file(path: str, root: str = "", follow: bool | str = True) -> bytes | N
         return None
     fd, size = opened
     try:
-        if size > MAX_DOCUMENT_NBYTES and is_document(path):
-            raise StoreError(f"{path}: {too_large(size, MAX_DOCUMENT_NBYTES)}")
+        if most is None and size > MAX_DOCUMENT_NBYTES and is_document(path):
+            most = MAX_DOCUMENT_NBYTES
+        if most is not None and size > most:
+            raise StoreError(f"{path}: {too_large(size, most)}")
         data = os.read(fd, size)
     finally:
         os.close(fd)

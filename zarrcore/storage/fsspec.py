@@ -176,7 +176,8 @@ class FsspecStore(RemoteStore):
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
         return self.get_partial_values([(key, byte_range)])[0]
 
-    def _get_chunks(self, keys: Sequence[str], most: int) -> Sequence[Buffer | None]:
+    def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
+        keys = list(keys)
         if overrides(self, FsspecStore):
             return self.get_many(keys)
         # One byte more shows that the value is too large, without asking for its size first.

@@ -156,6 +156,13 @@ class LocalStore(Store):
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
         return self._read_parts(key, [byte_range])[0]
 
+    @property
+    def _bounds_chunks(self) -> bool:  # type: ignore[override]
+        return not overrides(self, LocalStore)
+
+    def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
+        return [self._read_parts(key, [None], most)[0] for key in keys]
+
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
@@ -166,11 +173,13 @@ class LocalStore(Store):
         answers = {key: iter(self._read_parts(key, own)) for key, own in parts.items()}
         return [next(answers[key]) for key, _ in requests]
 
-    def _read_parts(self, key: str, byte_ranges: builtins.list[ByteRange | None]) -> Sequence[bytes | None]:
+    def _read_parts(
+        self, key: str, byte_ranges: builtins.list[ByteRange | None], most: int | None = None
+    ) -> Sequence[bytes | None]:
         """Parts of one value, through one descriptor: all come from the same version of the file."""
         path = self._path(key)
         try:
-            parts = self._parts_of(path, byte_ranges)
+            parts = self._parts_of(path, byte_ranges, most)
         except NotADirectoryError as error:
             self._require_directory()
             if not is_document(key):
@@ -186,10 +195,12 @@ class LocalStore(Store):
                 require_directories_above(path, key)
         return [None] * len(byte_ranges)
 
-    def _parts_of(self, path: str, byte_ranges: builtins.list[ByteRange | None]) -> Sequence[bytes] | None:
+    def _parts_of(
+        self, path: str, byte_ranges: builtins.list[ByteRange | None], most: int | None
+    ) -> Sequence[bytes] | None:
         """Parts of a file; None if nothing is there."""
         if byte_ranges == [None]:
-            value = files.read_file(path, self._root, self.follow_symlinks)
+            value = files.read_file(path, self._root, self.follow_symlinks, most)
             return None if value is None else (value,)
         from zarrcore.storage.byte_range import resolve_range
 

@@ -135,7 +135,7 @@ class ObjectStore(RemoteStore):
             except FileNotFoundError:
                 return None
 
-    def _get_chunks(self, keys: Sequence[str], most: int) -> Sequence[Buffer | None]:
+    def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         if overrides(self, ObjectStore):
             return self.get_many(keys)
 
@@ -146,7 +146,7 @@ class ObjectStore(RemoteStore):
                 except FileNotFoundError:
                     return None
 
-        return in_parallel(get, keys)
+        return in_parallel(get, list(keys))
 
     def _get(self, key: str, request: ByteRange | None, most: int | None) -> bytes:
         match request:

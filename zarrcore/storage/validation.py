@@ -161,9 +161,14 @@ def is_text(name: str) -> bool:
     return name.isascii() or _SURROGATES.search(name) is None
 
 
+class Limit(int):
+    """Most bytes of a value whose size no metadata bound: what the setting allows."""
+
+
 def too_large(nbytes: int | str, most: int) -> str:
     """Return the message for a value that is not read because it is larger than it can be."""
-    return f"the value has {nbytes} bytes, at most {most} are possible"
+    why = "allowed by the setting array.max_variable_chunk_bytes" if isinstance(most, Limit) else "possible"
+    return f"the value has {nbytes} bytes, at most {most} are {why}"
 
 
 def windows_problem(key: str) -> str | None:

@@ -30,7 +30,7 @@ _MODES = ("r", "w", "a", "x")
 _LOCAL_HEADER = 30
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError)
 _STEP = 1 << 20
-_SMALL_STEP = 1 << 12  # of methods that decompress all of what they have read
+_LZMA_HEADER = 9  # a version, the size of the properties, and these
 
 
 class ZipStore(Store):
@@ -286,27 +286,92 @@ def _read(
     if stop - start < info.file_size and is_plain and not info.flag_bits & 0x1:  # which says "encrypted"
         return _read_plain(archive, info, start, stop)
     # Not all at once, whatever the entry claims: what follows, or comes after its end, is not decompressed.
-    is_bounded = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-    step, skipped, parts = _STEP if is_bounded else _SMALL_STEP, 0, []
-    with archive.open(info) as file:
-        while skipped < start and (part := file.read(min(step, start - skipped))):
-            skipped += len(part)
-        left = stop - start
-        while left and (part := file.read(min(step, left))):
-            parts.append(part)
-            left -= len(part)
-    if left or skipped < start:
-        raise zipfile.BadZipFile(f"expected {info.file_size} bytes, found {skipped + sum(map(len, parts))}")
+    found, parts = 0, []
+    for part in _steps(archive, info, stop):
+        parts.append(part[max(0, start - found) : stop - found])
+        found += len(part)
+    if found < stop:
+        raise zipfile.BadZipFile(f"expected {info.file_size} bytes, found {found}")
     return b"".join(parts)
 
 
-def _errors_of(info: zipfile.ZipInfo) -> tuple[type[Exception], ...]:
-    """What reading a damaged entry raises: also a MemoryError, for an LZMA dictionary of 4 GiB."""
-    if info.compress_type != zipfile.ZIP_LZMA:
-        return _ZIP_ERRORS
+def _steps(archive: zipfile.ZipFile, info: zipfile.ZipInfo, stop: int) -> Iterator[bytes]:
+    """Yield the first bytes of an entry, up to `stop`, piece by piece."""
+    make = _DECOMPRESSORS.get(info.compress_type)
+    if make is None or info.flag_bits & 0x1:  # which says "encrypted"
+        with archive.open(info) as file:
+            while stop > 0 and (part := file.read(min(_STEP, stop))):
+                stop -= len(part)
+                yield part
+        return
+    # zipfile has these decompress whatever it has read, which may be a million times as much.
+    decompressor, rest = make(archive, info)
+    at, crc, is_whole = info.compress_size - rest, 0, stop == info.file_size
+    while stop > 0 and not decompressor.eof:
+        data = b""
+        if decompressor.needs_input and not (
+            data := _read_plain(archive, info, at, min(at + _STEP, info.compress_size))
+        ):
+            return
+        at += len(data)
+        part = decompressor.decompress(data, min(_STEP, stop))
+        if not part and not data:
+            return
+        crc = zlib.crc32(part, crc)
+        stop -= len(part)
+        yield part
+    if is_whole and stop == 0 and crc != info.CRC:
+        raise zipfile.BadZipFile("the value does not have the checksum stored with it")
+
+
+def _bzip2(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Any, int]:
+    """Return a decompressor, and how many bytes of the entry it is to be given."""
+    import bz2
+
+    return bz2.BZ2Decompressor(), info.compress_size
+
+
+def _lzma(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Any, int]:
+    """The same; a dictionary has no more than the entry can refer to, whatever it claims."""
     import lzma
 
-    return *_ZIP_ERRORS, lzma.LZMAError, MemoryError
+    header = _read_plain(archive, info, 0, min(_LZMA_HEADER, info.compress_size))
+    if len(header) < _LZMA_HEADER or header[2:4] != b"\5\0" or header[4] >= 9 * 5 * 5:
+        raise zipfile.BadZipFile("the header of LZMA is damaged")
+    digits = header[4]
+    size = min(int.from_bytes(header[5:9], "little"), info.file_size)
+    options = {"lc": digits % 9, "lp": digits // 9 % 5, "pb": digits // 45, "dict_size": max(size, 1 << 12)}
+    try:
+        decompressor = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA1, **options}])
+    except (lzma.LZMAError, ValueError) as error:
+        raise zipfile.BadZipFile(f"the header of LZMA is damaged: {error}") from error
+    return decompressor, info.compress_size - _LZMA_HEADER
+
+
+def _zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Any, int]:
+    from compression import zstd  # type: ignore[import-not-found,unused-ignore]
+
+    return zstd.ZstdDecompressor(), info.compress_size
+
+
+_DECOMPRESSORS: dict[int, Any] = {zipfile.ZIP_BZIP2: _bzip2, zipfile.ZIP_LZMA: _lzma}
+if hasattr(zipfile, "ZIP_ZSTANDARD"):  # of Python 3.14
+    _DECOMPRESSORS[zipfile.ZIP_ZSTANDARD] = _zstandard
+
+
+def _errors_of(info: zipfile.ZipInfo) -> tuple[type[Exception], ...]:
+    """What reading a damaged entry raises."""
+    if info.compress_type == zipfile.ZIP_BZIP2:
+        return *_ZIP_ERRORS, OSError
+    if info.compress_type == zipfile.ZIP_LZMA:
+        import lzma
+
+        return *_ZIP_ERRORS, lzma.LZMAError, MemoryError
+    if info.compress_type == getattr(zipfile, "ZIP_ZSTANDARD", None):
+        from compression import zstd  # type: ignore[import-not-found,unused-ignore]
+
+        return *_ZIP_ERRORS, zstd.ZstdError
+    return _ZIP_ERRORS
 
 
 def _read_plain(archive: zipfile.ZipFile, info: zipfile.ZipInfo, start: int, stop: int) -> bytes:

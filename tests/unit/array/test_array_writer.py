@@ -235,6 +235,120 @@ def test_append_gathers() -> None:
     assert array[::2, 3].tolist() == [-7] * 10
 
 
+def test_rows_are_part_of_the_array_once_they_are_stored() -> None:
+    array = new(CountingStore(), shape=(0, 17))
+    with array.writer() as w:
+        assert w.append(np.full((8, 8 + 9), 5)) == (8, 17) == w.shape
+        assert (w[:] == 5).all()
+        w.append(np.full((2, 17), 6))
+        w[1, 1] = -3
+        w[9, 1] = -7
+        stored = zarrcore.open_array(array.store)
+        assert stored.shape[0] in (6, 8, 10)
+        assert (stored[...] != -1).all()
+        w.flush()
+        assert array.shape == zarrcore.open_array(array.store).shape == (10, 17)
+        w.append(np.full((0, 17), 6))
+        w.append(np.full((10, 3), 7), axis=-1)
+        w.append(np.full((1, 20), 8))
+    assert array.shape == (11, 20)
+    assert (array[9, 1], array[1, 1], array[8, 2], array[9, 18], array[10, 19]) == (-7, -3, 6, 7, 8)
+    assert (array[...] != -1).all()
+
+
+def test_other_handles_append_beside_a_writer() -> None:
+    """Rows that a writer has gathered become part of the array before those of another handle."""
+    array = new(CountingStore(), shape=(0, 17), chunks=(4, 17), shards=None)
+    other, another, third = (zarrcore.open_array(array.store) for _ in range(3))
+    with array.writer() as w, another.writer() as v:
+        for row in range(0, 40, 4):
+            w.append(np.full((1, 17), row))
+            other.append(np.full((1, 17), row + 1))
+            v.append(np.full((1, 17), row + 2))
+            third.append(np.full((1, 17), row + 3))
+        w.append(np.full((1, 17), 40))
+        array.attrs["x"] = 1
+        other.resize((50, 17))
+    assert array[:41, 3].tolist() == list(range(41))
+    assert (array[41:] == -1).all()
+    assert zarrcore.open_array(array.store).attrs["x"] == 1
+
+
+@pytest.mark.parametrize("broken", ["c/0/0", "c/1/0", "c/2/0", "c/3/0", "zarr.json"])
+@pytest.mark.parametrize("pending", [True, False])
+def test_an_append_that_fails_leaves_what_was_given_before(broken: str, pending: bool) -> None:
+    store = CountingStore()
+    array = new(store, shape=(2, 17), chunks=(4, 17), shards=None)
+    array[...] = 1
+    w = array.writer()
+    w[1, 3] = 9
+    w.append(np.full((1, 17), 2))
+    if not pending:
+        w.flush()
+    store.broken = {broken}
+    if broken in ("c/0/0", "zarr.json"):  # not written yet: the first chunk is not complete
+        w.append(np.full((11, 17), 3))
+        with pytest.raises(OSError, match="no room for"):
+            w.flush()
+        store.broken = set()
+        w.close()
+        assert array[:, 3].tolist() == [1, 9, 2] + [3] * 11
+        return
+    with pytest.raises(OSError, match="no room for"):
+        w.append(np.full((11, 17), 3))
+    store.broken = set()
+    assert w.shape == (3, 17)
+    w.append(np.full((2, 17), 4))
+    w.close()
+    assert array[:, 3].tolist() == [1, 9, 2, 4, 4]
+    array.resize((30, 17))
+    assert (array[5:] == -1).all()
+
+
+def test_an_append_whose_shape_cannot_be_stored() -> None:
+    store = CountingStore()
+    array = new(store, shape=(0, 17), chunks=(4, 17), shards=None)
+    with array.writer() as w:
+        w.append(np.full((4, 17), 1))
+        store.broken = {"zarr.json"}
+        with pytest.raises(OSError, match="no room for zarr.json"):
+            w.append(np.full((6, 17), 2))
+        assert w.shape == array.shape == (4, 17)
+        assert sorted(store.list()) == ["c/0/0", "zarr.json"]
+        store.broken = set()
+        w.append(np.full((1, 17), 3))
+    assert array[:, 3].tolist() == [1, 1, 1, 1, 3]
+
+
+def test_what_cannot_be_stored_ends_the_array_before_it() -> None:
+    store = CountingStore()
+    array = new(store, shape=(0, 17), chunks=(4, 17), shards=None)
+    w = array.writer()
+    for row in range(3):
+        w.append(np.full((1, 17), row))
+    w[1, 3] = 9
+    store.broken = {"c/0/0"}
+    with pytest.raises(errors.ChunkIOError):
+        w.flush()
+    store.broken = set()
+    w.append(np.full((1, 17), 3))
+    w.close()
+    assert array[:, 3].tolist() == [0, 9, 2, 3]
+
+
+def test_a_document_that_another_program_changed_meanwhile(tmp_path: Path) -> None:
+    array = new(tmp_path, shape=(0, 17), chunks=(4, 17), shards=None)
+    w = array.writer()
+    w.append(np.full((2, 17), 1))
+    text = (tmp_path / "zarr.json").read_text()
+    w[0, 0] = 5
+    w.append(np.full((1, 17), 1))
+    (tmp_path / "zarr.json").write_text(text.replace('"attributes": {}', '"attributes": {"x": 1}'))
+    w.append(np.full((1, 17), 1))
+    w.flush()
+    assert zarrcore.open_array(tmp_path).shape == (4, 17)
+
+
 # --- stores ---
 
 

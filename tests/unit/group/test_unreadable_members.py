@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import BaseZarrError, MetadataValidationError
+from zarrcore.errors import BaseZarrError, MetadataValidationError, NodeIOError
 from zarrcore.storage import MemoryStore, WrapperStore
 
 
@@ -30,7 +31,10 @@ class Failing(MemoryStore):
 def test_an_error_of_a_document_names_the_store_and_the_node(store):
     with pytest.raises((OSError, MetadataValidationError)) as caught:
         zarrcore.open_array(store, path="g/a", mode="r")
-    assert caught.value.__notes__ == [f"while the metadata were read in {store} at path 'g/a'"]
+    if isinstance(caught.value, NodeIOError):
+        assert str(caught.value).startswith(f"node 'g/a' in {store}, key 'g/a/zarr.json': OSError")
+    else:
+        assert caught.value.__notes__ == [f"while the metadata were read in {store} at path 'g/a'"]
 
 
 ARRAY = {
@@ -143,3 +147,54 @@ def test_errors_of_the_store_are_told(root):
     for use in (lambda: "bad" in group, lambda: list(group), group.tree):
         with pytest.raises(OSError, match="the disk is gone"):
             use()
+
+
+class Unreachable(WrapperStore):
+    """Fails in one method, by name."""
+
+    fails = ""
+
+    def _call(self, method, *args, **kwargs):
+        if method.__name__ == self.fails:
+            raise ConnectionError("https://user:secret@host is gone\nfor good")
+        return super()._call(method, *args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("method", "use", "key"),
+    [
+        ("get", lambda store: zarrcore.open_array(store, path="g/a", zarr_format=3), "key 'g/a/zarr.json'"),
+        ("get_many", lambda store: zarrcore.open_group(store, path="g", mode="r").members(), None),
+        ("list_dir", lambda store: zarrcore.open_group(store, path="g", mode="r").members(), "prefix 'g/'"),
+        ("list_dir", lambda store: list(zarrcore.open_group(store, path="g", mode="r")), "prefix 'g/'"),
+        ("list_dir", lambda store: zarrcore.open(store, path="none", mode="r"), "prefix 'none/'"),
+        (
+            "list_prefix",
+            lambda store: zarrcore.open_array(store, path="g/a").nchunks_initialized,
+            "prefix 'g/a/'",
+        ),
+        (
+            "list_dir",
+            lambda store: zarrcore.create_array(store, name="g", shape=1, dtype="i1", overwrite=True),
+            "prefix 'g/'",
+        ),
+        ("list_dir", lambda store: zarrcore.migrate(store, dry_run=True), "prefix ''"),
+    ],
+)
+def test_errors_of_the_store_have_a_type_and_name_the_place(method, use, key, monkeypatch):
+    store = Unreachable(MemoryStore())
+    zarrcore.create_array(store, name="g/a", shape=3000, chunks=1, dtype="i4")
+    monkeypatch.setattr(Unreachable, "fails", method)
+    with pytest.raises(NodeIOError, match="ConnectionError") as caught:
+        use(store)
+    error = caught.value
+    assert isinstance(error, OSError)
+    assert isinstance(error.__cause__, ConnectionError)
+    text = str(error)
+    assert f"in {store}" in text
+    assert key is None or key in text
+    assert repr(error.path or "/") in text
+    assert "secret" not in text
+    assert "\n" not in text
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.key, copy.path) == (text, error.key, error.path)

@@ -8,19 +8,33 @@ import resource
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import zarrcore
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import BaseZarrError, ChunkError
-from zarrcore.storage import FsspecStore, LocalStore, Store, ZipStore
+from zarrcore.codecs import BytesBytesCodec
+from zarrcore.config import config
+from zarrcore.errors import BaseZarrError, ChunkError, StoreError
+from zarrcore.registry import register_codec
+from zarrcore.storage import (
+    CacheStore,
+    FsspecStore,
+    LocalStore,
+    LoggingStore,
+    MemoryStore,
+    Store,
+    WrapperStore,
+    ZipStore,
+)
 from zarrcore.testing.process import in_child
 
-METHODS = {"deflated": zipfile.ZIP_DEFLATED, "lzma": zipfile.ZIP_LZMA}
+METHODS = {"deflated": zipfile.ZIP_DEFLATED, "bzip2": zipfile.ZIP_BZIP2, "lzma": zipfile.ZIP_LZMA}
 BOMB = 128 << 20
 LARGE = MAX_DOCUMENT_NBYTES + 1
 
@@ -74,12 +88,13 @@ def test_entries_of_archives_are_not_inflated_beyond_what_can_be(method: int, tm
     assert with_little_memory(check)
 
 
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 @pytest.mark.parametrize("claimed", [4, BOMB])
-def test_entries_that_lie_about_their_size(claimed: int, tmp_path: Path) -> None:
+def test_entries_that_lie_about_their_size(claimed: int, method: int, tmp_path: Path) -> None:
     """The size in the directory is not that of what the entry inflates to."""
     path = tmp_path / "a.zip"
     actual = BOMB if claimed == 4 else 4
-    with ZipStore(path, mode="w", compression=zipfile.ZIP_DEFLATED) as store:
+    with ZipStore(path, mode="w", compression=method) as store:
         new(store)
         store.set("a/c/1", bytes(actual))
     data = path.read_bytes()
@@ -88,6 +103,126 @@ def test_entries_that_lie_about_their_size(claimed: int, tmp_path: Path) -> None
     path.write_bytes(data[: at + 24] + claimed.to_bytes(4, "little") + data[at + 28 :])
     array = zarrcore.open_array(ZipStore(path), path="a")
     assert with_little_memory(lambda: refused(lambda: array[1], ChunkError, "a/c/1"))
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_entries_are_read_in_steps(method: int, tmp_path: Path) -> None:
+    """All of an entry and ranges of it, as zipfile reads them; damage is an error that names the key."""
+    path = tmp_path / "a.zip"
+    value = np.random.default_rng(0).integers(0, 9, 3 << 20, dtype="u1").tobytes()
+    with ZipStore(path, mode="w", compression=method) as store:
+        store.set("k", value)
+        store.set("empty", b"")
+    store = ZipStore(path)
+    assert store.get("k") == value
+    assert store.get("empty") == b""
+    for start, length in ((0, 1), (1 << 20, 5), ((1 << 21) - 3, 1 << 20), (len(value) - 2, 9)):
+        assert store.get("k", (start, length)) == value[start : start + length]
+    data = bytearray(path.read_bytes())
+    for at in (40, len(data) // 3, len(data) // 2):
+        damaged = data.copy()
+        damaged[at] ^= 0x55
+        path.write_bytes(damaged)
+        with pytest.raises(StoreError, match="'k'"):
+            ZipStore(path).get("k")
+
+
+def test_a_dictionary_of_4_gib_in_an_archive(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with ZipStore(path, mode="w", compression=zipfile.ZIP_LZMA) as store:
+        store.set("k", bytes(1000))
+    data = bytearray(path.read_bytes())
+    at = data.index(b"k", 30) + 1 + 5  # after the version, the size of the properties and the first of them
+    data[at : at + 4] = b"\xff" * 4
+    path.write_bytes(data)
+    assert with_little_memory(lambda: ZipStore(path).get("k") == bytes(1000))
+
+
+@dataclass(frozen=True)
+class Doubling(BytesBytesCodec):
+    """A codec in Python."""
+
+    name: ClassVar[str] = "test.doubling"
+
+    def encode(self, data: Any, spec: Any = None) -> bytes:
+        return bytes(data) * 2
+
+    def decode(self, data: Any, spec: Any = None, max_size: Any = None) -> bytes:
+        return bytes(data[: len(data) // 2])
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "strings": {"dtype": "str"},
+    "compressed": {"dtype": "str", "compressors": "zstd"},
+    "shards": {"dtype": "str", "shards": 2},
+    "python": {"dtype": "i4", "compressors": Doubling()},
+}
+WRAPPED: dict[str, Callable[[Store], Store]] = {
+    "itself": lambda store: store,
+    "read-only": lambda store: WrapperStore(store).with_read_only(True),
+    "wrapper": WrapperStore,
+    "logging": lambda store: LoggingStore(store, "ERROR"),
+    "cache": lambda store: CacheStore(store, cache_store=MemoryStore()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("wrapper", WRAPPED)
+@pytest.mark.parametrize("place", ["archive", "directory"])
+def test_chunks_without_a_size_have_a_limit(kind: str, wrapper: str, place: str, tmp_path: Path) -> None:
+    """Strings, and what codecs in Python have made, may be of any size: a setting limits what is read."""
+    register_codec(Doubling.name, Doubling)
+    options: dict[str, Any] = {"shape": 4, "chunks": 1, "compressors": None, **KINDS[kind]}
+    values = np.array(["1", "22", "3", "4"] if options["dtype"] == "str" else [1, 22, 3, 4], options["dtype"])
+    if place == "archive":
+        with ZipStore(tmp_path / "a.zip", mode="w", compression=zipfile.ZIP_DEFLATED) as store:
+            zarrcore.create_array(store, name="a", **options)[...] = values
+            store.set("a/c/1", bytes(BOMB))
+        inner: Store = ZipStore(tmp_path / "a.zip")
+    else:
+        inner = LocalStore(tmp_path)
+        zarrcore.create_array(inner, name="a", **options)[...] = values
+        with (tmp_path / "a" / "c" / "1").open("wb") as file:
+            file.truncate(10 << 30)
+    if kind == "python" and place == "directory" and wrapper == "itself":
+        pytest.skip("read by the engine in C")
+    store = WRAPPED[wrapper](inner)
+    first = slice(0, 2 if kind == "shards" else 1)
+    last = slice(2, 4)
+
+    def check() -> bool:
+        with config.set({"array.max_variable_chunk_bytes": 1 << 20}):
+            array = zarrcore.open_array(store, path="a", mode="r")
+            assert array[first].tolist() == values[first].tolist()
+            many = slice(None)
+            chosen = last if kind == "shards" else slice(1, 2)
+            return all(
+                refused(partial(array.read, at), ChunkError, "a/c/1", "array.max_variable_chunk_bytes")
+                for at in (chosen, many)
+            )
+
+    assert with_little_memory(check)
+
+
+def test_what_would_not_be_read_is_not_stored() -> None:
+    store = MemoryStore()
+    with config.set({"array.max_variable_chunk_bytes": 1000}):
+        array = zarrcore.create_array(store, shape=2, chunks=1, dtype="str", compressors=None)
+        array[0] = "x" * 900
+        with pytest.raises(ChunkError, match=r"at most 1000 are allowed by the setting array\.max_variable"):
+            array[0] = "x" * 1000
+        assert array[0] == "x" * 900
+
+
+def test_shards_may_have_the_limit_for_each_inner_chunk(tmp_path: Path) -> None:
+    with config.set({"array.max_variable_chunk_bytes": 1000}):
+        options: dict[str, Any] = {"shape": 8, "chunks": 1, "shards": 8, "dtype": "str", "compressors": None}
+        array = zarrcore.create_array(tmp_path, **options)
+        array[...] = values = np.array([f"{n}" * 900 for n in range(8)])
+        assert array[...].tolist() == values.tolist()
+        assert array[2] == "2" * 900
+        with pytest.raises(ChunkError, match=r"at most 1000 are allowed"):
+            array[3] = "3" * 1000
 
 
 def test_a_directory_with_a_document_that_is_too_large(tmp_path: Path) -> None:

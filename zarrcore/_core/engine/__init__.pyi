@@ -104,6 +104,7 @@ class StoreSource:
         suffix: Callable[[int], Any],
         is_gone: Callable[[str], bool] | None = None,
         waits: Callable[[], int] | None = None,
+        most: int | None = None,
     ) -> None: ...
 
 _Source = LocalSource | MemorySource | StoreSource

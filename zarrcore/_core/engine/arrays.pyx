@@ -122,7 +122,8 @@ cdef class NativeArray:
             largest[d] = max(chunks[d], default=1) if isinstance(chunks[d], tuple) else chunks[d]
         if type(source) is StoreSource:
             most = zc_chain_most(chain.c, self.c.ndim, largest)
-            (<StoreSource>source).most = None if most == ZC_SIZE_MAX else most
+            if most != ZC_SIZE_MAX:
+                (<StoreSource>source).most = most
         if chain.shard is not None and self.c.indexes == NULL:
             self.c.indexes = zc_cache_new(ZC_INDEX_CACHE_BYTES)
 

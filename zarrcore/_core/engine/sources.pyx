@@ -62,16 +62,16 @@ cdef class StoreSource:
     range ``(start, length)``, and ``suffix(n)`` for the last n bytes.  If it has ``get_partial_values(key_ranges)``,
     parts of many values are asked for by one call.  `is_gone` is as of :class:`MemorySource`; ``waits()`` returns how
     many threads may wait for the store at the same time while chunks are written.  If it has ``_bounds_chunks``,
-    ``_get_chunks(keys, most)`` is asked for whole chunks, which have `most` bytes at most.
+    ``_get_chunks(keys, most)`` is asked for whole chunks, which have at most `most` bytes, or as many as metadata justify.
     """
 
-    def __init__(self, store, suffix, is_gone=None, waits=None):
+    def __init__(self, store, suffix, is_gone=None, waits=None, most=None):
         self.store = store
         self.waits = waits
         self.suffix = suffix
         self.is_gone = is_gone
         self.get_chunks = getattr(store, "_get_chunks", None) if getattr(store, "_bounds_chunks", False) else None
-        self.most = None
+        self.most = most
 
 
 cdef str own_scope(object source):
