@@ -179,7 +179,7 @@ static zc_status local_remove(const zc_store *store, const char *key, zc_error *
     zc_status status = name_make(store->self, key, &name, err);
 
     if (status == ZC_OK) {
-        status = zc_file_remove(name.dir, name.name, err);
+        status = zc_file_remove(name.dir, name.name, ((const zc_local *)store->self)->sync, err);
         free(name.owned);
     }
     return status;

@@ -141,8 +141,9 @@ static inline zc_status zc_file_create(const zc_dir *dir, const char *name, cons
     return zc_file_put(dir, name, &(zc_file_source){.total = n, .data = src}, sync, true, err);
 }
 
-/* Remove a file.  One that is not there is no error; a file where a directory above it should be is ZC_ERR_IO. */
-zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err);
+/* Remove a file.  One that is not there is no error; a file where a directory above it should be is ZC_ERR_IO.  sync: fsync the
+ * directory. */
+zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_error *err);
 
 /* Is this last path component a name that zc_file_replace makes for its temporary files? */
 bool zc_file_is_temporary(const char *component);

@@ -554,12 +554,15 @@ int zc_make_parents(const zc_dir *dir, const char *path)
     return code;
 }
 
-zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
+zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_error *err)
 {
     const size_t parent = parent_length(name);
     const int at = open_parent(dir, name, parent);
-    const int code = is_open(at) && unlinkat(at, name + parent, 0) == 0 ? 0 : errno;
+    int code = is_open(at) && unlinkat(at, name + parent, 0) == 0 ? 0 : errno;
 
+    if (sync && (code == 0 || (code == ENOENT && is_open(at)))) {     /* who removed it may not have got so far */
+        code = sync_dir(at, ".");
+    }
     close_parent(dir, at);
     return code == 0 || code == ENOENT ? ZC_OK : zc_fail_path(code, "cannot remove", name, err);
 }

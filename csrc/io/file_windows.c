@@ -497,8 +497,9 @@ zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source 
     return zc_fail_errno(err, !is_new && is_directory(path) ? EISDIR : errno_of(code), "cannot write %s", name);
 }
 
-zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
+zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_error *err)
 {
+    (void)sync;                              /* directories cannot be opened, and removals are journaled */
     wchar_t wide[PATH_CHARS];
 
     if (!join(dir, name, wide)) {

@@ -195,12 +195,12 @@ def write_file(
     return bool(_write(path, data, sync, is_new, root, follow))
 
 
-def remove_file(path: str, root: str, follow: bool | str) -> None:
+def remove_file(path: str, root: str, follow: bool | str, *, sync: bool = False) -> None:
     """Remove a file, if it is there; see ``engine.remove_file``."""
     global _remove
     if _remove is None:
         from zarrcore._core.engine import remove_file as _remove
-    _remove(path, root, follow)
+    _remove(path, root, follow, sync)
 
 
 _write: Any = None  # importing it at every call would take a part of its time
@@ -229,12 +229,20 @@ def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
         return False
     if sync and not _WINDOWS:  # directories cannot be opened there, and renames are journaled
         for directory in {above, os.path.dirname(source), *map(os.path.dirname, new)}:
-            fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            sync_directory(directory)
     return True
+
+
+def sync_directory(path: str, fd: int | None = None) -> None:
+    """Have the names in a directory, as they are now, survive a crash; `path` is relative to `fd`."""
+    found = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0), dir_fd=fd)
+    try:
+        os.fsync(found)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot and need not
+            raise
+    finally:
+        os.close(found)
 
 
 def _rename(source: str, target: str) -> None:

@@ -244,7 +244,7 @@ class LocalStore(Store):
         if _WINDOWS:
             self._refuse_outside(path)
         try:
-            files.remove_file(path, self._root, self.follow_symlinks)
+            files.remove_file(path, self._root, self.follow_symlinks, sync=self.fsync)
         except NotADirectoryError:
             return
         except OSError as error:
@@ -265,6 +265,7 @@ class LocalStore(Store):
                 if not os.path.islink(path):
                     self._remove_entries(prefix)
                     os.rmdir(name, dir_fd=fd)
+                    self._sync(fd)
                 elif os.path.isdir(path):
                     os.unlink(name, dir_fd=fd)
         except NotADirectoryError:
@@ -424,7 +425,11 @@ class LocalStore(Store):
         """Remove what is in a directory; symbolic links are unlinked, not followed."""
         # Metadata documents go first, so that readers, also after an interrupt, see that the node is gone.
         with self._scan(prefix, writes=True) as (entries, fd):
+            is_synced = False
             for entry in sorted(entries, key=lambda entry: entry.name not in DOCUMENTS):
+                if entry.name not in DOCUMENTS and not is_synced:  # nor may a crash change that order
+                    self._sync(fd)
+                    is_synced = True
                 if not entry.is_dir(follow_symlinks=False):
                     with suppress(FileNotFoundError):
                         os.unlink(entry.path, dir_fd=fd)
@@ -439,6 +444,7 @@ class LocalStore(Store):
                         onerror=lambda *failed: forgive_others(*failed[:2], failed[2][1]),
                         dir_fd=fd,
                     )
+            self._sync(fd)
 
     # --- paths ---
 
@@ -471,6 +477,11 @@ class LocalStore(Store):
             yield name, fd
         finally:
             os.close(fd)
+
+    def _sync(self, fd: int | None) -> None:
+        """Make changes of names in a directory durable, if writes are."""
+        if self.fsync and fd is not None:
+            files.sync_directory(".", fd)
 
     def _status(self, path: str) -> os.stat_result | None:
         """Return what is at a path; None if nothing is."""
@@ -519,8 +530,11 @@ class LocalStore(Store):
             if prefix:
                 with self._parent(self._path(prefix)) as (name, fd):
                     os.mkdir(name, dir_fd=fd)
+                    self._sync(fd)
             else:
                 os.mkdir(self._root)
+                if self.fsync and not _WINDOWS:
+                    files.sync_directory(os.path.dirname(self._root))
         except FileNotFoundError:
             return True  # the directory above is missing as well
         except (OSError, StoreError):

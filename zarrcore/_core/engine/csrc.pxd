@@ -32,7 +32,7 @@ cdef extern from "io/file.h" nogil:
     int zc_open_below(const zc_dir *dir, const char *name, int flags, cbool writes)
     zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
     zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
-    zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
+    zc_status zc_file_remove(const zc_dir *dir, const char *name, cbool sync, zc_error *err)
 
 cdef extern from "base/workspace.h" nogil:
     ctypedef struct zc_workspace:

@@ -94,8 +94,8 @@ def write_file(
     return True
 
 
-def remove_file(str path not None, str root not None, follow_symlinks) -> None:
-    """Remove a file, if it is there; links as for writing (:func:`write_file`).  The GIL is released."""
+def remove_file(str path not None, str root not None, follow_symlinks, bint sync=False) -> None:
+    """Remove a file, if it is there; links and `sync` as for writing (:func:`write_file`).  The GIL is released."""
     cdef bytes name = _name_of(path)
     cdef const char *text = name
     cdef zc_dir rules = zc_dir_none(len(PyUnicode_EncodeFSDefault(root)), links_of(follow_symlinks))
@@ -103,7 +103,7 @@ def remove_file(str path not None, str root not None, follow_symlinks) -> None:
     cdef zc_status status
     zc_error_clear(&err)
     with nogil:
-        status = zc_file_remove(&rules, text, &err)
+        status = zc_file_remove(&rules, text, sync, &err)
     _raise_failure(status, &err, path)
 
 

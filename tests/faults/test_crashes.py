@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: MIT
+"""A machine that stops at any moment: with ``fsync=True``, arrays open, and each chunk is old or new.
+
+A program changes an array while tests/faults/shim.c takes notes.  Then each moment is made again of what was
+certainly on the disk, and of as much of the rest as chance would have it: what was flushed is there; of a
+directory that was not, the first few changes; of a file that was not, all bytes, half of them, or those that
+were flushed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from shim import compiled, needs_shim, run_under
+
+import zarrcore
+from zarrcore.storage.files import is_own
+
+pytestmark = needs_shim
+
+SOAK = int(os.environ.get("ZC_SOAK", "1"))
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "chunks": {"chunks": (4, 5)},
+    "shards": {"chunks": (2, 5), "shards": (4, 10)},
+    "format-2": {"chunks": (4, 5), "zarr_format": 2},
+}
+SHAPE = (10, 10)
+OLD = np.arange(1, 101).reshape(SHAPE)
+
+# Each turns the array of OLD into that of new(); what is not there counts as fill value, 0.
+OPERATIONS: dict[str, tuple[str, Callable[[], np.ndarray]]] = {
+    "write": ("array[...] = -OLD", lambda: -OLD),
+    "patch": ("array[3:9, 2:7] = -1", lambda: _patched(-1)),
+    "erase": ("array[4:, :] = 0", lambda: np.where(np.arange(10)[:, None] < 4, OLD, 0)),
+    "threads": ("array.write(..., -OLD, threads=2)", lambda: -OLD),
+    "append": ("array.append(numpy.full((5, 10), 7))", lambda: np.vstack([OLD, np.full((5, 10), 7)])),
+    "grow": ("array.resize((13, 12))", lambda: np.pad(OLD, ((0, 3), (0, 2)))),
+    "shrink": ("array.resize((6, 7))", lambda: OLD[:6, :7]),
+    "attributes": ("array.attrs['new'] = 1", lambda: OLD),
+    "consolidate": ("zarrcore.consolidate_metadata(store)", lambda: OLD),
+    "migrate": ("zarrcore.migrate(store, remove_old=True)", lambda: OLD),
+    "locks": ("store.locks = 'file'; array = zarrcore.open_array(store, path='g/a'); array[3:9, 2:7] = -1",
+              lambda: _patched(-1)),
+}  # fmt: skip
+
+PROGRAM = """
+import ctypes, sys
+import numpy
+import zarrcore
+from zarrcore.storage import LocalStore
+store = LocalStore(sys.argv[1], fsync=True)
+array = zarrcore.open_array(store, path="g/a")
+OLD = numpy.arange(1, 101).reshape(10, 10)
+ctypes.CDLL(None).shim_mark(b"begin")
+exec(sys.argv[2])
+ctypes.CDLL(None).shim_mark(b"end")
+"""
+CREATION = """
+import ctypes, sys
+import numpy
+import zarrcore
+from zarrcore.storage import LocalStore
+store = LocalStore(sys.argv[1], fsync=True)
+shim = ctypes.CDLL(None)
+shim.shim_mark(b"begin")
+group = zarrcore.open_group(store, mode="a", zarr_format=int(sys.argv[2]), attributes={"old": 1})
+if sys.argv[3] != "group":
+    array = group.create_array("a", shape=(10, 10), chunks=(4, 5), dtype="i4", attributes={"old": 1})
+if sys.argv[3] == "values":
+    array[...] = numpy.arange(1, 101).reshape(10, 10)
+shim.shim_mark(b"end")
+"""
+
+
+def _patched(value: int) -> np.ndarray:
+    new = OLD.copy()
+    new[3:9, 2:7] = value
+    return new
+
+
+# ---- a disk --------------------------------------------------------------------------------------
+
+
+class File:
+    """What was written to a file, and what of it is on the disk."""
+
+    def __init__(self, data: bytes = b"", flushed: bytes = b"") -> None:
+        self.data, self.flushed = data, flushed
+
+
+Entries = dict[str, "File | Directory"]
+
+
+class Directory:
+    """Entries, as they certainly are on the disk and after each change since."""
+
+    def __init__(self) -> None:
+        self.versions: list[Entries] = [{}]
+
+    def change(self) -> Entries:
+        self.versions.append(dict(self.versions[-1]))
+        return self.versions[-1]
+
+    def flush(self) -> None:
+        del self.versions[:-1]
+
+
+class Disk:
+    """Replays a log of the shim."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = Directory()
+        self._path = str(root)
+        self._load(root, self.root)
+
+    def _load(self, path: Path, into: Directory) -> None:
+        for child in sorted(path.iterdir()):
+            if child.is_dir():
+                directory = Directory()
+                self._load(child, directory)
+                into.versions[0][child.name] = directory
+            else:
+                into.versions[0][child.name] = File(child.read_bytes(), child.read_bytes())
+
+    def _find(self, path: str) -> Any:
+        node: Any = self.root
+        for name in path[len(self._path) :].strip("/").split("/"):
+            node = node.versions[-1][name] if name else node
+        return node
+
+    def _above(self, path: str) -> tuple[Directory, str]:
+        above, _, name = path.rpartition("/")
+        return self._find(above), name
+
+    def do(self, what: str, path: str, second: str, offset: int) -> None:
+        if what == "sync":
+            node = self._find(path)
+            if isinstance(node, File):
+                node.flushed = node.data
+            else:
+                node.flush()
+        elif what == "write":
+            file = self._find(path)
+            file.data = file.data[:offset].ljust(offset, b"\0") + bytes.fromhex(second)
+        elif what == "rename":
+            above, name = self._above(path)
+            target, new = self._above(second)
+            assert above is target, "names are changed within a directory alone"
+            entries = above.change()
+            entries[new] = entries.pop(name)
+        else:
+            above, name = self._above(path)
+            entries = above.change()
+            if what == "unlink":
+                del entries[name]
+            elif what == "link":
+                target, new = self._above(second)
+                target.change()[new] = entries[name]
+            else:
+                assert what in ("mkdir", "create"), what
+                entries[name] = Directory() if what == "mkdir" else File()
+
+    def left(self, choose: Callable[[list[Any]], Any]) -> dict[str, bytes]:
+        """Return the files on the disk; `choose` takes one of several states, the certain one first."""
+        found, stack = {}, [(self.root, "")]
+        while stack:
+            directory, above = stack.pop()
+            for name, node in choose(directory.versions).items():
+                if isinstance(node, Directory):
+                    stack.append((node, f"{above}{name}/"))
+                elif not is_own(name):
+                    states = [node.flushed, node.data[: len(node.data) // 2], node.data]
+                    found[above + name] = node.data if node.data == node.flushed else choose(states)
+        return found
+
+
+def crashes(root: Path, log: Path) -> Iterator[tuple[dict[str, bytes], bool]]:
+    """Yield what may be left after each step of an operation, and whether that had ended."""
+    seen = set()
+    for number, (disk, has_ended) in enumerate(moments(root, log)):
+        for choose in choices(number):
+            left = disk.left(choose)
+            one = (tuple(sorted(left.items())), has_ended)
+            if one not in seen:
+                seen.add(one)
+                yield left, has_ended
+
+
+def moments(root: Path, log: Path) -> Iterator[tuple[Disk, bool]]:
+    disk, is_under_way = Disk(root), False
+    for line in log.read_text().splitlines():
+        what, _, path, second, offset = line.split("\t")
+        if what == "mark":
+            is_under_way = path == "begin"
+            yield disk, not is_under_way
+            continue
+        disk.do(what, path, second, int(offset))
+        if is_under_way:
+            yield disk, False
+
+
+def choices(seed: int) -> Iterator[Callable[[list[Any]], Any]]:
+    yield lambda states: states[0]
+    yield lambda states: states[-1]
+    yield lambda states: states[-1] if isinstance(states[0], dict) else states[0]  # names, but no bytes
+    chance = random.Random(seed)
+    for _ in range(2 * SOAK):
+        yield chance.choice
+
+
+# ---- operations ----------------------------------------------------------------------------------
+
+
+def is_old_or_new(found: np.ndarray, old: np.ndarray, new: np.ndarray, chunk: tuple[int, int]) -> None:
+    """Each chunk is that of one of two arrays, cut off or filled up to the shape that was found."""
+    assert found.shape in (old.shape, new.shape)
+    either = []
+    for values in (old, new):
+        whole = np.zeros(found.shape, values.dtype)
+        rows, columns = np.minimum(found.shape, values.shape)
+        whole[:rows, :columns] = values[:rows, :columns]
+        either.append(whole)
+    for i in range(0, found.shape[0], chunk[0]):
+        for j in range(0, found.shape[1], chunk[1]):
+            box = np.s_[i : i + chunk[0], j : j + chunk[1]]
+            assert any(np.array_equal(found[box], whole[box]) for whole in either), (i, j)
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("shim"))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_chunk_is_old_or_new_after_a_crash(
+    operation: str, layout: str, shim: Path, tmp_path: Path
+) -> None:
+    if operation == "migrate" and layout != "format-2":
+        return  # there is nothing to be done
+    code, make_new = OPERATIONS[operation]
+    new, stored = make_new(), LAYOUTS[layout].get("shards", LAYOUTS[layout]["chunks"])
+    for left, has_ended in after(code, layout, shim, tmp_path):
+        array = zarrcore.open_array(left, path="store/g/a", mode="r+")
+        assert {"old"} <= set(array.attrs) <= {"old", "new"}
+        found = array[...]
+        if has_ended:
+            np.testing.assert_array_equal(found, new)
+            assert ("new" in array.attrs) == (operation == "attributes")
+            assert (array.metadata.zarr_format == 3) == (operation == "migrate" or layout != "format-2")
+        elif operation == "append":  # all of it or nothing
+            np.testing.assert_array_equal(found, new if len(found) == len(new) else OLD)
+        else:
+            is_old_or_new(found, OLD, new, stored)
+        assert zarrcore.open_group(left, path="store", mode="r")["g/a"].shape == found.shape
+        array.resize((20, 20))
+        assert not array[len(found) :].any() and not array[:, found.shape[1] :].any()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_removed_is_there_as_a_whole_or_gone_after_a_crash(
+    layout: str, shim: Path, tmp_path: Path
+) -> None:
+    for left, has_ended in after("del zarrcore.open_group(store)['g/a']", layout, shim, tmp_path):
+        try:
+            found = zarrcore.open_array(left, path="store/g/a", mode="r")[...]
+        except zarrcore.errors.NodeNotFoundError:
+            continue
+        assert not has_ended
+        np.testing.assert_array_equal(found, OLD)
+
+
+def after(code: str, layout: str, shim: Path, tmp_path: Path) -> Iterator[tuple[dict[str, bytes], bool]]:
+    """Yield what may be left after each step of a change of an array, and whether that had ended."""
+    root, before, options = tmp_path / "root", tmp_path / "before", dict(LAYOUTS[layout])
+    group = zarrcore.create_group(root / "store", zarr_format=options.pop("zarr_format", 3))
+    group.create_array("g/a", shape=SHAPE, dtype="i4", attributes={"old": 1}, **options)[...] = OLD
+    shutil.copytree(root, before)
+    run_under(shim, PROGRAM, root / "store", code, root=root, log=tmp_path / "log")
+    rewrite_log(tmp_path / "log", root, before)
+    return crashes(before, tmp_path / "log")
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("kind", ["group", "array", "values"])
+def test_what_was_created_is_there_after_a_crash(
+    kind: str, zarr_format: int, shim: Path, tmp_path: Path
+) -> None:
+    """Also its directory, and those above: whoever made them."""
+    root, before = tmp_path / "root", tmp_path / "before"
+    root.mkdir()
+    before.mkdir()
+    run_under(shim, CREATION, root / "store", zarr_format, kind, root=root, log=tmp_path / "log")
+    rewrite_log(tmp_path / "log", root, before)
+    for left, has_ended in crashes(before, tmp_path / "log"):
+        if has_ended:
+            assert zarrcore.open_group(left, path="store", mode="r").attrs["old"] == 1
+        try:
+            array = zarrcore.open_array(left, path="store/a", mode="r")
+        except zarrcore.errors.NodeNotFoundError:
+            assert not has_ended or kind == "group"
+            continue
+        if has_ended or zarr_format == 3:  # format 2: attributes come later
+            assert array.attrs["old"] == 1
+        if has_ended and kind == "values":
+            np.testing.assert_array_equal(array[...], OLD)
+        is_old_or_new(array[...], np.zeros_like(OLD), OLD, (4, 5))
+
+
+def rewrite_log(log: Path, root: Path, before: Path) -> None:
+    """Have the paths in a log begin with those of the copy that was made before."""
+    log.write_text(log.read_text().replace(str(root), str(before)))

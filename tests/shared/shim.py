@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""The library that tests/faults loads before the C library, and programs that run under it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "faults" / "shim.c"
+
+needs_shim = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="replaces functions of glibc"),
+    pytest.mark.skipif("san" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer replaces them itself"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler"),
+]
+
+
+def compiled(directory: Path) -> Path:
+    library = directory / "shim.so"
+    command = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-o", str(library), str(SOURCE)]
+    subprocess.run([*command, "-ldl", "-pthread"], check=True)
+    return library
+
+
+def run_under(shim: Path, program: str, *args: object, root: Path, log: Path | None = None) -> str:
+    """Run a program of Python with the shim, and return what it prints."""
+    environ = {**os.environ, "LD_PRELOAD": str(shim), "ZC_SHIM_ROOT": str(root)}
+    if log is not None:
+        environ["ZC_SHIM_LOG"] = str(log)
+    command = [sys.executable, "-c", program, *map(str, args)]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
