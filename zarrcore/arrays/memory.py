@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-
 _OF_CPU = {1, 3, 11, 13}  # of DLPack: the CPU's, and pinned or managed memory of CUDA and ROCm
 
 
