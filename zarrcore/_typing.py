@@ -63,8 +63,17 @@ SelectionLike: TypeAlias = (
 #: Names of fields of structured data, or of one of them.
 Names: TypeAlias = str | list[str] | None
 
-#: Memory to read into.
-Out: TypeAlias = np.ndarray | None
+class SupportsDLPack(Protocol):
+    """An array of any library that offers its memory to others."""
+
+    def __dlpack__(self, *, stream: None = None) -> object: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+
+#: Memory to read into: an array, that of another library, or bytes.
+Memory: TypeAlias = np.ndarray | SupportsDLPack | Buffer
+Out: TypeAlias = Memory | None
 
 #: Values to write: what NumPy can convert to an array, and scalars of the data types that NumPy lacks.
 ValueLike: TypeAlias = ArrayLike | date | timedelta | Mapping[str, Any] | Sequence[Any] | None

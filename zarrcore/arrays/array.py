@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from zarrcore import indexing
-from zarrcore._typing import ArrayLike, SelectionLike, ShapeLike, ValueLike
+from zarrcore._typing import ArrayLike, Memory, Out, SelectionLike, ShapeLike, ValueLike
 from zarrcore.arrays import access
 from zarrcore.arrays.config import ArrayConfigLike
 from zarrcore.arrays.face import ArrayFace
@@ -274,7 +274,7 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         self,
         selection: SelectionLike = ...,
         *,
-        out: np.ndarray | None = None,
+        out: Out = None,
         threads: int = 0,
         on_error: OnError = "raise",
     ) -> Any:
@@ -284,8 +284,10 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         ----------
         selection
             As in ``array[selection]``.
-        out : ndarray, optional
-            Array of the result's shape and data type to read into; any strides.
+        out : ndarray or other memory, optional
+            Array of the result's shape and data type to read into; any strides.  Arrays of other libraries in
+            memory of the CPU (DLPack, such as torch tensors, or ``__array_interface__``), and writable bytes
+            that are as many as the result has, such as shared memory, are taken too.
         threads : int
             Number of threads; 0 for the configured number.
         on_error : {"raise", "fill", "collect"}
@@ -327,7 +329,7 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         self,
         selections: Iterable[SelectionLike],
         *,
-        out: Sequence[np.ndarray] | np.ndarray | None = None,
+        out: Sequence[Memory] | Out = None,
         stack: bool = False,
         threads: int = 0,
     ) -> list[np.ndarray] | np.ndarray:

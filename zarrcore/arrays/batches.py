@@ -9,8 +9,9 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore._core import engine
-from zarrcore._typing import SelectionLike, ShapedArray
+from zarrcore._typing import Memory, Out, SelectionLike, ShapedArray
 from zarrcore.arrays.access import fill
+from zarrcore.arrays.memory import is_memory
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
 from zarrcore.indexing import Selection
@@ -29,7 +30,7 @@ _MOST_WORK = 10_000
 def read_many(
     requests: Iterable[tuple[ShapedArray, SelectionLike]],
     *,
-    out: Sequence[np.ndarray] | np.ndarray | None = None,
+    out: Sequence[Memory] | Out = None,
     stack: bool = False,
     threads: int = 0,
 ) -> list[np.ndarray] | np.ndarray:
@@ -99,7 +100,7 @@ def _results(reads: Reads, out: Any, stack: bool) -> Sequence[np.ndarray] | np.n
     """Return the arrays to read into: those given, or new ones."""
     if out is None and not stack:
         return [np.empty(selection.shape, array.dtype) for array, selection in reads]
-    if out is None or isinstance(out, np.ndarray):
+    if out is None or is_memory(out):
         shape, dtype = _common(reads)
         shape = (len(reads), *shape)
         return np.empty(shape, dtype) if out is None else check_out(out, shape, dtype)

@@ -7,6 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from zarrcore.arrays.memory import memory_of
+
 
 def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = False) -> np.ndarray:
     """Convert `value` to an array of type `dtype`.
@@ -322,10 +324,8 @@ def broadcast_values(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Refuse an ``out=`` array that is not writable or not exactly of the result's shape and data type."""
-    array = getattr(out, "_data", out)  # zarr-python hands in a buffer object around the array
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"out: expected a numpy array, got {type(out).__name__}")
+    """Refuse memory for ``out=`` that is not writable or not exactly of the result's shape and data type."""
+    array = memory_of(out, shape, dtype)
     if array.shape != shape:
         raise ValueError(f"out: expected shape {shape}, got {array.shape}")
     if array.dtype != dtype:

@@ -6,6 +6,7 @@ from zarrcore._lazy import attach
 
 HOMES = {
     "accelerated": "Acceleration accelerate",
+    "engines": "ArrayEngine AsyncArrayEngine AsyncHierarchyEngine HierarchyEngine",
     "objects": "ZarrcoreStore as_zarr from_zarr",
     "pipeline": "CodecPipeline",
 }

@@ -15,11 +15,15 @@ from zarrcore.metadata.parse import parse_v2_array, parse_v3_node
 _FIRST, _LAST = (3, 1), (3, 4)  # releases whose contract is known
 
 
+def release() -> tuple[int, ...]:
+    """Return the first two numbers of the version of zarr-python."""
+    return tuple(int(part) for part in zarr.__version__.split(".")[:2] if part.isdigit())
+
+
 @cache
 def is_known_release() -> bool:
     """Return whether zarr-python is of a release whose contract is known; warn once about others."""
-    release = tuple(int(part) for part in zarr.__version__.split(".")[:2] if part.isdigit())
-    if _FIRST <= release <= _LAST:
+    if _FIRST <= release() <= _LAST:
         return True
     warnings.warn(
         f"zarrcore knows zarr-python 3.1 to 3.4, not {zarr.__version__}, whose own code reads and writes",

@@ -8,12 +8,12 @@ from math import prod
 from typing import Any, Self
 
 import numpy as np
+from zarr import storage
 from zarr.abc.store import Store
 from zarr.core.array_spec import ArrayConfig, ArraySpec
 from zarr.core.buffer import cpu
 from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.registry import register_pipeline
-from zarr.storage import LocalStore, ManagedMemoryStore, MemoryStore
 
 from zarrcore._core.engine import NativeArray, StoreSource
 from zarrcore.engine.build import build_engine
@@ -21,13 +21,18 @@ from zarrcore.integrations.zarr_python.metadata import (
     chunk_shape,
     is_known_release,
     is_plain,
+    release,
     translated_metadata,
 )
 from zarrcore.integrations.zarr_python.parts import Part, Wanted, wanted
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.zarr_python import ZarrPythonStore, adapted_files, from_zarr_python
 
-_NEAR = LocalStore, MemoryStore, ManagedMemoryStore
+_NEAR = tuple(
+    getattr(storage, name)
+    for name in ("LocalStore", "MemoryStore", "ManagedMemoryStore")
+    if hasattr(storage, name)  # the last one is of 3.2
+)
 _FAR = 1 << 31  # chunks along each dimension of what the engine takes for the array
 _SHORT = 1 << 16  # bytes that are read or written without leaving the thread of the event loop
 _FEW = 4
@@ -75,7 +80,9 @@ class CodecPipeline(BatchedCodecPipeline):
             config=ArrayConfig.from_dict(order),
             prototype=cpu.buffer_prototype,
         )
-        made = cls.from_codecs(codecs).evolve_from_array_spec(spec)
+        made = cls.from_codecs(codecs)
+        if release() > (3, 1):  # before that, metadata have their codecs ready for their chunks
+            made = made.evolve_from_array_spec(spec)
         if is_known_release() and issubclass(type(store), Store) and is_plain(array_metadata):
             vars(made).update(_metadata=array_metadata, _store=store, _engines={}, _chunks=spec.shape)
         return made
