@@ -257,3 +257,51 @@ def test_signals_end_a_call(capi: Any, exception: type[BaseException], tmp_path:
     assert time.monotonic() - began < 5
     assert statuses in ([-11], [])
     capi.release(handle)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs setitimer")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("exception", [KeyboardInterrupt, TimeoutError])
+@pytest.mark.parametrize("store", [MemoryStore, WrappedStore])
+def test_a_signal_ends_a_read_of_very_many_chunks(
+    capi: Any, store: Any, exception: type[BaseException]
+) -> None:
+    """Also where the handler interrupts Python code of the store, which has not failed then."""
+    array = zarrcore.create_array(store(), shape=(1 << 34,), chunks=(1,), dtype="u1")
+    handle, memory = capi.from_python(id(array)), np.zeros(1, "u1")
+    statuses: list[int] = []
+
+    def on_alarm(*_: Any) -> None:
+        raise exception
+
+    before = signal.signal(signal.SIGALRM, on_alarm)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(exception):
+            count, strides = (ctypes.c_int64 * 1)(1 << 34), (ctypes.c_int64 * 1)(0)
+            statuses.append(capi.read(handle, None, None, count, memory.ctypes.data, strides, 1, None))
+            time.sleep(1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert statuses in ([-11], [])
+    capi.release(handle)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs setitimer")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("many", [False, True])
+def test_what_a_signal_handler_raises_while_a_store_runs_is_raised_by_python(many: bool) -> None:
+    array = zarrcore.create_array(WrappedStore(), shape=(1 << 22,), chunks=(1,), dtype="u1")
+
+    def on_alarm(*_: Any) -> None:
+        raise TimeoutError("alarm")
+
+    before = signal.signal(signal.SIGALRM, on_alarm)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(TimeoutError, match="^alarm$"):
+            zarrcore.read_many([(array, ...), (array, slice(0, 5))]) if many else array[...]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

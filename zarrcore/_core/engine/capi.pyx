@@ -136,10 +136,12 @@ cdef zc_status _handle_follow(_Owner *owner, zc_error *err) noexcept with gil:
     return ZC_OK
 
 
-cdef zc_status _fail(object error, zc_error *err) noexcept:
+cdef zc_status _fail(object error, zc_error *err, bint interrupted=False) noexcept:
     """Tell what Python code raised; what signal handlers raise comes back in the main thread."""
     cdef bytes text = b"interrupted"
-    cdef zc_status status = ZC_ERR_CALLBACK if isinstance(error, Exception) else ZC_ERR_CANCELLED
+    cdef zc_status status = ZC_ERR_CANCELLED
+    if isinstance(error, Exception) and not interrupted:
+        status = ZC_ERR_CALLBACK
     try:
         if status == ZC_ERR_CANCELLED:
             _schedule(error)
@@ -179,8 +181,8 @@ cdef void *_handle_close(zc_session *done, zc_error *err) noexcept with gil:
     cdef void *gil = session.gil
     cause = session.causes[err.cause - 1] if err.cause else session.error
     err.cause = 0
-    if cause is not None and (err.status == ZC_ERR_CALLBACK or not isinstance(cause, Exception)):
-        _fail(cause, err)
+    if cause is not None and (err.status == ZC_ERR_CALLBACK or session.interrupted or not isinstance(cause, Exception)):
+        _fail(cause, err, session.interrupted)
     Py_DECREF(session)
     done.self = NULL
     return gil

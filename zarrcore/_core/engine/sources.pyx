@@ -13,6 +13,8 @@ from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.files cimport links_of
 
 import os
+import signal
+import threading
 
 from zarrcore import errors
 
@@ -105,7 +107,8 @@ cdef class _Session:
         return number
 
     cdef zc_status fail(self, object error, zc_error *err):
-        self.keep(error)
+        if self.keep(error):
+            self.interrupted = is_of_a_signal(error)
         return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the store failed")
 
 
@@ -119,6 +122,21 @@ cdef int poll_session(void *arg) noexcept with gil:
         if session.keep(error):
             session.interrupted = True
         return 1
+
+
+cdef bint is_of_a_signal(object error) except -1:
+    """Did a signal handler raise it, while Python code of a store ran?  No failure of the store: asking again, key by key,
+    would lose it."""
+    if threading.get_ident() != threading.main_thread().ident:
+        return False
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {getattr(getattr(handler, "__func__", handler), "__code__", None) for handler in handlers}
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code in codes:
+            return True
+        traceback = traceback.tb_next
+    return False
 
 
 cdef bint _is_fixed(object owner):
@@ -330,6 +348,8 @@ cdef zc_status _store_fetch(const zc_store *store, const zc_request *requests, s
             answer = _get_all(<StoreSource>session.source, names)
         except Exception as error:
             key = getattr(error, "key", None)
+            if is_of_a_signal(error):
+                raise
             if key not in names:
                 return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked key by key
             i = names.index(key)
@@ -362,12 +382,11 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
         _lend_all(source.store.get_partial_values(wanted), [key for key, _ in wanted],
                   f"get_partial_values returned %d values for {n} requests", store, out, &i)
         return ZC_OK
-    except Exception as error:
-        _give_back_all(out, n)
-        return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked again, key by key
     except BaseException as error:
         _give_back_all(out, n)
-        return session.fail(error, err)
+        if not isinstance(error, Exception) or is_of_a_signal(error):
+            return session.fail(error, err)
+        return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked again, key by key
 
 
 # -- dicts and stores in Python
