@@ -20,14 +20,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-_DEFAULT_CONCURRENCY = 64  # where ``async.concurrency`` sets no limit
+_WRITES = 64  # at the same time, where ``async.concurrency`` sets no limit
+_READS = 256
 _pool: tuple[int, int, ThreadPoolExecutor] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
 
 
 def concurrency() -> int:
-    """Return the configured number of requests to a store at the same time."""
-    return int(config.get("async.concurrency") or _DEFAULT_CONCURRENCY)
+    """Return the number of requests to a store at the same time, while values are held for them."""
+    return int(config.get("async.concurrency") or _WRITES)
+
+
+def reads_at_once() -> int:
+    """Return the number of requests for values at the same time."""
+    return int(config.get("async.concurrency") or _READS)
 
 
 def in_parallel(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
@@ -49,7 +55,7 @@ def in_parallel(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
 def _threads() -> ThreadPoolExecutor:
     """Return the threads of this process, kept for the next call; after a fork the child makes its own."""
     global _pool
-    wanted = os.getpid(), concurrency()
+    wanted = os.getpid(), reads_at_once()
     with _lock:
         if _pool is None or _pool[:2] != wanted:
             from concurrent.futures import ThreadPoolExecutor
