@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
@@ -20,7 +20,7 @@ from zarrcore.storage.byte_range import (
     resolve_range,
 )
 from zarrcore.storage.clients import Client, obstore
-from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel
+from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel, interruptibly
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -31,6 +31,8 @@ from zarrcore.storage.validation import (
     validate_key,
     validate_prefix,
 )
+
+R = TypeVar("R")
 
 _MOST_AT_ONCE = 20 << 20  # bytes of one request; more are sent in parts, so that none takes too long
 _OF_URLS = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
@@ -58,6 +60,7 @@ class ObjectStore(RemoteStore):
 
     _handled = FileNotFoundError
     _bounds_chunks = True
+    _small_shard = 1 << 18  # bytes, decoded, that come sooner as a whole than by an index and ranges
 
     def __init__(self, store: Any, *, read_only: bool = False, path: str = "") -> None:
         super().__init__(read_only=read_only)
@@ -116,6 +119,10 @@ class ObjectStore(RemoteStore):
         """The store of obstore; a child process made by fork has one of its own."""
         return self._client.store
 
+    def _wait(self, call: Callable[[], R]) -> R:
+        is_here = self._client.kind in ("MemoryStore", "LocalStore")
+        return call() if is_here else interruptibly(call)
+
     def _ask(self, verb: str, *args: Any, **options: Any) -> Any:
         """Call a function of obstore."""
         package = obstore()
@@ -130,9 +137,10 @@ class ObjectStore(RemoteStore):
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
         request = as_request(byte_range)
-        with self._failures(validate_key(key)):
+        most = MAX_DOCUMENT_NBYTES if is_document(key) else None
+        with self._failures(validate_key(key), request):
             try:
-                return self._get(key, request, MAX_DOCUMENT_NBYTES if is_document(key) else None)
+                return self._wait(lambda: self._get(key, request, most))
             except FileNotFoundError:
                 return None
 
@@ -187,7 +195,7 @@ class ObjectStore(RemoteStore):
                 options = {"range": (start, end), "if_match": version}
             case _:
                 return self.get(key, request), None
-        with self._failures(key):
+        with self._failures(key, request):
             try:
                 found = self._ask("get", self._root + key, options=options)
                 data, tag = bytes(found.bytes()), found.meta["e_tag"]
@@ -248,7 +256,7 @@ class ObjectStore(RemoteStore):
     def _size(self, key: str) -> int | None:
         with self._failures(validate_key(key)):
             try:
-                return self._head(key)
+                return self._wait(lambda: self._head(key))
             except FileNotFoundError:
                 return None
 
@@ -286,7 +294,7 @@ class ObjectStore(RemoteStore):
     def list_dir(self, prefix: str) -> Iterator[str]:
         prefix = self._root + validate_prefix(prefix)
         with self._failures(prefix):
-            found = self._ask("list_with_delimiter", prefix=prefix or None)
+            found = self._wait(lambda: self._ask("list_with_delimiter", prefix=prefix or None))
         paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
         names = (path[len(prefix) :].rstrip("/") for path in paths if path.startswith(prefix))
         return iter(dict.fromkeys(name for name in names if name))

@@ -27,6 +27,7 @@ cdef class StoreSource:
     cdef object is_gone
     cdef object waits
     cdef object get_chunks, get_parts
+    cdef size_t small
     cdef object most
 
 

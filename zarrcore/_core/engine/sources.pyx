@@ -61,8 +61,8 @@ cdef class StoreSource:
     range ``(start, length)``, and ``suffix(n)`` for the last n bytes.  If it has ``get_partial_values(key_ranges)``,
     parts of many values are asked for by one call, of ``_get_parts`` if it has that.  `is_gone` is as of
     :class:`MemorySource`; ``waits()`` returns how many threads may wait for the store at the same time while chunks
-    are written, 0 if it is not a slow one.  If it has ``_bounds_chunks``, ``_get_chunks(keys, most)`` is asked for
-    whole chunks, which have `most` bytes at most.
+    are written; shards that have at most ``_small_shard`` bytes, decoded, are asked for as a whole.  If it has
+    ``_bounds_chunks``, ``_get_chunks(keys, most)`` is asked for whole chunks, which have `most` bytes at most.
     """
 
     def __init__(self, store, suffix, is_gone=None, waits=None):
@@ -72,6 +72,7 @@ cdef class StoreSource:
         self.is_gone = is_gone
         self.get_chunks = getattr(store, "_get_chunks", None) if getattr(store, "_bounds_chunks", False) else None
         self.most = None
+        self.small = getattr(store, "_small_shard", 0)
         self.get_parts = getattr(store, "_get_parts", None) or getattr(store, "get_partial_values", None)
 
 
@@ -450,7 +451,6 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
         out.fetch_parts = _store_fetch_parts
     out.gap = 1 << 18             # bytes that a remote store sends about as fast as it answers one more request
     out.most = 1 << 26
-    waits = (<StoreSource>source).waits
-    out.small = out.gap if waits is not None and waits() > 0 else 0
+    out.small = (<StoreSource>source).small
     out.batch_bytes = 1 << 26
     return 0
