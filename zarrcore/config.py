@@ -81,7 +81,9 @@ SETTINGS = {
         False, "Decode Python objects that were pickled, which can run any code.", True, False
     ),
     "async.concurrency": _count(
-        64, "Most requests at a time to a store over a network; None: 64.", "a positive integer"
+        None,
+        "Most requests at a time to a store over a network; None: 256 that read, or 64 that write.",
+        "a positive integer",
     ),
     "threading.max_workers": _count(
         None,

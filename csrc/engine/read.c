@@ -103,7 +103,7 @@ static bool wants_whole(const chunk_job *c, size_t *bytes)
             return true;
         }
     }
-    if (wanted >= size / 2) {
+    if (wanted >= size / 2 || size <= c->call->store->small) {
         return true;                 /* a remote store should send all of the shard at once */
     }
     *bytes = chain->inner_size > wanted ? chain->inner_size : wanted;

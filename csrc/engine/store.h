@@ -98,6 +98,7 @@ struct zc_store {
 
     size_t gap;              /* unneeded bytes between two ranges that are cheaper to read than to skip */
     size_t most;             /* most bytes of ranges to join */
+    size_t small;            /* decoded size of shards that are fetched whole sooner than by index and ranges */
 };
 
 /* A value in memory that the caller keeps. */

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -30,9 +31,11 @@ class TestObstore(OnServer):
         return ObjectStore(self.bucket)
 
 
+@pytest.mark.skipif(find_spec("s3fs") is None, reason="s3fs is not installed: make s3")
 class TestFsspec(OnServer):
     def make_store(self, tmp_path: Any) -> Store:
-        s3fs = pytest.importorskip("s3fs")
+        import s3fs
+
         files = s3fs.S3FileSystem(key="testing", secret="testing", endpoint_url=self.server.url)
         return FsspecStore(files, path="bucket/inside")
 

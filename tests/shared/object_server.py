@@ -23,7 +23,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, quote, unquote
 from xml.sax.saxutils import escape, unescape
 
-QUIET = 0.05  # seconds without a request after which the answers of a wave go out
+QUIET = 0.15  # seconds without a request after which the answers of a wave go out
 DATE = "Mon, 01 Jan 2024 00:00:00 GMT"
 NAMES = {200: "OK", 204: "No Content", 206: "Partial Content", 304: "Not Modified"}
 CODES = {
@@ -100,7 +100,7 @@ class ObjectServer:
 
     `objects` are the values by bucket and key, ``{"bucket/a/zarr.json": b"..."}``; tests may change them.
     `latency` is added to each answer, in seconds.  Where `private` is set, what nobody has signed is refused;
-    with a `region`, what is signed for another one.
+    with a `region`, what is signed for another one.  Without `conditions`, those of readers are ignored.
     """
 
     def __init__(self, *, latency: float = 0.0, private: bool = False) -> None:
@@ -108,13 +108,14 @@ class ObjectServer:
         self.latency = latency
         self.private = private
         self.region: str | None = None
+        self.conditions = True
         self.log: list[Request] = []
         self.connections = 0
         self._faults: list[Fault] = []
         self._uploads: dict[str, dict[int, bytes]] = {}
         self._seen: Seen | None = None
         self._gate: asyncio.Future[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._arrived = 0  # requests so far
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, name="object-server", daemon=True)
@@ -194,6 +195,7 @@ class ObjectServer:
         self.objects.clear()
         self.log.clear()
         self.latency, self.private, self.region = 0.0, False, None
+        self.conditions = True
 
     # --- connections ---
 
@@ -224,6 +226,7 @@ class ObjectServer:
         words = {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}
         request = Request(method, unquote(path).lstrip("/"), words, headers, body)
         self.log.append(request)
+        self._arrived += 1
         await self._hold(request)
         fault = self._fault(request)
         kind = fault.kind if fault is not None else None
@@ -258,17 +261,23 @@ class ObjectServer:
         if self._gate is None:
             seen.waves += 1
             self._gate = self._loop.create_future()
+            opening = self._loop.create_task(self._open(self._gate))
+            self._tasks.add(opening)
+            opening.add_done_callback(self._tasks.discard)
         request.wave = seen.waves
         seen.requests.append(request)
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._loop.call_later(QUIET, self._open_gate)
         await self._gate
 
-    def _open_gate(self) -> None:
-        if self._gate is not None and not self._gate.done():
-            self._gate.set_result(None)
+    async def _open(self, gate: asyncio.Future[None]) -> None:
+        """Let the answers go out as soon as nothing more arrives."""
+        arrived = -1
+        while arrived != self._arrived:
+            arrived = self._arrived
+            await asyncio.sleep(QUIET)
+            for _ in range(10):  # what came while this thread had no turn is not served yet
+                await asyncio.sleep(0)
         self._gate = None
+        gate.set_result(None)
 
     def _fault(self, request: Request) -> Fault | None:
         for fault in self._faults:
@@ -328,9 +337,9 @@ class ObjectServer:
         if data is None:
             return _refused(404, request)
         headers = {"ETag": _etag(data), "Last-Modified": DATE, "Accept-Ranges": "bytes"}
-        if request.headers.get("if-none-match") == headers["ETag"]:
+        if self.conditions and request.headers.get("if-none-match") == headers["ETag"]:
             return Answer(304, headers=headers)
-        if request.headers.get("if-match", headers["ETag"]) != headers["ETag"]:
+        if self.conditions and request.headers.get("if-match", headers["ETag"]) != headers["ETag"]:
             return _refused(412, request)
         if request.range is None:
             return Answer(200, data, headers)

@@ -30,7 +30,7 @@ def test_the_defaults_of_the_package():
         == fresh["array"]
     )
     assert fresh["threading.max_workers"] is None
-    assert fresh["async.concurrency"] == 64
+    assert fresh["async.concurrency"] is None
     assert fresh["store.fsync"] is False
 
 

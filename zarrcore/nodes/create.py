@@ -58,7 +58,7 @@ def create_node(
     """
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
     with after_others(place):
-        replaces = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
+        replaces, _ = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
         _store_new(place, documents, replaces=replaces)
 
 
@@ -80,9 +80,9 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
 def _made_last(
     place: StorePath, documents: dict[str, bytes], zarr_format: int, overwrite: Overwrite
 ) -> Iterator[bool]:
-    replaces = _clear_the_way(place, zarr_format, overwrite=overwrite)
+    replaces, is_new = _clear_the_way(place, zarr_format, overwrite=overwrite)
     store = place.store
-    is_new = store.supports_listing and store.is_empty(place.path)
+    is_new = is_new or (store.supports_listing and store.is_empty(place.path))
     is_made = False
     try:
         if store._nodes_first:
@@ -99,10 +99,10 @@ def _made_last(
 
 def _clear_the_way(
     place: StorePath, zarr_format: int, *, overwrite: Overwrite, group: StorePath | None = None
-) -> bool:
+) -> tuple[bool, bool]:
     """Make sure that a node can be stored at a place: nothing is there any more, and groups are above it.
 
-    Returns whether the new node replaces whatever was there.
+    Returns whether the new node replaces whatever was there, and whether it is certain that nothing was.
     """
     store = place.store
     store._check_writable()
@@ -115,10 +115,11 @@ def _clear_the_way(
         if overwrite != "all":
             refuse_foreign(place)
         delete_node(place)
-    elif not store._claim(place.path):
+    is_new = not replaces and store._claim(place.path)
+    if not replaces and not is_new:
         refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
     _store_parents(missing, zarr_format)
-    return replaces
+    return replaces, is_new
 
 
 def refuse_bad_name(path: str) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import BaseZarrError
-from zarrcore.metadata import ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
+from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
 from zarrcore.nodes.reading import names_below, reading
@@ -16,6 +16,7 @@ from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
     from zarrcore.metadata import GroupMetadata
+    from zarrcore.storage.base import Store
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,15 @@ def readable(found: Any) -> Any:
     return found
 
 
+_ONLY_3 = "only_format_3"  # noted of a store
 _BATCH = 256  # documents asked from the store in one call when a group is listed
 
 
 def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | None:
     """Return the metadata at a place, or None if there is no node: of format 3, else 2, else 1."""
     known: dict[str, Any] | None = None
-    if zarr_format is None and place.store._concurrent_requests():  # all are asked for at the same time
-        known = _read(place, documents.NAMES[3] + documents.NAMES[2])
+    if zarr_format is None and place.store._concurrent_requests():
+        known = _read_all(place)
     for number in (3, 2, 1) if zarr_format is None else (zarr_format,):
         if known is None or number == 1:
             values = read_documents(place, number)
@@ -55,6 +57,22 @@ def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | No
         if metadata is not None:
             return metadata
     return None
+
+
+def _read_all(place: StorePath) -> dict[str, Any]:
+    """Return the documents of format 3 or 2 at a place in a slow store, which is asked for all at once."""
+    # A store that has shown nodes of format 3, and no others, is asked for their document alone.
+    notes = place.store._notes()
+    if notes.get(_ONLY_3):
+        known = _read(place, documents.NAMES[3])
+        if known:
+            return known
+        known = _read(place, documents.NAMES[2])
+    else:
+        known = _read(place, documents.NAMES[3] + documents.NAMES[2])
+    if known:
+        notes[_ONLY_3] = notes.get(_ONLY_3, True) and ZARR_JSON in known
+    return known
 
 
 def read_documents(place: StorePath, zarr_format: int) -> dict[str, Any]:
@@ -137,11 +155,20 @@ def _read(place: StorePath, names: Sequence[str]) -> dict[str, Any]:
     if names is documents.NAMES[1]:
         # These names are plain words: where no array of format 1 is, they may well be directories.
         with reading(place):
-            names = [name for name in names if store.exists(join_path(place.path, name))]
+            found = _exist(store, [join_path(place.path, name) for name in names])
+        names = [name for name, is_there in zip(names, found, strict=True) if is_there]
     keys = [join_path(place.path, name) for name in names]
     with reading(place, keys[0] if len(keys) == 1 else None):
         values = [store.get(keys[0])] if len(keys) == 1 else store.get_many(keys)
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+
+
+def _exist(store: Store, keys: Sequence[str]) -> Iterable[bool]:
+    if not store._concurrent_requests():
+        return map(store.exists, keys)
+    from zarrcore.storage.remote import in_parallel
+
+    return in_parallel(store.exists, keys)
 
 
 def read_children(place: StorePath, zarr_format: int) -> Iterator[_Child]:

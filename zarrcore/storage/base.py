@@ -402,12 +402,16 @@ class Store(ABC):
         return self.supports_deletes
 
     def _claim(self, prefix: str) -> bool:
-        """Return whether it is known at no cost that no key is below a prefix, where one will be set."""
+        """Return whether one look shows that no key is below a prefix, where one will be set."""
         return False
 
     def _rename_prefix(self, source: str, dest: str) -> bool:
         """Give all keys below a prefix another one, where nothing is; False if that takes several steps."""
         return False
+
+    def _notes(self) -> dict[str, Any]:
+        """Return what has been found out about the store, to be added to."""
+        return vars(self).setdefault("_found_out", {})  # type: ignore[no-any-return]
 
     def _address(self, path: str) -> str:
         """Return where a path really is: text that ends with a slash, the same for all stores of it."""

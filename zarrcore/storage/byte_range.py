@@ -105,6 +105,24 @@ def as_request(byte_range: ByteRange | None) -> ByteRequest | None:
     return byte_range
 
 
+def described(byte_range: ByteRange) -> str:
+    """Return the words for a byte range in a message.
+
+    Examples
+    --------
+    >>> described(SuffixByteRequest(4))
+    'the last 4 bytes'
+    """
+    match as_request(byte_range):
+        case RangeByteRequest(start, end):
+            return f"bytes {start} to {end}"
+        case OffsetByteRequest(offset):
+            return f"bytes from {offset} on"
+        case SuffixByteRequest(suffix):
+            return f"the last {suffix} bytes"
+    return "all bytes"
+
+
 def _require_count(name: str, value: object) -> None:
     try:
         number = index(value)  # type: ignore[arg-type]

@@ -12,8 +12,10 @@ from typing import Any
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.errors import StoreError
+from zarrcore.storage.ends import Ends
 
 _MOST_SHARED = 64
+_MOST_NOTES = 1000
 _EXTENSION = "obstore._obstore"
 _REGION = "x-amz-bucket-region"
 _IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "PermanentRedirect")
@@ -94,7 +96,7 @@ class Client:
         The store, if there is one.
     """
 
-    __slots__ = ("_made", "_process", "_region", "args", "kind", "options")
+    __slots__ = ("_made", "_notes", "_process", "_region", "args", "ends", "kind", "options")
 
     def __init__(
         self, kind: str, args: tuple[Any, ...], options: Mapping[str, Any], made: Any = None
@@ -103,6 +105,8 @@ class Client:
         self._made = made
         self._process = os.getpid()
         self._region: dict[str, str] = {}  # that of the bucket, once it is known that it is another one
+        self._notes: dict[str, dict[str, Any]] = {}
+        self.ends = Ends()
 
     @classmethod
     def of(cls, store: Any) -> Client:
@@ -127,6 +131,12 @@ class Client:
                 self._made = getattr(package.store, self.kind)(*self.args, **{**self.options, **self._region})
                 self._process = os.getpid()
         return self._made
+
+    def notes(self, root: str) -> dict[str, Any]:
+        """Return what stores with a root have found out about it."""
+        if len(self._notes) >= _MOST_NOTES:
+            self._notes.clear()
+        return self._notes.setdefault(root, {})
 
     def config(self, name: str) -> Any:
         """Return an option of the store, or None."""

@@ -10,7 +10,6 @@ from typing import Any, Self
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.config import config
 from zarrcore.errors import StoreError, masked
 from zarrcore.storage import files
 from zarrcore.storage.base import overrides
@@ -21,7 +20,7 @@ from zarrcore.storage.byte_range import (
     SuffixByteRequest,
     as_request,
 )
-from zarrcore.storage.remote import RemoteStore, concurrency
+from zarrcore.storage.remote import RemoteStore, concurrency, reads_at_once
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -192,7 +191,7 @@ class FsspecStore(RemoteStore):
     ) -> Sequence[bytes | None]:
         requests = [(validate_key(key), self._span(key, byte_range)) for key, byte_range in key_ranges]
         asked = [(key, *span) for key, span in requests if span is not None]
-        limit = {"batch_size": config.get("async.concurrency")} if self._files.async_impl else {}
+        limit = {"batch_size": reads_at_once()} if self._files.async_impl else {}
         answers = asked and self._files.cat_ranges(  # bytes or an exception for each request
             [self._path(key) for key, _, _ in asked],
             [start for _, start, _ in asked],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import StoreError, masked
+from zarrcore.errors import BaseZarrError, StoreError, masked
 from zarrcore.storage.base import overrides
 from zarrcore.storage.byte_range import (
     ByteRange,
@@ -20,7 +20,7 @@ from zarrcore.storage.byte_range import (
     resolve_range,
 )
 from zarrcore.storage.clients import Client, obstore
-from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel
+from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel, interruptibly
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -32,6 +32,9 @@ from zarrcore.storage.validation import (
     validate_prefix,
 )
 
+R = TypeVar("R")
+
+_MOST_AT_ONCE = 20 << 20  # bytes of one request; more are sent in parts, so that none takes too long
 _OF_URLS = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
 
 
@@ -57,6 +60,7 @@ class ObjectStore(RemoteStore):
 
     _handled = FileNotFoundError
     _bounds_chunks = True
+    _small_shard = 1 << 18  # bytes, decoded, that come sooner as a whole than by an index and ranges
 
     def __init__(self, store: Any, *, read_only: bool = False, path: str = "") -> None:
         super().__init__(read_only=read_only)
@@ -115,6 +119,10 @@ class ObjectStore(RemoteStore):
         """The store of obstore; a child process made by fork has one of its own."""
         return self._client.store
 
+    def _wait(self, call: Callable[[], R]) -> R:
+        is_here = self._client.kind in ("MemoryStore", "LocalStore")
+        return call() if is_here else interruptibly(call)
+
     def _ask(self, verb: str, *args: Any, **options: Any) -> Any:
         """Call a function of obstore."""
         package = obstore()
@@ -129,9 +137,10 @@ class ObjectStore(RemoteStore):
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
         request = as_request(byte_range)
-        with self._failures(validate_key(key)):
+        most = MAX_DOCUMENT_NBYTES if is_document(key) else None
+        with self._failures(validate_key(key), request):
             try:
-                return self._get(key, request, MAX_DOCUMENT_NBYTES if is_document(key) else None)
+                return self._wait(lambda: self._get(key, request, most))
             except FileNotFoundError:
                 return None
 
@@ -147,6 +156,61 @@ class ObjectStore(RemoteStore):
                     return None
 
         return in_parallel(get, list(keys))
+
+    def _get_parts(self, key_ranges: Sequence[tuple[str, ByteRange | None]]) -> Sequence[Buffer | None]:
+        """:meth:`get_partial_values` for the engine, which reads the index at the end of a shard first.
+
+        Indexes are kept.  Ranges come from the value that the index belongs to; if that has been replaced,
+        the call fails.
+        """
+        if overrides(self, ObjectStore):
+            return self.get_partial_values(key_ranges)
+        ends = self._client.ends
+        requests = [(validate_key(key), as_request(byte_range)) for key, byte_range in key_ranges]
+        if any(isinstance(request, SuffixByteRequest) for _, request in requests):
+            ends.begin()
+        parts = [self._kept_end(key, request) for key, request in requests]
+        missing = [(at, *requests[at]) for at, part in enumerate(parts) if part is None]
+        versions = {key: ends.version(self._root + key) for _, key, _ in missing}
+        found = in_parallel(lambda one: self._part(one[1], one[2], versions[one[1]]), missing)
+        for (at, key, request), (part, tag) in zip(missing, found, strict=True):
+            parts[at] = part
+            if part is not None and isinstance(request, SuffixByteRequest):
+                ends.note(self._root + key, request.suffix, tag, part)
+        return parts
+
+    def _kept_end(self, key: str, request: ByteRange | None) -> bytes | None:
+        if not isinstance(request, SuffixByteRequest):
+            return None
+        return self._client.ends.find(self._root + key, request.suffix)
+
+    def _part(
+        self, key: str, request: ByteRange | None, version: str | None
+    ) -> tuple[bytes | None, str | None]:
+        """Return a part of a value and the tag of its version, which must be `version` if that is given."""
+        match request:
+            case SuffixByteRequest(suffix) if suffix and self._client.kind != "AzureStore":
+                options: dict[str, Any] = {"range": {"suffix": suffix}}
+            case RangeByteRequest(start, end) if start < end and version is not None:
+                options = {"range": (start, end), "if_match": version}
+            case _:
+                return self.get(key, request), None
+        with self._failures(key, request):
+            try:
+                found = self._ask("get", self._root + key, options=options)
+                data, tag = bytes(found.bytes()), found.meta["e_tag"]
+            except FileNotFoundError:
+                return None, None
+            except obstore().exceptions.PreconditionError:
+                tag = None
+            except obstore().exceptions.BaseError as error:
+                if version is not None or "416 " not in str(error):
+                    raise
+                return self.get(key, request), None
+        if version is not None and tag != version:
+            self._client.ends.drop(self._root + key)
+            raise StoreError(f"{self}: key {key!r}: the value was replaced while it was read", key=key)
+        return data, tag
 
     def _get(self, key: str, request: ByteRange | None, most: int | None) -> bytes:
         match request:
@@ -192,7 +256,7 @@ class ObjectStore(RemoteStore):
     def _size(self, key: str) -> int | None:
         with self._failures(validate_key(key)):
             try:
-                return self._head(key)
+                return self._wait(lambda: self._head(key))
             except FileNotFoundError:
                 return None
 
@@ -230,7 +294,7 @@ class ObjectStore(RemoteStore):
     def list_dir(self, prefix: str) -> Iterator[str]:
         prefix = self._root + validate_prefix(prefix)
         with self._failures(prefix):
-            found = self._ask("list_with_delimiter", prefix=prefix or None)
+            found = self._wait(lambda: self._ask("list_with_delimiter", prefix=prefix or None))
         paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
         names = (path[len(prefix) :].rstrip("/") for path in paths if path.startswith(prefix))
         return iter(dict.fromkeys(name for name in names if name))
@@ -241,7 +305,7 @@ class ObjectStore(RemoteStore):
         self._check_writable()
         data = bytes(as_view(value, validate_key(key)))
         with self._failures(key):
-            self._ask("put", self._root + key, data)
+            self._put(key, data)
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
@@ -249,21 +313,37 @@ class ObjectStore(RemoteStore):
         errors = obstore().exceptions
         with self._failures(key):
             try:
-                self._ask("put", self._root + key, data, mode="create")
+                self._put(key, data, mode="create")
             except errors.AlreadyExistsError:
                 return False
             except errors.NotSupportedError:
                 return super().set_if_not_exists(key, data)
         return True
 
+    def _put(self, key: str, data: bytes, **options: Any) -> None:
+        self._client.ends.drop(self._root + key)
+        self._ask("put", self._root + key, data, use_multipart=len(data) > _MOST_AT_ONCE, **options)
+
+    def _claim(self, prefix: str) -> bool:
+        # One listing takes the place of a request for each document that might be there.
+        if not self._root + prefix or self._client.kind == "HTTPStore":
+            return False
+        try:
+            return self.is_empty(prefix)
+        except (BaseZarrError, OSError):  # not everyone who may write may list
+            return False
+
     def delete(self, key: str) -> None:
         self._check_writable()
+        self._client.ends.drop(self._root + key)
         with self._failures(validate_key(key)), suppress(FileNotFoundError):
             self._ask("delete", self._root + key)
 
     def erase_values(self, keys: Iterable[str]) -> None:
         self._check_writable()
         names = [validate_key(key) for key in keys]
+        for name in names:
+            self._client.ends.drop(self._root + name)
         with suppress(Exception):  # one key was absent, or could not be removed: each alone shows which
             if names:
                 self._ask("delete", [self._root + name for name in names])  # in one request, where it can
@@ -273,9 +353,9 @@ class ObjectStore(RemoteStore):
     # --- life ---
 
     def __str__(self) -> str:
-        return masked(self._place() or f"object_store://{join_path(str(self.store), self.path)}")
+        return masked(self._url_of_root() or f"object_store://{join_path(str(self.store), self.path)}")
 
-    def _place(self, *, endpoint: str = "") -> str | None:
+    def _url_of_root(self, *, endpoint: str = "") -> str | None:
         """Return the URL of the root of the store; None if it is not in a cloud or on the web."""
         kind, made = self._client.kind, self._client.args
         if kind == "HTTPStore":
@@ -288,14 +368,17 @@ class ObjectStore(RemoteStore):
 
     def _address(self, path: str) -> str:
         endpoint = self._client.config("endpoint")  # two servers may each have a bucket of one name
-        place = self._place(endpoint=f"{endpoint}/" if endpoint else "")
+        place = self._url_of_root(endpoint=f"{endpoint}/" if endpoint else "")
         return super()._address(path) if place is None else f"{join_path(place, path)}/"
 
     def _scope(self, path: str) -> str:
-        return super()._scope(path) if self._place() is None else self._address(path)
+        return super()._scope(path) if self._url_of_root() is None else self._address(path)
 
     def _identity(self) -> object:
         return self.read_only, self.store, self.path
+
+    def _notes(self) -> dict[str, Any]:
+        return self._client.notes(self._root)
 
     def _local_root(self) -> str | None:
         if self._client.kind != "LocalStore":

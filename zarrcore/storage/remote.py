@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self, TypeVar
+from queue import Empty, SimpleQueue
+from threading import Semaphore, Thread, current_thread, main_thread
+from typing import Any, Self, TypeVar
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StoreError, masked
 from zarrcore.storage.base import Store
+from zarrcore.storage.byte_range import ByteRange, described
 from zarrcore.storage.files import real_directory
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-_DEFAULT_CONCURRENCY = 64  # where ``async.concurrency`` sets no limit
-_pool: tuple[int, int, ThreadPoolExecutor] | None = None  # process, number of threads, and they
+_WRITES = 64  # at the same time, where ``async.concurrency`` sets no limit
+_READS = 256
+_pool: tuple[int, int, _Threads] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
 
 
 def concurrency() -> int:
-    """Return the configured number of requests to a store at the same time."""
-    return int(config.get("async.concurrency") or _DEFAULT_CONCURRENCY)
+    """Return the number of requests to a store at the same time, while values are held for them."""
+    return int(config.get("async.concurrency") or _WRITES)
+
+
+def reads_at_once() -> int:
+    """Return the number of requests for values at the same time."""
+    return int(config.get("async.concurrency") or _READS)
 
 
 def in_parallel(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
@@ -36,7 +42,7 @@ def in_parallel(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
     The calls wait for a server rather than work; they must not use this function themselves.  The first that
     raises ends it; calls that had not begun by then are never made.
     """
-    if len(items) < 2:
+    if len(items) < 2 and current_thread() is not main_thread():
         return [call(item) for item in items]
     futures = [_threads().submit(call, item) for item in items]
     try:
@@ -46,15 +52,63 @@ def in_parallel(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
             future.cancel()
 
 
-def _threads() -> ThreadPoolExecutor:
+def interruptibly(call: Callable[[], R]) -> R:
+    """Run a call that waits for a server and changes nothing; Ctrl-C ends the wait.
+
+    Signals are answered by the main thread, so it waits for another one that waits for the server.
+    """
+    return in_parallel(lambda _: call(), (None,))[0]
+
+
+class _Threads:
+    """Threads that wait for servers.  The process may end before them, as with no executor of Python's."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._n = 0
+        self._idle = Semaphore(0)
+        self._tasks: SimpleQueue[tuple[Future[Any], Callable[[Any], Any], Any] | None] = SimpleQueue()
+
+    def submit(self, call: Callable[[T], R], item: T) -> Future[R]:
+        future: Future[R] = Future()
+        self._tasks.put((future, call, item))
+        if not self._idle.acquire(blocking=False) and self._n < self._most:
+            self._n += 1
+            Thread(target=self._work, name=f"zarrcore-store-{self._n}", daemon=True).start()
+        return future
+
+    def end(self) -> None:
+        """Have the threads end when they have nothing to do any more."""
+        for _ in range(self._n):
+            self._tasks.put(None)
+
+    def _work(self) -> None:
+        while (task := self._next()) is not None:
+            future, call, item = task
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call(item))
+                except BaseException as error:  # it is the caller's
+                    future.set_exception(error)
+            del task, future, call, item  # nothing is kept while this thread has nothing to do
+
+    def _next(self) -> tuple[Future[Any], Callable[[Any], Any], Any] | None:
+        try:
+            return self._tasks.get_nowait()
+        except Empty:
+            self._idle.release()
+            return self._tasks.get()
+
+
+def _threads() -> _Threads:
     """Return the threads of this process, kept for the next call; after a fork the child makes its own."""
     global _pool
-    wanted = os.getpid(), concurrency()
+    wanted = os.getpid(), reads_at_once()
     with _lock:
         if _pool is None or _pool[:2] != wanted:
-            from concurrent.futures import ThreadPoolExecutor
-
-            _pool = *wanted, ThreadPoolExecutor(wanted[1], "zarrcore-store")
+            if _pool is not None and _pool[0] == wanted[0]:
+                _pool[2].end()
+            _pool = *wanted, _Threads(wanted[1])
         return _pool[2]
 
 
@@ -85,19 +139,20 @@ class RemoteStore(Store):
         return super()._scope(path) if self._local_root() is None else self._address(path)
 
     @contextmanager
-    def _failures(self, key: str) -> Iterator[None]:
-        """Turn what the other package raises into an error that names the key."""
+    def _failures(self, key: str, part: ByteRange | None = None) -> Iterator[None]:
+        """Turn what the other package raises into an error that names the key, and the part of its value."""
         try:
             yield
         except (BaseZarrError, MemoryError, self._handled):
             raise
         except Exception as error:
-            raise self._failed(key, error) from error
+            raise self._failed(key, error, part) from error
 
-    def _failed(self, key: str, error: BaseException) -> BaseException:
+    def _failed(self, key: str, error: BaseException, part: ByteRange | None = None) -> BaseException:
         if isinstance(error, BaseZarrError) or not isinstance(error, Exception):
             return error
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         if isinstance(error, NotImplementedError):
             reason = "not possible on this filesystem"
-        return StoreError(masked(f"{self}: key {key!r}: {reason}"), key=key)
+        where = f"key {key!r}{'' if part is None else f', {described(part)}'}"
+        return StoreError(masked(f"{self}: {where}: {reason}"), key=key)

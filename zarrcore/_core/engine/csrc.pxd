@@ -298,7 +298,7 @@ cdef extern from "engine/store.h" nogil:
         size_t batch_bytes
         int waits
         bint values_in_memory
-        size_t gap, most
+        size_t gap, most, small
 
     ctypedef struct zc_local:
         const char *root

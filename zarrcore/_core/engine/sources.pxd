@@ -26,7 +26,8 @@ cdef class StoreSource:
     cdef object suffix
     cdef object is_gone
     cdef object waits
-    cdef object get_chunks
+    cdef object get_chunks, get_parts
+    cdef size_t small
     cdef object most
 
 

@@ -62,9 +62,11 @@ cdef class StoreSource:
 
     It has ``get(key, byte_range=None)``, ``get_many(keys)``, ``set(key, value)`` and ``delete(key)``; get takes a byte
     range ``(start, length)``, and ``suffix(n)`` for the last n bytes.  If it has ``get_partial_values(key_ranges)``,
-    parts of many values are asked for by one call.  `is_gone` is as of :class:`MemorySource`; ``waits()`` returns how
-    many threads may wait for the store at the same time while chunks are written.  If it has ``_bounds_chunks``,
-    ``_get_chunks(keys, most)`` is asked for whole chunks, which have at most `most` bytes, or as many as metadata justify.
+    parts of many values are asked for by one call, of ``_get_parts`` if it has that.  `is_gone` is as of
+    :class:`MemorySource`; ``waits()`` returns how many threads may wait for the store at the same time while chunks
+    are written; shards that have at most ``_small_shard`` bytes, decoded, are asked for as a whole.  If it has
+    ``_bounds_chunks``, ``_get_chunks(keys, most)`` is asked for whole chunks, which have at most `most` bytes, or as
+    many as metadata justify.
     """
 
     def __init__(self, store, suffix, is_gone=None, waits=None, most=None):
@@ -74,6 +76,8 @@ cdef class StoreSource:
         self.is_gone = is_gone
         self.get_chunks = getattr(store, "_get_chunks", None) if getattr(store, "_bounds_chunks", False) else None
         self.most = most
+        self.small = getattr(store, "_small_shard", 0)
+        self.get_parts = getattr(store, "_get_parts", None) or getattr(store, "get_partial_values", None)
 
 
 cdef str own_scope(object source):
@@ -379,7 +383,7 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
                 wanted.append((key, None))
             else:
                 wanted.append((key, (requests[i].offset, requests[i].n)))
-        _lend_all(source.store.get_partial_values(wanted), [key for key, _ in wanted],
+        _lend_all(source.get_parts(wanted), [key for key, _ in wanted],
                   f"get_partial_values returned %d values for {n} requests", store, out, &i)
         return ZC_OK
     except BaseException as error:
@@ -469,9 +473,10 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
     out.read = _store_read
     out.read_tail = _store_read_tail
     out.fetch = _store_fetch
-    if hasattr((<StoreSource>source).store, "get_partial_values"):
+    if (<StoreSource>source).get_parts is not None:
         out.fetch_parts = _store_fetch_parts
     out.gap = 1 << 18             # bytes that a remote store sends about as fast as it answers one more request
     out.most = 1 << 26
+    out.small = (<StoreSource>source).small
     out.batch_bytes = 1 << 26
     return 0

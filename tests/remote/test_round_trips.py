@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""How many requests remote stores are asked, and how many of them wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from object_server import ObjectServer
+
+import zarrcore
+from zarrcore.storage import make_store
+from zarrcore.storage.ends import Ends
+
+pytest.importorskip("obstore")
+
+VALUES = np.arange(1000 * 1000, dtype="i4").reshape(1000, 1000)
+SHARDS: dict[str, Any] = {"chunks": (50, 50), "shards": (500, 500), "compressors": None}
+
+
+@pytest.fixture
+def words(server: ObjectServer) -> dict[str, Any]:
+    return {"key": "testing", "secret": "s", "endpoint_url": server.url}
+
+
+@pytest.fixture
+def place(words: dict[str, Any], request: Any) -> Callable[[], Any]:
+    """A store that nobody has used, of a bucket of its own, opened once more by each call."""
+    bucket = f"bucket-{abs(hash(request.node.nodeid))}"
+    return lambda: make_store(f"s3://{bucket}/data", storage_options=words)
+
+
+def test_opening_an_array_is_one_wave_and_then_one_request(server: ObjectServer, place: Any) -> None:
+    zarrcore.create_array(place(), name="a", data=np.arange(10))
+    with server.watch() as seen:
+        zarrcore.open_array(place(), path="a", mode="r")
+    assert seen.waves == 1
+    for mode in ("r", "r+"):
+        with server.watch() as seen:
+            zarrcore.open_array(place(), path="a", mode=mode)
+        assert len(seen.requests) == 1, str(seen)
+    with server.watch() as seen:
+        zarrcore.open_array(place(), path="a", mode="r", zarr_format=3)
+    assert len(seen.requests) == 1
+
+
+def test_both_formats_in_one_store(server: ObjectServer, place: Any) -> None:
+    zarrcore.create_array(place(), name="three", data=np.arange(10))
+    zarrcore.create_array(place(), name="two", data=np.arange(10), zarr_format=2)
+    for _ in range(3):
+        for name in ("three", "two"):
+            assert zarrcore.open_array(place(), path=name, mode="r")[3] == 3
+    with server.watch() as seen:
+        zarrcore.open_array(place(), path="two", mode="r")
+    assert seen.waves == 1
+
+
+def test_opening_a_consolidated_group_is_one_wave(server: ObjectServer, place: Any) -> None:
+    root = zarrcore.create_group(place())
+    for number in range(5):
+        root.create_array(f"a{number}", shape=(10,), dtype="i4")
+    zarrcore.consolidate_metadata(place())
+    with server.watch() as seen:
+        group = zarrcore.open_group(place(), mode="r")
+        assert len(dict(group.members())) == 5
+        assert group["a3"].shape == (10,)
+    assert seen.waves == 1
+
+
+@pytest.mark.parametrize("zarr_format", [3, 2])
+def test_listing_200_arrays_is_two_waves(server: ObjectServer, place: Any, zarr_format: int) -> None:
+    root = zarrcore.create_group(place(), zarr_format=zarr_format)
+    root.create_array("a0", shape=(10,), dtype="i4")
+    array = {key: value for key, value in server.objects.items() if "/a0/" in key}
+    for number in range(1, 200 if zarr_format == 3 else 60):
+        server.objects |= {key.replace("/a0/", f"/a{number}/"): value for key, value in array.items()}
+    group = zarrcore.open_group(place(), mode="r", use_consolidated=False)
+    with server.watch() as seen:
+        assert len(dict(group.members())) == (200 if zarr_format == 3 else 60)
+    assert seen.waves == 2
+
+
+@pytest.mark.parametrize("kind", ["array", "group"])
+def test_creating_is_two_requests(server: ObjectServer, place: Any, kind: str) -> None:
+    with server.watch() as seen:
+        if kind == "array":
+            zarrcore.create_array(place(), shape=(10,), dtype="i4")
+        else:
+            zarrcore.create_group(place())
+    assert (len(seen.requests), seen.waves) == (2, 2), str(seen)
+
+
+def test_creating_without_the_right_to_list(server: ObjectServer, place: Any) -> None:
+    server.fail(403, r"^[^/]*/?$", method="GET")
+    array = zarrcore.create_array(place(), shape=(10,), dtype="i4")
+    array[...] = np.arange(10)
+    assert array[3] == 3
+    with pytest.raises(zarrcore.errors.ContainsArrayError):
+        zarrcore.create_array(place(), shape=(10,), dtype="i4")
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_what_is_there_is_found_by_whoever_creates(place: Any, zarr_format: int) -> None:
+    zarrcore.create_array(place(), data=np.arange(10), zarr_format=zarr_format)
+    for other in (2, 3):
+        with pytest.raises(zarrcore.errors.ContainsArrayError):
+            zarrcore.create_array(place(), shape=(10,), dtype="i4", zarr_format=other)
+
+
+def test_chunks_are_one_wave(server: ObjectServer, place: Any) -> None:
+    array = zarrcore.create_array(place(), data=np.arange(200), chunks=1)
+    array[...]  # as many connections as are needed are open
+    with server.watch() as seen:
+        assert np.array_equal(array[...], np.arange(200))
+    assert (len(seen.requests), seen.waves) == (200, 1)
+    with server.watch() as seen, zarrcore.config.set({"async.concurrency": 5}):
+        array[:20]
+    assert (len(seen.requests), seen.waves) == (20, 4)
+
+
+def test_a_large_chunk_is_sent_by_one_request(server: ObjectServer, place: Any) -> None:
+    values = np.random.default_rng(0).integers(0, 256, 16 << 20, dtype="u1")
+    array = zarrcore.create_array(place(), shape=values.shape, chunks=values.shape, dtype="u1")
+    with server.watch() as seen:
+        array[...] = values
+    assert [request.method for request in seen.requests] == ["PUT"]
+    assert np.array_equal(array[...], values)
+
+
+def test_a_value_larger_than_that_is_sent_in_parts(server: ObjectServer, place: Any) -> None:
+    data = np.random.default_rng(0).bytes(30 << 20)
+    store = place()
+    store.set("k", data)
+    assert any("partNumber" in request.query for request in server.log)
+    assert store.get("k") == data
+
+
+# --- shards ---
+
+
+def test_the_second_read_in_a_shard_is_one_wave(server: ObjectServer, place: Any) -> None:
+    zarrcore.create_array(place(), data=VALUES, **SHARDS)
+    array = zarrcore.open_array(place(), mode="r")
+    for at, waves in ((0, 2), (200, 1), (400, 1)):
+        with server.watch() as seen:
+            assert np.array_equal(array[at : at + 50, :50], VALUES[at : at + 50, :50])
+        assert (len(seen.requests), seen.waves) == (waves, waves), str(seen)
+    again = zarrcore.open_array(place(), mode="r")
+    with server.watch() as seen:
+        assert np.array_equal(again[300:350, :50], VALUES[300:350, :50])
+    assert len(seen.requests) == 1  # whoever opens the array has the indexes
+    with server.watch() as seen:
+        assert np.array_equal(again[10], VALUES[10])
+    assert (len(seen.requests), seen.waves) == (3, 2)  # that of the other shard is not there yet
+
+
+@pytest.mark.parametrize("conditions", [True, False])
+def test_an_index_is_not_used_for_another_version(server: ObjectServer, place: Any, conditions: bool) -> None:
+    server.conditions = conditions  # where nobody compares, the answers show their version
+    array = zarrcore.create_array(place(), data=VALUES, chunks=(50, 50), shards=(500, 500))
+    assert np.array_equal(array[:50, :50], VALUES[:50, :50])
+    other = zarrcore.create_array({}, data=-VALUES[::-1] // 7, chunks=(50, 50), shards=(500, 500))
+    bucket = next(key.partition("/")[0] for key in server.objects)
+    for key in [*other.store.list()]:
+        if "c/" in key:
+            server.objects[f"{bucket}/data/{key}"] = bytes(other.store.get(key))
+    expected = -VALUES[::-1] // 7
+    assert np.array_equal(array[100:150, :50], expected[100:150, :50])
+    assert np.array_equal(array[200:250, :50], expected[200:250, :50])
+    assert np.array_equal(array[10], expected[10])
+
+
+def test_a_chunk_that_was_absent_is_looked_for_again(server: ObjectServer, place: Any) -> None:
+    array = zarrcore.create_array(place(), shape=(1000, 1000), dtype="i4", **SHARDS)
+    array[:50, :50] = 1
+    assert array[200, 200] == 0
+    full = zarrcore.create_array({}, data=VALUES, **SHARDS)
+    bucket = next(key.partition("/")[0] for key in server.objects)
+    server.objects[f"{bucket}/data/c/0/0"] = bytes(full.store.get("c/0/0"))
+    assert array[200, 200] == VALUES[200, 200]
+
+
+def test_an_index_of_our_own_writes(place: Any) -> None:
+    array = zarrcore.create_array(place(), data=VALUES, **SHARDS)
+    for value in range(3):
+        assert array[60, 60] == (VALUES[60, 60] if value == 0 else value - 1)
+        array[60, 60] = value
+
+
+def test_close_ranges_are_joined(server: ObjectServer, place: Any) -> None:
+    zarrcore.create_array(place(), data=VALUES, **SHARDS)
+    array = zarrcore.open_array(place(), mode="r")
+    array[:50, :50]
+    with server.watch() as seen:
+        assert np.array_equal(array[:50, ::100], VALUES[:50, ::100])
+    assert len([request for request in seen.requests if "/c/0/0" in request.key]) == 1
+
+
+def test_a_small_shard_is_fetched_whole(server: ObjectServer, place: Any) -> None:
+    values = VALUES[:100, :100]
+    zarrcore.create_array(place(), data=values, chunks=(10, 10), shards=(100, 100))
+    array = zarrcore.open_array(place(), mode="r")
+    with server.watch() as seen:
+        assert np.array_equal(array[:5, :5], values[:5, :5])
+    assert [request.range for request in seen.requests] == [None]
+
+
+def test_a_plane_through_many_shards_is_one_wave_when_warm(server: ObjectServer, place: Any) -> None:
+    zarrcore.create_array(place(), data=VALUES, chunks=(50, 50), shards=(500, 100), compressors=None)
+    array = zarrcore.open_array(place(), mode="r")
+    array[3]
+    with server.watch() as seen:
+        assert np.array_equal(array[60], VALUES[60])
+    assert (len(seen.requests), seen.waves) == (10, 1)
+
+
+def test_absent_shards_are_asked_for_once(server: ObjectServer, place: Any) -> None:
+    array = zarrcore.create_array(place(), shape=(1000, 1000), dtype="i4", fill_value=3, **SHARDS)
+    with server.watch() as seen:
+        assert (array[10] == 3).all()
+    assert (len(seen.requests), seen.waves) == (2, 1)
+
+
+def test_ends_are_bounded() -> None:
+    ends = Ends()
+    ends.begin()
+    for number in range(100):
+        ends.note(str(number), 4 << 20, "tag", bytes(4 << 20))
+    assert ends._nbytes == 64 << 20
+    assert len(ends._kept) == 16
+    assert ends.find("99", 4 << 20) is not None
+    assert ends.find("1", 4 << 20) is None
+    ends.drop("99")
+    assert ends.find("99", 4 << 20) is None
+    for tag in (None, 'W/"weak"'):
+        ends.note("k", 4, tag, b"1234")
+        assert ends.find("k", 4) is None

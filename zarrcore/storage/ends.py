@@ -1,0 +1,70 @@
+"""The ends of values that have been read, kept for later reads: the indexes of shards are there."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import local
+
+from zarrcore._locks import Lock, forkable
+
+_MOST_BYTES = 64 << 20
+_NO_CHUNK = b"\xff" * 16  # in an index, in place of an inner chunk that is absent
+
+_lock = forkable(Lock())
+
+
+class Ends:
+    """Ends of values of a bucket, each with the entity tag of its value.
+
+    Nobody is asked whether an end is still that of its value.  Instead, whoever goes on to read ranges of the
+    value has the server compare the tag (If-Match); so an end is only kept if it leads to ranges in any case,
+    which an index with absent inner chunks does not.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
+        self._nbytes = 0
+        self._reads = local()
+
+    def begin(self) -> None:
+        """Begin a read of this thread: it knows the versions of no values yet."""
+        self._reads.versions = {}
+
+    def version(self, key: str) -> str | None:
+        """Return the tag of the value whose end the read of this thread has; None if it has none."""
+        return getattr(self._reads, "versions", {}).get(key)  # type: ignore[no-any-return]
+
+    def find(self, key: str, nbytes: int) -> bytes | None:
+        """Return the last bytes of a value, if they are kept, and have the read go on with its version."""
+        with _lock:
+            found = self._kept.get(key)
+            if found is None or len(found[1]) != nbytes:
+                return None
+            self._kept.move_to_end(key)
+        self._reads.versions[key] = found[0]
+        return found[1]
+
+    def note(self, key: str, nbytes: int, tag: str | None, data: bytes) -> None:
+        """Note what was read, for the read of this thread and perhaps for later ones."""
+        if tag is None or tag.startswith("W/"):  # a weak one cannot be compared
+            return
+        self._reads.versions[key] = tag
+        if len(data) != nbytes or nbytes > _MOST_BYTES // 16 or _NO_CHUNK in data:
+            return
+        with _lock:
+            self._remove(key)
+            self._kept[key] = tag, data
+            self._nbytes += nbytes
+            while self._nbytes > _MOST_BYTES:
+                self._remove(next(iter(self._kept)))
+
+    def drop(self, key: str) -> None:
+        """Forget the end of a value, which is being replaced or was found to be another one."""
+        if key in self._kept:
+            with _lock:
+                self._remove(key)
+
+    def _remove(self, key: str) -> None:
+        old = self._kept.pop(key, None)
+        if old is not None:
+            self._nbytes -= len(old[1])
