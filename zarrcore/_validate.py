@@ -71,9 +71,10 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
     key of the document, `codec` what the values belong to, and `given` the configuration that code of a user
     is handed.
 
-    A :class:`ValueError`, :class:`TypeError` or :class:`KeyError` of a data type or a user's codec becomes a
-    :class:`MetadataValidationError`.  An :class:`UnknownCodecError` or :class:`PickleCodecDisabledError`
-    keeps its class.  A :class:`KeyError` means that a member is missing, unless it is about what is `given`.
+    A :class:`ValueError`, :class:`TypeError`, :class:`ArithmeticError` or :class:`LookupError` of a user's
+    class becomes a :class:`MetadataValidationError`.  An :class:`UnknownCodecError` or
+    :class:`PickleCodecDisabledError` keeps its class.  A :class:`KeyError` means that a member is missing,
+    unless it is about what is `given`.
     """
 
     __slots__ = ("codec", "given", "key", "where")
@@ -111,7 +112,7 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
             raise MetadataValidationError(reason, where=where, key=self.key) from error
         if isinstance(error, RecursionError):
             raise MetadataValidationError("nested too deeply", where=self.where, key=self.key) from None
-        if isinstance(error, (ValueError, TypeError, OverflowError, KeyError)):
+        if isinstance(error, (ValueError, TypeError, ArithmeticError, LookupError)):
             reason = f"KeyError: {error}" if type(error) is KeyError else str(error)
             raise MetadataValidationError(self._named(reason), where=self.where, key=self.key) from error
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from zarrcore._extension import Extension, parse_extension
-from zarrcore._validate import at, named_configuration, sequence
+from zarrcore._validate import at, fail, named_configuration, sequence
 from zarrcore.registry import storage_transformer_registry
 
 if TYPE_CHECKING:
@@ -115,5 +115,8 @@ def transformed(store: Store, transformers: Iterable[StorageTransformer], prefix
     `prefix` is the start of the array's keys, as :meth:`StorageTransformer.wrap` takes it.
     """
     for transformer in reversed(tuple(transformers)):
-        store = transformer.wrap(store, prefix)
+        with at(f"storage transformer {transformer.name!r}"):
+            store = transformer.wrap(store, prefix)
+            if not hasattr(store, "get_partial_values"):
+                fail(None, "a store from wrap()", store)
     return store

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.config import config
 from zarrcore.errors import ChunkEncodeError, ChunkError, ChunkIOError, ChunkLockError, StoreError
-from zarrcore.storage.validation import Limit, too_large
+from zarrcore.storage.validation import Limit, as_view, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,9 +48,7 @@ class ChunkPlace:
 
     def get(self, byte_range: Any = None) -> Any:
         """Return the chunk's bytes, or a part of them; None if it is not stored."""
-        if byte_range is None and self._most is not None and self._store._bounds_chunks:
-            return self._call(self._store._get_chunks, [self.key], self._most)[0]
-        return self._call(self._store.get, self.key, byte_range)
+        return self._call(self._get, byte_range)
 
     def get_parts(self, byte_ranges: Sequence[Any]) -> Sequence[Any]:
         """Parts of the chunk's bytes, all from one version of them; None for each if it is not stored."""
@@ -82,6 +80,13 @@ class ChunkPlace:
             self.delete()
         else:
             self.set(value)
+
+    def _get(self, byte_range: Any) -> Any:
+        if byte_range is None and self._most is not None and self._store._bounds_chunks:
+            value = self._store._get_chunks([self.key], self._most)[0]
+        else:
+            value = self._store.get(self.key, byte_range)
+        return None if value is None else as_view(value, self.key)
 
     def _call(self, method: Callable[..., Any], *args: Any) -> Any:
         try:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from math import prod
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 from zarrcore._extension import Extension, parse_extension
+from zarrcore._validate import fail
 from zarrcore.registry import grid_registry
 
 
 class ChunkGrid(Extension, ABC):
     """Base class of chunk grids (Zarr v3, extension point ``chunk_grid``)."""
+
+    _is_ours: ClassVar[bool] = False  # it checks its lengths itself
 
     @property
     @abstractmethod
@@ -74,6 +77,22 @@ class ChunkGrid(Extension, ABC):
 
 #: A chunk grid, or its JSON object.
 ChunkGridLike: TypeAlias = ChunkGrid | Mapping[str, Any]
+
+
+def check_cover(grid: ChunkGrid, shape: tuple[int, ...]) -> None:
+    """Refuse a grid, which a user may have written, whose chunks have no lengths or do not cover an array."""
+    grid.validate(shape)
+    if grid._is_ours:
+        return
+    lengths: Any = grid.native()
+    if not isinstance(lengths, tuple) or len(lengths) != len(shape):
+        fail(None, f"a tuple of lengths for {len(shape)} dimensions from the grid {grid.name!r}", lengths)
+    for edges, length in zip(lengths, shape, strict=True):
+        each = edges if isinstance(edges, tuple) else (edges,)
+        if not all(type(edge) is int and edge > 0 for edge in each) or (
+            each is edges and sum(edges) < length
+        ):
+            fail(None, f"lengths of chunks that cover {length} elements from the grid {grid.name!r}", edges)
 
 
 def _count(edges: int | tuple[int, ...], length: int) -> int:

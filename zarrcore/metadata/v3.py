@@ -13,6 +13,7 @@ from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.dtypes import ZDType
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
 from zarrcore.grids import ChunkGrid, parse_chunk_grid
+from zarrcore.grids.base import check_cover
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
 from zarrcore.keys.base import check_keys
 from zarrcore.metadata import known
@@ -101,7 +102,7 @@ class ArrayV3Metadata(ArrayMetadata):
         own = vars(self)
         own["shape"] = shape(self.shape, "shape")
         with at("chunk_grid"):
-            self.chunk_grid.validate(self.shape)
+            check_cover(self.chunk_grid, self.shape)
         own["attributes"] = parse_attributes(self.attributes)
         own["dimension_names"] = _parse_dimension_names(self.dimension_names, self.ndim)
         own["storage_transformers"] = _parse_transformers(self.storage_transformers)
@@ -191,7 +192,7 @@ class ArrayV3Metadata(ArrayMetadata):
             grid = self.chunk_grid.update_shape(covered)
             if not isinstance(grid, ChunkGrid):
                 fail(None, "a chunk grid from update_shape", grid)
-            grid.validate(shape)
+            check_cover(grid, shape)
         return (
             self._with_shape(shape)
             if grid is self.chunk_grid

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""Grids, key encodings, storage transformers and stores of users that return what they must not, or raise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import ChunkIOError, MetadataValidationError
+from zarrcore.grids import ChunkGrid
+from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.storage import MemoryStore, WrapperStore
+from zarrcore.transformers import StorageTransformer
+
+
+@dataclass(frozen=True)
+class AnyGrid(ChunkGrid):
+    """A grid whose lengths a test chooses."""
+
+    name: ClassVar[str] = "test.any-grid"
+    lengths: ClassVar[Any] = None
+    ndim: ClassVar[int] = 1  # type: ignore[misc]
+
+    def native(self) -> Any:
+        return self.lengths() if callable(self.lengths) else self.lengths
+
+    def validate(self, shape: tuple[int, ...]) -> None: ...
+
+    def update_shape(self, shape: tuple[int, ...]) -> AnyGrid:
+        return self
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        None, ([5, 5],), [5], (-5,), ((-5, 15),), (0,), ((0, 10),), ((5.0, 5.0),), ("55",), ((5,),), ((),),
+        (5, 5), (), (True,), (np.array([5, 5]),), (np.int64(5),), (range(1, 6),), ((4, 5),),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_grid_without_lengths_that_cover_the_array_is_refused_before_it_is_stored(lengths: Any) -> None:
+    store: dict[str, Any] = {}
+    refused = pytest.raises(MetadataValidationError, match="chunk_grid: expected")
+    with patch.object(AnyGrid, "lengths", lengths), refused:
+        zarrcore.create_array(store, shape=10, dtype="i4", chunk_grid=AnyGrid())
+    assert store == {}
+    with patch.object(AnyGrid, "lengths", ((5, 5),)):
+        array = zarrcore.create_array(store, shape=10, dtype="i4", chunk_grid=AnyGrid())
+        with pytest.raises(MetadataValidationError, match="expected lengths of chunks that cover 11"):
+            array.metadata.update_shape((11,))
+
+
+def test_errors_of_grids_key_encodings_and_transformers_name_their_place() -> None:
+    def divide(*_: Any) -> Any:
+        return 1 // 0
+
+    options: dict[str, Any] = {"shape": 10, "dtype": "i4"}
+    refused = pytest.raises(MetadataValidationError, match=r"chunk_grid: integer")
+    with patch.object(AnyGrid, "lengths", divide), refused:
+        zarrcore.create_array({}, **options, chunk_grid=AnyGrid())
+    refused = pytest.raises(MetadataValidationError, match=r"chunk \(0,\): integer")
+    with patch.object(AnyKeys, "encode", divide), refused:
+        zarrcore.create_array({}, **options, chunk_key_encoding=AnyKeys())
+    for wrap, reason in ((divide, "integer"), (lambda *_: None, r"expected a store from wrap\(\), got null")):
+        match = f"storage transformer 'test.any-transformer': {reason}"
+        with patch.object(AnyTransformer, "wrap", wrap), pytest.raises(MetadataValidationError, match=match):
+            zarrcore.create_array({}, **options, storage_transformers=[AnyTransformer()])[...] = 1
+
+
+@dataclass(frozen=True)
+class AnyKeys(ChunkKeyEncoding):
+    """A key encoding that a test writes."""
+
+    name: ClassVar[str] = "test.any-keys"
+
+    def encode(self, coords: tuple[int, ...]) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class AnyTransformer(StorageTransformer):
+    """A storage transformer that a test writes."""
+
+    name: ClassVar[str] = "test.any-transformer"
+
+    def wrap(self, store: Any, prefix: str) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("dtype", ["i4", "str"])
+@pytest.mark.parametrize("value", [5, "text", [1]])
+def test_a_store_whose_values_are_no_bytes_is_blamed_in_both_engines(dtype: str, value: Any) -> None:
+    class Odd(WrapperStore):
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            return value if key == "c/0" else super().get(key, byte_range)
+
+    array = zarrcore.create_array(Odd(MemoryStore()), shape=2, dtype=dtype)
+    with pytest.raises(ChunkIOError, match=r"key 'c/0': TypeError: .*expected a bytes-like value, got"):
+        array[...]
