@@ -273,9 +273,9 @@ class ObjectStore(RemoteStore):
     # --- life ---
 
     def __str__(self) -> str:
-        return masked(self._place() or f"object_store://{join_path(str(self.store), self.path)}")
+        return masked(self._url() or f"object_store://{join_path(str(self.store), self.path)}")
 
-    def _place(self, *, endpoint: str = "") -> str | None:
+    def _url(self, *, endpoint: str = "") -> str | None:
         """Return the URL of the root of the store; None if it is not in a cloud or on the web."""
         kind, made = self._client.kind, self._client.args
         if kind == "HTTPStore":
@@ -288,11 +288,11 @@ class ObjectStore(RemoteStore):
 
     def _address(self, path: str) -> str:
         endpoint = self._client.config("endpoint")  # two servers may each have a bucket of one name
-        place = self._place(endpoint=f"{endpoint}/" if endpoint else "")
+        place = self._url(endpoint=f"{endpoint}/" if endpoint else "")
         return super()._address(path) if place is None else f"{join_path(place, path)}/"
 
     def _scope(self, path: str) -> str:
-        return super()._scope(path) if self._place() is None else self._address(path)
+        return super()._scope(path) if self._url() is None else self._address(path)
 
     def _identity(self) -> object:
         return self.read_only, self.store, self.path
