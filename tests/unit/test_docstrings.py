@@ -107,7 +107,7 @@ def test_help_says_what_methods_of_groups_return(name: str) -> None:
     cls = getattr(zarrcore, name)
     shown = [line for line in pydoc.plain(pydoc.render_doc(cls)).splitlines() if "(" in line]
     assert [line for line in shown if re.search(r"-> '?\w*(ArrayT|GroupT)", line)] == []
-    result = "Array" if name == "Group" else "Coroutine[Any, Any, AsyncArray]"
+    result = "Array" if name == "Group" else "Awaitable[AsyncArray]"
     for method in (cls.get_array, cls.create_array, cls.zeros):
         assert inspect.signature(method).return_annotation == result
     assert inspect.signature(cls.open).parameters.keys() == {"store", "zarr_format", "use_consolidated"}

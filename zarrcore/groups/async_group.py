@@ -26,8 +26,8 @@ T = TypeVar("T")
 class AsyncGroup(
     GroupFace[Coroutine[Any, Any, AsyncArray], "Coroutine[Any, Any, AsyncGroup]"],
     AsynchronousNode,
-    array="Coroutine[Any, Any, AsyncArray]",
-    group="Coroutine[Any, Any, AsyncGroup]",
+    array="Awaitable[AsyncArray]",
+    group="Awaitable[AsyncGroup]",
 ):
     """A group whose methods are coroutines; see :class:`zarrcore.Group`.
 
