@@ -136,10 +136,11 @@ def resize(array: OpenArray, new_shape: Any, *, cut: bool = True, clear: bool = 
     array.check_writable()
     with document_lock(array.store_path):
         reread(array, documents_of(array))
-        grown = OpenArray(_with_shape(array, shape)[0], array.store_path, array.config)
+        metadata, documents = _with_shape(array, shape)  # first: nothing may change if these cannot be made
         if clear and any(new > was for new, was in zip(shape, array.shape, strict=True)):
+            grown = OpenArray(metadata, array.store_path, array.config)
             _Outside(grown, array.shape, added=True).remove()
-        _resize(array, shape, cut=cut, clean=cut and shape == array.shape)
+        _resize(array, metadata, documents, cut=cut, clean=cut and shape == array.shape)
 
 
 def _with_shape(array: OpenArray, shape: tuple[int, ...]) -> tuple[ArrayMetadata, dict[str, bytes]]:
@@ -154,13 +155,15 @@ def _with_shape(array: OpenArray, shape: tuple[int, ...]) -> tuple[ArrayMetadata
     )
 
 
-def _resize(array: OpenArray, shape: tuple[int, ...], *, cut: bool, clean: bool = False) -> None:
-    """Store the new shape, then remove what lies outside of it.
+def _resize(
+    array: OpenArray, metadata: ArrayMetadata, documents: dict[str, bytes], *, cut: bool, clean: bool = False
+) -> None:
+    """Store metadata with another shape, of :func:`_with_shape`, then remove what lies outside of it.
 
     In this order a failure loses nothing that is inside, under the old shape or the new one.  `clean` removes
     what an earlier call that failed left outside.
     """
-    metadata, documents = _with_shape(array, shape)  # first: nothing may change if these cannot be made
+    shape = metadata.shape
     shrinks = any(new < was for new, was in zip(shape, array.shape, strict=True))
     outside = _Outside(array, shape) if clean or (cut and shrinks) else None
     note_shape(metadata, array.store_path)
@@ -197,15 +200,18 @@ class _Outside:
     def _find(self) -> tuple[list[str], list[tuple[int, ...]]]:
         """Return the keys of chunks that lie outside as a whole, and the places of those on the border."""
         whole, border = [], []
-        for coords, key in self._candidates() if self._added else stored_chunks(self._array, self._axes):
+        exists = self._store.exists
+        if self._added:
+            found: Iterable[tuple[tuple[int, ...], str]] = (at for at in self._candidates() if exists(at[1]))
+        else:
+            found = stored_chunks(self._array, self._axes)
+        for coords, key in found:
             box = self._box(coords) if is_within(coords, self._axes) else None
             is_whole = box is None or any(start >= n for (start, _), n in zip(box, self._shape, strict=True))
             if is_whole and (self._store.supports_deletes or not self._added):
                 whole.append(key)
             elif box and any(stop > new for (_, stop), new in zip(box, self._shape, strict=True)):
                 border.append(coords)
-        if self._added:
-            border = [coords for coords in border if self._store.exists(self._key(coords))]
         return whole, border
 
     def _candidates(self) -> Iterable[tuple[tuple[int, ...], str]]:
@@ -334,7 +340,7 @@ def _take_back(array: OpenArray, before: tuple[int, ...], grown: OpenArray, erro
             _Outside(grown, before, added=True).remove()
             note_shape(array.metadata, array.store_path)
         elif array.shape == grown.shape:  # the document is stored all the same
-            _resize(array, before, cut=True)
+            _resize(array, *_with_shape(array, before), cut=True)
     except Exception as second:
         error.add_note(f"what was appended could not be removed: {second}")
 
@@ -344,7 +350,7 @@ def extend(array: OpenArray, data: Any, axis: int = 0) -> tuple[np.ndarray, tupl
     array.check_writable()
     with document_lock(array.store_path):
         values, region = _room(array, data, axis)
-        _resize(array, tuple(part.stop for part in region), cut=True)
+        _resize(array, *_with_shape(array, tuple(part.stop for part in region)), cut=True)
     return values, region
 
 
