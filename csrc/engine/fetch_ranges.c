@@ -155,19 +155,22 @@ static bool keep(zc_fetched *item, const zc_request *request, zc_value *value)
     return true;
 }
 
-/* Take over a fetched range.  If it is too short, the value has been replaced meanwhile. */
-static void take(zc_fetch *set, const zc_request *request, zc_value *value)
+/* Take over a fetched value or range.  If that is too short, the value has been replaced meanwhile.  stays: `value` is kept
+ * where it is. */
+static void take(zc_fetch *set, const zc_request *request, zc_value *value, bool stays)
 {
     zc_fetched *item = &set->items[request->owner];
 
     if (value->data == NULL) {
         item->absent = item->n == 0;
         item->alone = item->n > 0;
-    } else if (item->whole) {
-        item->value = *value;
-    } else if (value->size != request->n || !keep(item, request, value)) {
+    } else if (stays) {
+        item->value = value;
+    } else if ((!item->whole && value->size != request->n) || !keep(item, request, value)) {
         item->alone = true;
         set->real->release(value, 1);
+    } else if (item->whole) {
+        item->value = item->ranges;
     }
 }
 
@@ -187,12 +190,12 @@ static zc_status fetch_noted(zc_fetch *set, bool ranges, size_t *failed, zc_erro
     set->n_values = status == ZC_OK && !ranges ? set->n_requests : 0;
     for (size_t i = 0; i < set->n_requests; i++) {
         if (status == ZC_OK) {
-            take(set, &set->requests[i], &values[i]);
+            take(set, &set->requests[i], &values[i], !ranges);
         } else {
             set->items[set->requests[i].owner].alone = true;
         }
     }
-    for (size_t i = 0; i < set->n; i++) {
+    for (size_t i = 0; ranges && i < set->n; i++) {
         if (set->items[i].n > 1) {
             qsort(set->items[i].ranges, set->items[i].n, sizeof *set->items[i].ranges, compare_ranges);
         }
@@ -279,7 +282,7 @@ zc_value zc_fetch_value(const zc_fetched *item)
 {
     zc_assert(item->set != NULL);
     if (item->whole) {
-        return item->value;
+        return *item->value;
     }
     return (zc_value){.size = ZC_SIZE_UNKNOWN, .token = (void *)item, .store = &item->set->store};
 }
@@ -288,9 +291,6 @@ void zc_fetch_close(zc_fetch *set)
 {
     for (size_t i = 0; i < set->n; i++) {
         zc_fetched *item = &set->items[i];
-        if (item->value.data != NULL && set->values == NULL) {
-            set->real->release(&item->value, 1);
-        }
         if (item->n > 0) {
             set->real->release(item->ranges, item->n);
         }

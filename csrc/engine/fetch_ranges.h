@@ -24,7 +24,6 @@
 /* What is known of the value of one key. */
 typedef struct zc_fetched {
     const char *key;
-    zc_key known;            /* in: the key as locks and generations know it */
     bool whole;              /* in: all of the value is wanted */
     zc_cached *cached;       /* in: the decoded chunk, which then needs no value; NULL: fetch it */
     bool absent;             /* out: there is none */
@@ -32,10 +31,11 @@ typedef struct zc_fetched {
     bool alone;              /* out: something kept it from being fetched with the others, so read it by its key */
     atomic_bool late;        /* out: a range was fetched after the rounds, see zc_fetch_is_torn */
     uint64_t generation;     /* in: of the key, from before it was looked for */
-    zc_value value;          /* out: of a whole one */
+    zc_value *value;         /* out: of a whole one */
     zc_value *ranges;        /* sorted by base: where each begins; ZC_SIZE_UNKNOWN: it is the end of the value */
     size_t n, room;
     struct zc_fetch *set;
+    zc_key known;            /* in: the key as locks and generations know it; not of a whole value that no cache keeps */
 } zc_fetched;
 
 /* The first pass for one item: call zc_fetch_wants for the ranges of its value that are wanted, as far as they are known;

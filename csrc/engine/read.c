@@ -4,7 +4,9 @@
  * opened once, and decoded once where each of them would have had to decode most of it.
  */
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "engine/chunk.h"
@@ -53,18 +55,28 @@ typedef struct chunk_job {
 
 /* ---- what is wanted of a chunk ---------------------------------------------------------------------------- */
 
-static void chunk_open(chunk_job *c, read_job *job, size_t item, zc_workspace *ws, zc_error *err)
+static void chunk_find(chunk_job *c, read_job *job, size_t item, zc_workspace *ws, zc_error *err)
 {
-    const zc_wants *wants = &job->wants;
-
     c->job = job;
     c->ws = ws;
     c->err = err;
     c->again = false;
     c->sight = (zc_sight){0};
-    c->wants = zc_wants_of(wants, item, &c->own, &c->n, c->chunk);
+    c->wants = zc_wants_of(&job->wants, item, &c->own, &c->n, c->chunk);
     c->call = c->wants->call;
-    c->none = !zc_plan_selection(zc_wants_plan(wants, c->call), c->wants->item, c->chunk, c->shape, &c->selection);
+}
+
+static void chunk_select(chunk_job *c)
+{
+    const zc_plan *plan = zc_wants_plan(&c->job->wants, c->call);
+
+    c->none = !zc_plan_selection(plan, c->wants->item, c->chunk, c->shape, &c->selection);
+}
+
+static void chunk_open(chunk_job *c, read_job *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    chunk_find(c, job, item, ws, err);
+    chunk_select(c);
 }
 
 /* What a want selects of the chunk, in *room where it is not the first; NULL: nothing. */
@@ -397,14 +409,20 @@ static bool is_fetched(const read_job *job, const zc_call *call)
 }
 
 /* Prepare an item of a batch; returns roughly how many bytes of memory it takes. */
-static size_t prepare_item(const chunk_job *c, char *key, zc_fetched *out)
+static size_t prepare_item(chunk_job *c, char *key, zc_fetched *out)
 {
     const zc_array *array = c->call->array;
     const zc_store *store = c->call->store;
     size_t bytes = 0;
 
     zc_chunk_key(array, c->chunk, key);
-    *out = (zc_fetched){.key = key, .whole = store->values_in_memory || wants_whole(c, &bytes)};
+    memset(out, 0, offsetof(zc_fetched, known));
+    out->key = key;
+    out->whole = store->values_in_memory;
+    if (!out->whole) {
+        chunk_select(c);
+        out->whole = wants_whole(c, &bytes);
+    }
     if (array->cache == NULL && c->job->shared == NULL && out->whole) {
         return bytes;
     }
@@ -429,7 +447,7 @@ static size_t prepare_batch(read_job *job, size_t most, char *keys, size_t key_s
 
     while (n < most) {
         chunk_job c;
-        chunk_open(&c, job, job->first + n, job->wants.ws, NULL);
+        chunk_find(&c, job, job->first + n, job->wants.ws, NULL);
         if (!is_fetched(job, c.call) || (bytes > c.call->store->batch_bytes && n >= (size_t)job->threads)) {
             break;
         }

@@ -74,7 +74,7 @@ struct zc_store {
 
     /*
      * For stores that serve one thread at a time, else NULL: open the whole values of n requests at once on the calling
-     * thread.  The value of an absent key has data NULL.  release closes them again, on the same
+     * thread.  `out` is zero before; the value of an absent key stays so.  release closes them again, on the same
      * thread.  A failure with ZC_ERR_IO is of a key that is not known, and each has to be opened alone to find
      * it; any other ends the call, and *failed is the number of the key that failed, if it is one.
      */

@@ -129,17 +129,33 @@ static zc_status patch(const write_job *job, const target *t, zc_workspace *ws, 
     return status;
 }
 
-/* The bytes of a chunk all of which is given: made piece by piece where it has no codecs, else encoded.  If this succeeds,
- * one scratch buffer is pushed.  *empty: nothing is to be stored. */
+/* Is the caller's memory what is to be stored?  *size: of the chunk. */
+static bool is_as_stored(const zc_chunk *chunk, size_t *size)
+{
+    const zc_chain *chain = chunk->chain;
+
+    return chain->ops->is_plain && chain->order_ndim == 0 && !zc_item_swaps(&chain->item) &&
+           zc_selection_is_chunk_image(chunk->selection, chunk->shape, chain->item.size) &&
+           zc_chain_decoded_size(chain, chunk->ndim, chunk->shape, size);
+}
+
+/* The bytes of a chunk all of which is given: where it has no codecs made piece by piece, or the caller's, else encoded.  If
+ * this succeeds, one scratch buffer is pushed.  *empty: nothing is to be stored. */
 static zc_status make_source(const zc_context *ctx, const target *t, zc_plain *plain, zc_file_source *out, bool *empty)
 {
     const zc_call *call = ctx->call;
     const zc_chunk chunk = {.chain = call->array->chain, .ndim = t->selection.ndim, .shape = t->shape,
                             .bounds = t->bounds, .selection = &t->selection};
     zc_output encoded = {0};
+    size_t size;
 
     if (call->store->replace_from != NULL && zc_plain_open(ctx, &chunk, plain)) {
         return zc_plain_source(plain, out, empty);
+    }
+    if (call->store->replace_from == NULL && ctx->blocks == NULL && is_as_stored(&chunk, &size)) {
+        *out = (zc_file_source){.total = size, .data = t->selection.memory};
+        *empty = !call->write_empty && zc_selection_equals_fill(&t->selection, chunk.chain->item.size, ctx->fill);
+        return zc_scratch_push(ctx->ws, 1, ctx->err) != NULL ? ZC_OK : ZC_ERR_MEMORY;
     }
     const zc_status status = encode(ctx, t, NULL, &encoded);
     *out = (zc_file_source){.total = encoded.written, .data = encoded.data};

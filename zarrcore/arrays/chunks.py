@@ -157,10 +157,10 @@ def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
     array.check_writable()
     with shape_lock(array):
         reread(array, documents_of(array))
-        grown = OpenArray(_with_shape(array, shape)[0], array.store_path, array.config)
+        metadata, documents = _with_shape(array, shape)  # first: nothing may change if these cannot be made
         if cut and any(new > was for new, was in zip(shape, array.shape, strict=True)):
-            remove_added(grown, array.shape)
-        resize_to(array, shape, cut=cut, clean=cut and shape == array.shape)
+            remove_added(OpenArray(metadata, array.store_path, array.config), array.shape)
+        _resize(array, metadata, documents, cut=cut, clean=cut and shape == array.shape)
 
 
 def _with_shape(array: OpenArray, shape: tuple[int, ...]) -> tuple[ArrayMetadata, dict[str, bytes]]:
@@ -179,13 +179,20 @@ def resized_documents(array: OpenArray, metadata: ArrayMetadata) -> dict[str, by
     return metadata.to_documents() if known is None else array.metadata.resized_documents(metadata, known)
 
 
-def resize_to(array: OpenArray, shape: tuple[int, ...], *, cut: bool = True, clean: bool = False) -> None:
-    """Store the new shape, then remove what lies outside of it.
+def resize_to(array: OpenArray, shape: tuple[int, ...]) -> None:
+    """Store another shape, then remove what lies outside of it."""
+    _resize(array, *_with_shape(array, shape), cut=True)
+
+
+def _resize(
+    array: OpenArray, metadata: ArrayMetadata, documents: dict[str, bytes], *, cut: bool, clean: bool = False
+) -> None:
+    """Store metadata with another shape, of :func:`_with_shape`, then remove what lies outside of it.
 
     In this order a failure loses nothing that is inside, under the old shape or the new one.  `clean` removes
     what an earlier call that failed left outside.
     """
-    metadata, documents = _with_shape(array, shape)  # first: nothing may change if these cannot be made
+    shape = metadata.shape
     shrinks = any(new < was for new, was in zip(shape, array.shape, strict=True))
     outside = _Outside(array, shape) if clean or (cut and shrinks) else None
     note_shape(metadata, array.store_path)
@@ -222,15 +229,18 @@ class _Outside:
     def _find(self) -> tuple[list[str], list[tuple[int, ...]]]:
         """Return the keys of chunks that lie outside as a whole, and the places of those on the border."""
         whole, border = [], []
-        for coords, key in self._candidates() if self._added else stored_chunks(self._array, self._axes):
+        exists = self._store.exists
+        if self._added:
+            found: Iterable[tuple[tuple[int, ...], str]] = (at for at in self._candidates() if exists(at[1]))
+        else:
+            found = stored_chunks(self._array, self._axes)
+        for coords, key in found:
             box = self._box(coords) if is_within(coords, self._axes) else None
             is_whole = box is None or any(start >= n for (start, _), n in zip(box, self._shape, strict=True))
             if is_whole and (self._store.supports_deletes or not self._added):
                 whole.append(key)
             elif box and any(stop > new for (_, stop), new in zip(box, self._shape, strict=True)):
                 border.append(coords)
-        if self._added:
-            border = [coords for coords in border if self._store.exists(self._key(coords))]
         return whole, border
 
     def _candidates(self) -> Iterable[tuple[tuple[int, ...], str]]:

@@ -202,24 +202,23 @@ class _Nodes(Mapping[str, Any]):
         if found is None:
             if path == "" or full not in self._documents:
                 raise KeyError(path)
-            place = f"consolidated_metadata.metadata.{self._above}{full}"
-            with at(place, key=self._where):
-                found, departures = self._parse(full)
-            report((departure.below(place, self._where) for departure in departures), self._where)
+            text = self._documents.text_of(full).encode() if isinstance(self._documents, Section) else None
+            found = None if text is None else known.of_text(text)
+            if found is None:
+                found = self._parse(full, text)
             self._parsed[full] = found
         return found
 
-    def _parse(self, path: str) -> tuple[Any, list[Departure]]:
-        """Return the metadata of one node, and where its document departs from the specification."""
-        text = self._documents.text_of(path).encode() if isinstance(self._documents, Section) else None
-        found = None if text is None else known.of_text(text)
-        if found is not None:
-            return found, []
-        document = self._documents[path]
-        if not isinstance(document, Mapping):
-            return document, []
-        with collected() as departures:
-            return parse_node_below(document, text), departures
+    def _parse(self, path: str, text: bytes | None) -> Any:
+        """Return the metadata of one node; where its document departs from the specification is reported."""
+        place, departures = f"consolidated_metadata.metadata.{self._above}{path}", list[Departure]()
+        with at(place, key=self._where):
+            found = self._documents[path]
+            if isinstance(found, Mapping):
+                with collected() as departures:
+                    found = parse_node_below(found, text)
+        report((departure.below(place, self._where) for departure in departures), self._where)
+        return found
 
     def _tree(self) -> _Branch:
         """Return the names below, each with those below it."""

@@ -12,7 +12,7 @@ from zarrcore.codecs.base import ArraySpec, Codec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.dtypes import ZDType
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
-from zarrcore.grids import ChunkGrid, parse_chunk_grid
+from zarrcore.grids import ChunkGrid, RegularGrid, parse_chunk_grid
 from zarrcore.grids.base import check_cover
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
 from zarrcore.keys.base import check_keys
@@ -186,6 +186,8 @@ class ArrayV3Metadata(ArrayMetadata):
         """Return the metadata of the same array, resized to `shape`."""
         if len(shape) != self.ndim:
             return replace(self, shape=shape)  # raises the error
+        if type(self.chunk_grid) is RegularGrid:
+            return self._with_shape(shape)
         # A shard that is added is made of whole inner chunks.
         covered = tuple(-(-length // n) * n for length, n in zip(shape, self._shard_units(), strict=True))
         with at("chunk_grid"):

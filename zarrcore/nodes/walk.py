@@ -80,10 +80,10 @@ def walk(
             stack.pop()
             continue
         name, node = found
-        child = above._child(name)
         if not isinstance(node, GroupMetadata):
             yield Found(prefix + name, node, copy)
             continue
+        child = above._child(name)
         own = KeptCopy(child) if copy is None and node.consolidated_metadata is not None else copy
         yield Found(prefix + name, node, own)
         if max_depth is None or len(stack) <= max_depth:

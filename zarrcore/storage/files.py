@@ -26,6 +26,7 @@ _READ_FLAGS = (
 _TEMPORARY = re.compile(r"\.zc-[0-9a-f]{16}\.partial")
 LOCK_FILE = ".zc-locks"  # as csrc/io/lock.h has it; where the system lacks some locks there are several
 _LOCK_FILES = re.compile(r"\.zc-locks(-d?[0-9a-f])?")
+_SMALL = 1 << 20  # bytes that are read in one go
 _BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
 _BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256, 0)  # seconds; 0: the last attempt
 
@@ -82,24 +83,20 @@ def read_file(
     path: str, root: str = "", follow: bool | str = True, most: int | None = None
 ) -> bytes | None:
     """Return the contents of a regular file (see :func:`open_file`, :func:`read_span`); None without one."""
-    # Metadata documents are so small that the objects in between would cost more than reading them.
-    opened = _open(path, root, follow)
-    if opened is None:
-        return None
-    fd, size = opened
-    try:
+    if not _WINDOWS:
+        data = _engine.read_file(root, path, follow, _SMALL if most is None else min(_SMALL, most))
+        if data is not ...:
+            return data  # type: ignore[no-any-return]
+    # Larger, or changing just now, or an error to be found out.
+    with open_file(path, root, follow) as file:
+        if file is None:
+            return None
+        size = os.fstat(file.fileno()).st_size
         if most is None and size > MAX_DOCUMENT_NBYTES and is_document(path):
             most = MAX_DOCUMENT_NBYTES
         if most is not None and size > most:
             raise StoreError(f"{path}: {too_large(size, most)}")
-        data = os.read(fd, size)
-    finally:
-        os.close(fd)
-    if len(data) == size:
-        return data
-    # More than one call reads, or no longer what was there a moment ago.
-    with open_file(path, root, follow) as file:
-        return None if file is None else read_span(file, 0, os.fstat(file.fileno()).st_size)
+        return read_span(file, 0, size)
 
 
 def read_span(file: FileIO, start: int, stop: int) -> bytes:
@@ -121,12 +118,38 @@ def read_span(file: FileIO, start: int, stop: int) -> bytes:
 
 def open_below(path: str, flags: int, root: str, follow: bool | str, *, writes: bool = False) -> int:
     """Open a path below a root; see ``engine.open_below``.  On Windows all links are followed."""
-    global _open_below
     if _WINDOWS:
         return os.open(path, flags)
-    if _open_below is None:
-        from zarrcore._core.engine import open_below as _open_below
-    return int(_open_below(root, path, flags, follow, writes))
+    return int(_engine.open_below(root, path, flags, follow, writes))
+
+
+def size_below(path: str, root: str, follow: bool | str) -> int | None:
+    """Return the size of a regular file, found as by :func:`open_below`; None if none is there."""
+    if not _WINDOWS:
+        return _engine.size_below(root, path, follow)  # type: ignore[no-any-return]
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def make_below(path: str, root: str, follow: bool | str) -> None:
+    """Make a directory below a root, whose parent is there; links as of :func:`open_below` for writing.  POSIX only."""
+    _engine.make_below(root, *os.path.split(path), follow)
+
+
+class _Engine:
+    """Functions of the engine, imported when they are first used: at every call that would take its time."""
+
+    def __getattr__(self, name: str) -> Any:
+        from zarrcore._core import engine
+
+        vars(self)[name] = getattr(engine, name)
+        return vars(self)[name]
+
+
+_engine = _Engine()
 
 
 def _open(path: str, root: str, follow: bool | str) -> tuple[int, int] | None:
@@ -189,23 +212,12 @@ def write_file(
     follow: bool | str = True,
 ) -> bool:
     """Write a file atomically; see ``engine.write_file``, which knows how on this system."""
-    global _write
-    if _write is None:
-        from zarrcore._core.engine import write_file as _write
-    return bool(_write(path, data, sync, is_new, root, follow))
+    return bool(_engine.write_file(path, data, sync, is_new, root, follow))
 
 
 def remove_file(path: str, root: str, follow: bool | str, *, sync: bool = False) -> None:
     """Remove a file, if it is there; see ``engine.remove_file``."""
-    global _remove
-    if _remove is None:
-        from zarrcore._core.engine import remove_file as _remove
-    _remove(path, root, follow, sync)
-
-
-_write: Any = None  # importing it at every call would take a part of its time
-_open_below: Any = None
-_remove: Any = None
+    _engine.remove_file(path, root, follow, sync)
 
 
 def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:

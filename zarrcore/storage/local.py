@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import errno
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -211,8 +210,11 @@ class LocalStore(Store):
             return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
 
     def _size(self, key: str) -> int | None:
-        status = self._status(self._path(key))
-        return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
+        path = self._path(key)
+        try:
+            return files.size_below(path, self._root, self.follow_symlinks)
+        except OSError as error:
+            raise explained(error, path) from None
 
     def _absent(self, key: str) -> Exception:
         path = self._path(key)
@@ -528,9 +530,13 @@ class LocalStore(Store):
             return False
         try:
             if prefix:
-                with self._parent(self._path(prefix)) as (name, fd):
-                    os.mkdir(name, dir_fd=fd)
-                    self._sync(fd)
+                path = self._path(prefix)
+                if self.fsync or _WINDOWS:
+                    with self._parent(path) as (name, fd):
+                        os.mkdir(name, dir_fd=fd)
+                        self._sync(fd)
+                else:
+                    files.make_below(path, self._root, self.follow_symlinks)
             else:
                 os.mkdir(self._root)
                 if self.fsync and not _WINDOWS:

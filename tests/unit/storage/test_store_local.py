@@ -484,7 +484,7 @@ def test_left_overs_are_removed(store):
 
 def test_fsync_is_asked_for(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr(files, "_write", lambda path, data, sync, *rest: synced.append(sync))
+    monkeypatch.setattr(files._engine, "write_file", lambda path, data, sync, *rest: synced.append(sync))
     LocalStore(tmp_path / "a").set("x/y", b"")
     LocalStore(tmp_path / "b", fsync=True).set("x", b"")
     LocalStore(tmp_path / "c", fsync=True).set_if_not_exists("x", b"")

@@ -1,5 +1,6 @@
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from os import PathLike
+from types import EllipsisType
 from typing import Any, Self, TypeVar, final
 
 import numpy as np
@@ -63,10 +64,15 @@ class KeyLock:
     def __exit__(self, *exc: object) -> None: ...
 
 # files
+def make_below(root: str, above: str, name: str, follow_symlinks: bool | str) -> None: ...
 def open_below(
     root: str, path: str, flags: int, follow_symlinks: bool | str, writes: bool = False
 ) -> int: ...
+def read_file(
+    root: str, path: str, follow_symlinks: bool | str, most: int
+) -> bytes | EllipsisType | None: ...
 def remove_file(path: str, root: str, follow_symlinks: bool | str, sync: bool = False) -> None: ...
+def size_below(root: str, path: str, follow_symlinks: bool | str) -> int | None: ...
 def write_file(
     path: str,
     data: Buffer,

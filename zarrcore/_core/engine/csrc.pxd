@@ -30,6 +30,11 @@ cdef extern from "io/file.h" nogil:
         pass
     zc_dir zc_dir_none(size_t root_len, zc_symlinks links)
     int zc_open_below(const zc_dir *dir, const char *name, int flags, cbool writes)
+    ctypedef struct zc_file:
+        uint64_t size
+    zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err)
+    zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err)
+    void zc_file_close(zc_file *file)
     zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
     zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
     zc_status zc_file_remove(const zc_dir *dir, const char *name, cbool sync, zc_error *err)

@@ -2,13 +2,64 @@
 """Whole files (csrc/io/file.h), for stores that write them from Python."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.errno cimport EEXIST, errno
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.errno cimport EEXIST, ENOENT, ENOTDIR, errno
+from libc.stdint cimport uint64_t
 
 from zarrcore._core.engine.csrc cimport *
 
 import os
 
 from zarrcore import errors
+
+cdef extern from *:
+    """
+    #ifdef _WIN32                                  /* nobody asks there */
+    #define zc_size_below(rules, path, size) ((void)(rules), (void)(path), (void)(size), errno = ENOSYS)
+    #define zc_make_below(rules, above, name) ((void)(rules), (void)(above), (void)(name), errno = ENOSYS)
+    #else
+    #include <fcntl.h>
+    #include <sys/stat.h>
+    #include <unistd.h>
+
+    #ifdef O_PATH
+    #define ZC_LOOK_FLAGS (O_PATH | O_CLOEXEC)
+    #else
+    #define ZC_LOOK_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    #endif
+
+    /* 0 or errno; *size: -1 if something else than a file is there. */
+    static int zc_size_below(const zc_dir *rules, const char *path, long long *size)
+    {
+        struct stat st;
+        const int fd = zc_open_below(rules, path, ZC_LOOK_FLAGS, false);
+        const int code = fd < 0 || fstat(fd, &st) != 0 ? errno : 0;
+
+        *size = code == 0 && S_ISREG(st.st_mode) ? (long long)st.st_size : -1;
+        if (fd >= 0) {
+            close(fd);
+        }
+        return code;
+    }
+
+    /* 0 or errno. */
+    static int zc_make_below(const zc_dir *rules, const char *above, const char *name)
+    {
+        const int at = zc_open_below(rules, above, ZC_LOOK_FLAGS | O_DIRECTORY, true);
+        const int code = at < 0 || mkdirat(at, name, 0777) != 0 ? errno : 0;
+
+        if (at >= 0) {
+            close(at);
+        }
+        return code;
+    }
+    #endif
+    """
+    int zc_size_below(const zc_dir *rules, const char *path, long long *size) nogil
+    int zc_make_below(const zc_dir *rules, const char *above, const char *name) nogil
+
+cdef extern from "<errno.h>":
+    int ENOLINK
 
 cdef extern from "Python.h":
     bytes PyUnicode_EncodeFSDefault(object text)    # os.fsencode, which is a Python function
@@ -51,6 +102,68 @@ def open_below(str root not None, str path not None, int flags, follow_symlinks,
     if fd < 0:
         raise OSError(code, os.strerror(code), path)
     return fd
+
+
+def read_file(str root not None, str path not None, follow_symlinks, Py_ssize_t most):
+    """Return the contents of a regular file of at most `most` bytes, links as of :func:`open_below`; None without one.
+
+    Returns ``...`` where there is anything else, or an error: a slower way finds out.  The GIL is released.
+    """
+    cdef bytes name = _name_of(path), data
+    cdef const char *text = name
+    cdef char *to
+    cdef zc_dir rules = zc_dir_none(len(PyUnicode_EncodeFSDefault(root)), links_of(follow_symlinks))
+    cdef zc_file file
+    cdef zc_error err
+    cdef zc_status status
+    zc_error_clear(&err)
+    with nogil:
+        status = zc_file_open(&rules, text, &file, &err)
+    if status != ZC_OK:
+        return None if status == ZC_ERR_MISSING else ...
+    try:
+        if file.size > <uint64_t>most:
+            return ...
+        data = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>file.size)
+        to = PyBytes_AS_STRING(data)
+        with nogil:
+            status = zc_file_read(&file, 0, to, file.size, &err)
+        return data if status == ZC_OK else ...
+    finally:
+        zc_file_close(&file)
+
+
+def size_below(str root not None, str path not None, follow_symlinks):
+    """Return the size of the file at `path`, which begins with `root`; None if no file is there; not on Windows.
+
+    Links and errors as of :func:`open_below`; a link to nothing is no file.  The GIL is released.
+    """
+    cdef bytes name = _name_of(path)
+    cdef const char *text = name
+    cdef zc_dir rules = zc_dir_none(len(PyUnicode_EncodeFSDefault(root)), links_of(follow_symlinks))
+    cdef long long size = -1
+    cdef int code
+    with nogil:
+        code = zc_size_below(&rules, text, &size)
+    if code != 0 and code not in (ENOENT, ENOTDIR, ENOLINK):
+        raise OSError(code, os.strerror(code), path)
+    return None if size < 0 else size
+
+
+def make_below(str root not None, str above not None, str name not None, follow_symlinks) -> None:
+    """Make a directory in `above`, which begins with `root`; not on Windows.
+
+    Links, as for writing, and errors as of :func:`open_below`.  The GIL is released.
+    """
+    cdef bytes directory = _name_of(above), last = _name_of(name)
+    cdef const char *at = directory
+    cdef const char *text = last
+    cdef zc_dir rules = zc_dir_none(len(PyUnicode_EncodeFSDefault(root)), links_of(follow_symlinks))
+    cdef int code
+    with nogil:
+        code = zc_make_below(&rules, at, text)
+    if code != 0:
+        raise OSError(code, os.strerror(code), above)
 
 
 def write_file(

@@ -181,9 +181,7 @@ cdef int _lend_checked(str key, object value, const zc_store *store, zc_value *o
 
 
 cdef void _give_back(zc_value *value) noexcept with gil:
-    if value.token != NULL:
-        Py_DECREF(<object>value.token)
-        value.token = NULL
+    _give_back_all(value, 1)
 
 
 cdef void _hold(const void *token) noexcept with gil:
@@ -202,7 +200,9 @@ cdef void _drop_object(const void *token) noexcept with gil:
 cdef void _give_back_all(zc_value *values, size_t n) noexcept with gil:
     cdef size_t i
     for i in range(n):
-        _give_back(&values[i])
+        if values[i].token != NULL:
+            Py_DECREF(<object>values[i].token)
+            values[i].token = NULL
 
 
 # -- dicts
@@ -232,10 +232,9 @@ cdef zc_status _memory_fetch(const zc_store *store, const zc_request *requests, 
     cdef _Session session = <_Session>store.self
     cdef dict values = (<MemorySource>session.source).values
     cdef size_t i = 0
-    memset(out, 0, n * sizeof(zc_value))
     try:
         for i in range(n):
-            key = (<bytes>requests[i].key).decode()
+            key = requests[i].key.decode()
             value = zc_dict_value(values, key)
             if value is not None:
                 _lend_checked(key, value, store, &out[i])
@@ -345,9 +344,8 @@ cdef zc_status _store_fetch(const zc_store *store, const zc_request *requests, s
                             size_t *failed, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
     cdef size_t k, i = n      # the key that failed, if it is one of them
-    memset(out, 0, n * sizeof(zc_value))
     try:
-        names = [(<bytes>requests[k].key).decode() for k in range(n)]
+        names = [requests[k].key.decode() for k in range(n)]
         try:
             answer = _get_all(<StoreSource>session.source, names)
         except Exception as error:
@@ -373,10 +371,9 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
     cdef StoreSource source = <StoreSource>session.source
     cdef list wanted = []
     cdef size_t i
-    memset(out, 0, n * sizeof(zc_value))
     try:
         for i in range(n):
-            key = (<bytes>requests[i].key).decode()
+            key = requests[i].key.decode()
             if requests[i].offset == ZC_SIZE_UNKNOWN:
                 wanted.append((key, source.suffix(requests[i].n)))
             elif requests[i].n == ZC_SIZE_MAX:
