@@ -1,5 +1,5 @@
 """xarray on zarrcore: see :mod:`zarrcore.integrations.xarray`."""
 
-from zarrcore.integrations.xarray import ZarrcoreBackendEntrypoint, ZarrcoreStore, install, to_zarr
+from zarrcore.integrations.xarray import ZarrcoreBackendEntrypoint, ZarrcoreStore, install, load, to_zarr
 
-__all__ = ["ZarrcoreBackendEntrypoint", "ZarrcoreStore", "install", "to_zarr"]
+__all__ = ["ZarrcoreBackendEntrypoint", "ZarrcoreStore", "install", "load", "to_zarr"]

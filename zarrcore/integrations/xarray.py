@@ -2,8 +2,9 @@
 
 The Zarr backend of xarray knows zarr-python by name in eight places and needs nothing else of it.  The
 classes here derive from that backend and open nodes with zarrcore in these places; how data sets are encoded
-and decoded stays xarray's.  Two things differ: the index variables of a group are read in one call when the
-first of them is needed, and slices with negative steps are read as they are.
+and decoded stays xarray's.  Three things differ: the indexes and small coordinates of all groups are read in
+one call when the first of them is needed, only variables that CF conventions apply to are decoded, and slices
+with negative steps are read as they are.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import importlib
 import json
 import os
 import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import wraps
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-from xarray import DataArray, Dataset, DataTree, Variable, backends
+from xarray import DataArray, Dataset, DataTree, Variable, backends, conventions
 from xarray.backends import writers
 from xarray.backends import zarr as theirs
 from xarray.backends.api import DATAARRAY_NAME, DATAARRAY_VARIABLE
@@ -30,83 +31,22 @@ from xarray.backends.common import (
 )
 from xarray.backends.plugins import detect_parameters, refresh_engines
 from xarray.backends.store import StoreBackendEntrypoint
+from xarray.coding.times import TIME_UNITS
 from xarray.core import indexing
 from xarray.core.treenode import NodePath
 from xarray.core.utils import close_on_error
+from xarray.core.variable import calculate_dimensions
 
 import zarrcore
-from zarrcore import Array, AsyncArray, Group
-from zarrcore.errors import BaseZarrError
+from zarrcore import Array, Group
+from zarrcore.integrations.xarray_values import Together, Values, fetch, load
+from zarrcore.metadata import layout
 
-__all__ = ["ZarrcoreBackendEntrypoint", "ZarrcoreStore", "install", "to_zarr"]
+__all__ = ["ZarrcoreBackendEntrypoint", "ZarrcoreStore", "install", "load", "to_zarr"]
 
-_LARGEST_INDEX = 16 << 20  # bytes; a larger index variable is read on its own
-
-
-class _IndexVariables:
-    """The index variables of a group, which are read in one call when the first of them is needed."""
-
-    def __init__(self, arrays: dict[str, Array]) -> None:
-        self._waiting = {
-            name: array
-            for name, array in arrays.items()
-            if _dimensions(array) == (name,) and array.nbytes <= _LARGEST_INDEX
-        }
-        self._read: dict[str, np.ndarray] = {}
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ({},)  # in another process each is read on its own
-
-    def take(self, name: str) -> np.ndarray | None:
-        """Return the values of the variable `name`, once; None if it is to be read on its own."""
-        with self._lock:
-            if name in self._waiting:
-                waiting, self._waiting = self._waiting, {}
-                try:
-                    values = zarrcore.read_many([(array, ...) for array in waiting.values()])
-                except BaseZarrError:
-                    return None  # each is read on its own, and the one that cannot be read is named
-                self._read = dict(zip(waiting, values, strict=True))
-            return self._read.pop(name, None)
-
-
-class _Values(theirs.ZarrArrayWrapper):
-    """The values of an array, read when xarray asks for them."""
-
-    __slots__ = ("_indexes", "_name")
-
-    def __init__(self, array: Array, name: str, indexes: _IndexVariables) -> None:
-        self._array, self._name, self._indexes = array, name, indexes
-        self.shape = array.shape
-        self.dtype = array.dtype
-
-    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        if isinstance(key, indexing.VectorizedIndexer):
-            return self._with_dtype(self._array.vindex[key.tuple])
-        if isinstance(key, indexing.OuterIndexer):
-            return self._with_dtype(self._array.oindex[key.tuple])
-        if all(
-            item == slice(None) or item == slice(0, n, 1)
-            for item, n in zip(key.tuple, self.shape, strict=True)
-        ):
-            values = self._indexes.take(self._name)
-            if values is not None:
-                return values
-        return self._with_dtype(self._array[key.tuple])
-
-    def _with_dtype(self, values: Any) -> Any:
-        return np.asarray(values, self.dtype) if isinstance(values, str) else values
-
-    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
-        array: AsyncArray = self._array.async_array
-        if isinstance(key, indexing.VectorizedIndexer):
-            values = await array.vindex.getitem(key.tuple)
-        elif isinstance(key, indexing.OuterIndexer):
-            values = await array.oindex.getitem(key.tuple)
-        else:
-            values = await array.getitem(key.tuple)
-        return self._with_dtype(values)
+# Bytes; larger ones are read on their own.
+_LARGEST_INDEX = 16 << 20
+_LARGEST_COORDINATE = 64 << 10
 
 
 def _dimensions(array: Array) -> tuple[str, ...] | None:
@@ -131,6 +71,7 @@ def _rebound(function: Any, **names: Any) -> Any:
     return ours
 
 
+_created = _rebound(theirs.ZarrStore._create_new_array, _put_attrs=lambda array, _: array)
 _opened = _rebound(theirs._get_open_params, attempt_import=lambda _: zarrcore)
 
 
@@ -157,6 +98,12 @@ class ZarrcoreStore(theirs.ZarrStore):
 
     store = _rebound(theirs.ZarrStore.store, attempt_import=lambda _: zarrcore)
 
+    def __init__(
+        self, zarr_group: Group, *args: Any, together: Together | None = None, **options: Any
+    ) -> None:
+        super().__init__(zarr_group, *args, **options)
+        self._together = together or Together()
+
     @classmethod
     def open_group(cls, store: Any, mode: str = "r", **options: Any) -> ZarrcoreStore:
         """Open a group as a data store; the arguments are those of ``ZarrStore.open_group``."""
@@ -167,7 +114,8 @@ class ZarrcoreStore(theirs.ZarrStore):
         """Open a group and all groups below it; the arguments are those of ``ZarrStore.open_store``."""
         parent = NodePath(options.get("group") or "/")
         opened = _opening(store, mode, options)
-        return {path: cls(group, mode, **options) for path, group in _with_groups_below(opened, parent)}
+        found, together = _with_groups_below(opened, parent), Together()
+        return {path: cls(group, mode, together=together, **options) for path, group in found}
 
     def array_keys(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.arrays())
@@ -176,13 +124,19 @@ class ZarrcoreStore(theirs.ZarrStore):
         return tuple((name, node) for name, node in self.members.items() if isinstance(node, Array))
 
     def get_variables(self) -> dict[str, Variable]:
-        arrays = dict(self.arrays())
-        indexes = _IndexVariables(arrays)
-        return {name: self._variable(name, array, indexes) for name, array in arrays.items()}
+        arrays, spelled = dict(self.arrays()), _Spelled(self._spelled)
+        variables = {name: self._variable(name, array, spelled) for name, array in arrays.items()}
+        named = (node.attrs.get("coordinates") for node in (*variables.values(), self.zarr_group))
+        coordinates = {name for names in named if isinstance(names, str) for name in names.split()}
+        for name, variable in variables.items():
+            most = _LARGEST_INDEX if variable.dims == (name,) else _LARGEST_COORDINATE * (name in coordinates)
+            if arrays[name].nbytes <= most:
+                self._together.add(arrays[name])
+        return variables
 
     def open_store_variable(self, name: str) -> Variable:
         array: Any = self.members[name]
-        return self._variable(name, array, _IndexVariables({}))
+        return self._variable(name, array, _Spelled(self._spelled))
 
     def get_dimensions(self) -> dict[str, int]:
         lengths: dict[str, int] = {}
@@ -200,6 +154,12 @@ class ZarrcoreStore(theirs.ZarrStore):
             if self._write_empty is None
             else array.with_config({"write_empty_chunks": self._write_empty})
         )
+
+    def _create_new_array(self, *, encoding: dict[str, Any], attrs: Any, **rest: Any) -> Array:
+        try:  # with its attributes, so that its document is stored once
+            return _created(self, encoding={**encoding, "attributes": attrs}, attrs=attrs, **rest)  # type: ignore[no-any-return]
+        except TypeError:
+            return super()._create_new_array(encoding=encoding, attrs=attrs, **rest)  # type: ignore[return-value]
 
     @staticmethod
     def _spelled(codec: Any) -> Any:
@@ -219,25 +179,26 @@ class ZarrcoreStore(theirs.ZarrStore):
             )
         return found
 
-    def _variable(self, name: str, array: Array, indexes: _IndexVariables) -> Variable:
+    def _variable(self, name: str, array: Array, spelled: _Spelled) -> Variable:
         metadata, dimensions = array.metadata, self._dimensions(name, array)
         attributes = array.attrs.asdict()
         if metadata.zarr_format == 2:
             hidden = {theirs.DIMENSION_KEY, *(key for key in attributes if key.lower().startswith("_nc"))}
             attributes = {key: value for key, value in attributes.items() if key not in hidden}
-        values = _Values(array, name, indexes)
+        values = Values(array, self._together)
         chunks = _lengths(array, "chunks", "read_chunk_sizes")
+        filters, serializer, compressors = spelled.codecs_of(metadata)
         encoding: dict[str, Any] = {
             "chunks": chunks,
             "preferred_chunks": dict(zip(dimensions, chunks, strict=True)),
-            "compressors": tuple(map(self._spelled, array.compressors)),
-            "filters": tuple(map(self._spelled, array.filters)),
+            "compressors": compressors,
+            "filters": filters,
             "shards": _lengths(array, "shards", "write_chunk_sizes"),
         }
         if values.dtype.kind == "T":
             encoding["dtype"] = values.dtype
         if self.zarr_group.metadata.zarr_format == 3:
-            encoding["serializer"] = self._spelled(array.serializer)
+            encoding["serializer"] = serializer
         if self._use_zarr_fill_value_as_mask:
             if array.fill_value is not None:
                 attributes["_FillValue"] = array.fill_value
@@ -246,7 +207,39 @@ class ZarrcoreStore(theirs.ZarrStore):
                 encoding["fill_value"] = array.fill_value
             if "_FillValue" in attributes:
                 attributes["_FillValue"] = theirs.FillValueCoder.decode(attributes["_FillValue"], array.dtype)
-        return Variable(dimensions, indexing.LazilyIndexedArray(values), attributes, encoding)
+        return Variable(dimensions, indexing.LazilyIndexedArray(values), attributes, encoding, fastpath=True)
+
+
+class _Spelled:
+    """The codecs of arrays as `spell` writes them; those of arrays that are stored alike are written once."""
+
+    def __init__(self, spell: Callable[[Any], Any]) -> None:
+        self._spell = spell
+        self._known: dict[tuple[int, ...], tuple[Any, Any]] = {}
+
+    def codecs_of(self, metadata: Any) -> tuple[Any, Any, Any]:
+        """Return filters, serializer and compressors; nothing that can be changed is shared."""
+        if metadata.zarr_format == 3:
+            key: tuple[Any, ...] = (metadata.codecs,)
+        else:
+            key = metadata.filters, metadata.compressor
+        identity = tuple(map(id, key))
+        if identity not in self._known:
+            filters, serializer, compressors = layout.codecs_of(metadata)
+            spelled = (
+                tuple(map(self._spell, filters)),
+                self._spell(serializer),
+                tuple(map(self._spell, compressors)),
+            )
+            self._known[identity] = key, spelled  # the key stays, so that nothing else gets its identity
+        return _unshared(self._known[identity][1])  # type: ignore[no-any-return]
+
+
+def _unshared(value: Any) -> Any:
+    """Return a copy of what JSON or a tuple has; objects are not copied."""
+    if type(value) is dict:
+        return {name: _unshared(item) for name, item in value.items()}
+    return type(value)(map(_unshared, value)) if type(value) in (list, tuple) else value
 
 
 def _lengths(array: Array, regular: str, each: str) -> Any:
@@ -270,22 +263,94 @@ class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):
         decoding, where = _split(options)
         store = options.pop("store", None) or self.data_store.open_group(_address(filename_or_obj), **where)
         with close_on_error(store):
-            return StoreBackendEntrypoint().open_dataset(store, **decoding)
+            return _decoded(store, *store.load(), **decoding)
 
     def open_groups_as_dict(self, filename_or_obj: Any, **options: Any) -> dict[str, Dataset]:
         """Open each group as a data set; see :func:`xarray.open_groups` for the options."""
         decoding, where = _split(options)
         where["group"] = parent = str(NodePath("/") / NodePath(where.get("group") or "/"))
-        found = {}
-        for path, store in self.data_store.open_store(_address(filename_or_obj), **where).items():
+        stores = self.data_store.open_store(_address(filename_or_obj), **where)
+        loaded, found = {}, {}
+        for path, store in stores.items():  # all of them first, so that they are read together
+            with close_on_error(store):
+                loaded[path] = store.load()
+        for path, store in stores.items():
             name = str(NodePath(path).relative_to(parent)) if options.get("group") else path
             with close_on_error(store):
-                found[name] = StoreBackendEntrypoint().open_dataset(store, **decoding)
+                found[name] = _decoded(store, *loaded[path], **decoding)
         return found
 
     def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree:
         """Open all groups as a tree; see :func:`xarray.open_datatree` for the options."""
         return datatree_from_dict_with_io_cleanup(self.open_groups_as_dict(filename_or_obj, **options))
+
+
+# Attributes that decoding looks at; `units` and `_FillValue` only where they have a meaning for it.
+_CF_ATTRIBUTES = frozenset(conventions.CF_RELATED_DATA) | {
+    *("_Encoding", "_Unsigned", "add_offset", "bounds", "calendar", "coordinates", "dtype"),
+    *("missing_value", "scale_factor"),
+}
+
+
+def _decoded(
+    store: ZarrcoreStore,
+    stored: Any,
+    attributes: Any,
+    *,
+    drop_variables: Any = None,
+    mask_and_scale: Any = True,
+    **decoding: Any,
+) -> Dataset:
+    """Return the data set of a store as ``StoreBackendEntrypoint`` does; only what needs it is decoded."""
+    dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
+    bounds = {variable.attrs.get("bounds") for variable in stored.values() if "bounds" in variable.attrs}
+    plain = {
+        name
+        for name, variable in stored.items()
+        if name not in bounds and _is_plain(variable, mask_and_scale is True)
+    }
+    decoded, attributes, coordinates = conventions.decode_cf_variables(
+        stored, attributes, drop_variables=dropped | plain, mask_and_scale=mask_and_scale, **decoding
+    )
+    variables = {
+        name: decoded[name] if name in decoded else _as_decoded(variable)
+        for name, variable in stored.items()
+        if name not in dropped
+    }
+    # A dimension's namesake is a coordinate; those come last, as in a data set that is made of its parts.
+    lengths = calculate_dimensions(variables)
+    names: set[Any] = {name for name in variables if name in coordinates or name in lengths}
+    ordered = sorted(variables, key=names.__contains__)
+    return Dataset._construct_direct(
+        {name: variables[name] for name in ordered},
+        names,
+        dims=lengths,
+        attrs=dict(attributes),
+        encoding=store.get_encoding(),
+        close=store.close,
+    )
+
+
+def _is_plain(variable: Variable, is_masked: bool) -> bool:
+    """Return whether decoding would leave a variable as it is, but for a fill value that is NaN."""
+    dtype, attributes = variable.dtype, variable.attrs
+    if dtype.kind not in "biufc" or not dtype.isnative or not _CF_ATTRIBUTES.isdisjoint(attributes):
+        return False
+    units = attributes.get("units")
+    if isinstance(units, str) and ("since" in units or units in TIME_UNITS):
+        return False
+    if "_FillValue" not in attributes:
+        return True
+    fill = attributes["_FillValue"]
+    return is_masked and dtype.kind == "f" and isinstance(fill, (float, np.floating)) and fill != fill
+
+
+def _as_decoded(variable: Variable) -> Variable:
+    """Return a plain variable as decoding would; it belongs to nobody else."""
+    if "_FillValue" in variable.attrs:
+        variable.encoding["_FillValue"] = variable.attrs.pop("_FillValue")
+    variable.encoding.setdefault("dtype", variable.dtype)
+    return variable
 
 
 _DECODING = detect_parameters(StoreBackendEntrypoint.open_dataset)
@@ -401,6 +466,8 @@ class _EntryPointInZarrsPlace(ZarrcoreBackendEntrypoint):
 def install() -> ExitStack:
     """Let xarray read and write all Zarr data with zarrcore: ``engine="zarr"``, ``open_zarr``, ``to_zarr``.
 
+    The method ``load`` of data sets reads all variables in one call, as :func:`load` does.
+
     Returns
     -------
     contextlib.ExitStack
@@ -414,14 +481,25 @@ def install() -> ExitStack:
     ...     float(xarray.open_zarr(store).t.sum())
     3.0
     """
-    before = backends.ZarrStore, BACKEND_ENTRYPOINTS["zarr"]
-    _use(_InZarrsPlace, (None, _EntryPointInZarrsPlace))
+    before = backends.ZarrStore, BACKEND_ENTRYPOINTS["zarr"], Dataset.load
+    _use(_InZarrsPlace, (None, _EntryPointInZarrsPlace), _together(Dataset.load))
     done = ExitStack()
     done.callback(_use, *before)
     return done
 
 
-def _use(store: Any, entry_point: Any) -> None:
-    backends.ZarrStore = store  # type: ignore[misc]
+def _use(store: Any, entry_point: Any, load_dataset: Any) -> None:
+    backends.ZarrStore, Dataset.load = store, load_dataset  # type: ignore[misc,method-assign]
     BACKEND_ENTRYPOINTS["zarr"] = entry_point
     refresh_engines()
+
+
+def _together(load_dataset: Any) -> Any:
+    """Return the method ``load`` of data sets, which reads what is stored with zarrcore in one call."""
+
+    @wraps(load_dataset)
+    def loading(self: Dataset, **options: Any) -> Dataset:
+        fetch(self.variables.values())
+        return load_dataset(self, **options)  # type: ignore[no-any-return]
+
+    return loading

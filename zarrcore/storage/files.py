@@ -135,7 +135,7 @@ def size_below(path: str, root: str, follow: bool | str) -> int | None:
 
 
 def make_below(path: str, root: str, follow: bool | str) -> None:
-    """Make a directory below a root, whose parent is there; links as of :func:`open_below` for writing.  POSIX only."""
+    """Make a directory below a root, whose parent is there, on POSIX; links as of :func:`open_below`."""
     _engine.make_below(root, *os.path.split(path), follow)
 
 

@@ -131,19 +131,186 @@ def test_selections_are_as_in_memory(ds: Any, pick: dict[str, Any]) -> None:
     xr.testing.assert_equal(asyncio.run(again.load_async()), ds.t.isel(pick))
 
 
-def test_index_variables_are_read_in_one_call(ds: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    store: dict[str, bytes] = {}
-    ours.to_zarr(ds, store)
-    calls: list[int] = []
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The paths of the arrays of each call of read_many; any other read fails."""
+    found: list[list[str]] = []
 
-    def counting(requests: Any) -> Any:
-        calls.append(len(requests))
+    def noting(requests: Any) -> Any:
+        found.append(sorted(array.path for array, _ in requests))
         return zarrcore.arrays.batches.read_many(requests)
 
-    monkeypatch.setattr(zarrcore, "read_many", counting)
+    def refuse(self: Any, selection: Any) -> Any:
+        raise AssertionError(f"{self.path!r} is read on its own")
+
+    monkeypatch.setattr(zarrcore, "read_many", noting)
+    monkeypatch.setattr(zarrcore.Array, "__getitem__", refuse)
+    return found
+
+
+def test_coordinates_are_read_in_one_call_before_the_data_set_is_returned(
+    ds: Any, calls: list[list[str]]
+) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds, store)
     read = xr.open_dataset(store, engine=ENGINE)
-    assert calls == [3]
+    assert calls == [["level", "time", "x", "y"]]
     np.testing.assert_array_equal(read.x, ds.x)
+    assert read.level == 7
+    assert len(calls) == 1
+
+
+def test_indexes_of_all_groups_of_a_tree_are_read_in_one_call(ds: Any, calls: list[list[str]]) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(xr.DataTree.from_dict({f"/g{i}": ds[["t"]] for i in range(3)}), store)
+    read = xr.open_datatree(store, engine=ENGINE)
+    assert [len(call) for call in calls] == [12]
+    xr.testing.assert_equal(read["g1"].time, ds.time)
+
+
+def test_a_data_set_is_loaded_in_one_call(ds: Any, calls: list[list[str]]) -> None:
+    store: dict[str, bytes] = {}
+    ds["packed"] = ("time", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], {})
+    ours.to_zarr(ds, store, encoding={"packed": {"dtype": "i2", "scale_factor": 0.5, "_FillValue": -1}})
+    read = xr.open_dataset(store, engine=ENGINE)
+    calls.clear()
+    xr.testing.assert_equal(ours.load(read), ds)
+    assert calls == [["flag", "n", "packed", "t", "word"]]
+    calls.clear()
+    ours.load(read)
+    assert calls == []
+    with ours.install():
+        again = xr.open_zarr(store, chunks=None)
+        calls.clear()
+        xr.testing.assert_equal(again.compute(), ds)
+        assert calls == [["flag", "n", "packed", "t", "word"]]
+
+
+def test_loading_reads_no_more_than_is_selected(ds: Any, calls: list[list[str]]) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds, store)
+    read = xr.open_dataset(store, engine=ENGINE)
+    calls.clear()
+    with pytest.raises(AssertionError, match="on its own"):
+        ours.load(read[["t", "n", "word"]].isel(y=slice(0, 2)))
+    assert calls == []
+
+
+def test_loading_trees_single_arrays_and_damaged_ones(ds: Any, tmp_path: Path) -> None:
+    ours.to_zarr(ds, tmp_path / "a")
+    array = xr.open_dataset(tmp_path / "a", engine=ENGINE).t
+    xr.testing.assert_equal(ours.load(array), ds.t)
+    tree = xr.DataTree.from_dict({"/": ds[["flag"]], "/b": ds[["n"]]})
+    ours.to_zarr(tree, tmp_path / "t")
+    xr.testing.assert_equal(ours.load(xr.open_datatree(tmp_path / "t", engine=ENGINE)), tree)
+    (tmp_path / "a" / "n" / "c" / "0" / "0").write_bytes(b"damaged")
+    with pytest.raises(ChunkError, match="'n'"):
+        ours.load(xr.open_dataset(tmp_path / "a", engine=ENGINE))
+
+
+def zoo() -> Any:
+    """Variables with all that CF conventions have a meaning for, and with what only looks like it."""
+    x = np.arange(4)
+    plain = {
+        name: ("x", x.astype(dtype), attributes)
+        for name, dtype, attributes in [
+            ("double", "f8", {"units": "K"}),
+            ("single", "f4", {"_FillValue": np.float32("nan"), "long_name": "a"}),
+            ("whole", "i4", {"units": "days accumulated", "flag_values": [1, 2]}),
+            ("filled", "i2", {"_FillValue": np.int16(3)}),
+            ("masked", "f8", {"_FillValue": 2.0}),
+            ("gap", "f8", {"missing_value": 1.0}),
+            ("packed", "i2", {"scale_factor": 0.1, "add_offset": 5.0, "_FillValue": np.int16(1)}),
+            ("unsigned", "i1", {"_Unsigned": "true"}),
+            ("when", "i8", {"units": "days since 2000-01-01", "calendar": "standard", "bounds": "when_bnds"}),
+            ("lag", "i8", {"units": "hours", "dtype": "timedelta64[ns]"}),
+            ("hours", "i8", {"units": "hours"}),
+            ("switch", "i1", {"dtype": "bool"}),
+            ("big", ">f4", {}),
+            ("complex", "c8", {}),
+            ("here", "f8", {"coordinates": "lat lon", "grid_mapping": "crs"}),
+            ("lat", "f8", {}),
+            ("crs", "i4", {"grid_mapping_name": "latitude_longitude"}),
+        ]
+    }
+    plain["when_bnds"] = (("x", "two"), np.zeros((4, 2), "i8"), {})
+    plain["letters"] = (("x", "n"), np.full((4, 3), b"a", "S1"), {})
+    plain["zero"] = ((), np.float64(3), {})
+    return xr.Dataset(plain, coords={"x": x}, attrs={"coordinates": "zero", "title": "zoo"})
+
+
+@pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore::UserWarning", "ignore::xarray.SerializationWarning"
+)
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"mask_and_scale": False},
+        {"mask_and_scale": {"single": False}},
+        {"decode_times": False},
+        {"decode_timedelta": True},
+        {"decode_coords": False},
+        {"decode_coords": "all"},
+        {"concat_characters": False},
+        {"drop_variables": "double"},
+        {"drop_variables": ["lat", "packed", "nothing"]},
+    ],
+)
+def test_data_sets_are_those_that_xarrays_own_functions_make(
+    zarr_format: int, options: dict[str, Any]
+) -> None:
+    store: dict[str, bytes] = {}
+    group = zarrcore.create_group(store, zarr_format=zarr_format, attributes=dict(zoo().attrs))
+    for name, variable in zoo().variables.items():
+        attributes = {key: np.asarray(value).tolist() for key, value in variable.attrs.items()}
+        if "_FillValue" in attributes:
+            coder = xr.backends.zarr.FillValueCoder
+            attributes["_FillValue"] = coder.encode(variable.attrs["_FillValue"], variable.dtype)
+        names: dict[str, Any] = {"dimension_names": variable.dims} if zarr_format == 3 else {}
+        if zarr_format == 2:
+            attributes["_ARRAY_DIMENSIONS"] = list(variable.dims)
+        array = group.create_array(
+            name, shape=variable.shape, dtype=variable.dtype, attributes=attributes, **names
+        )
+        array[...] = variable.values
+    read = xr.open_dataset(store, engine=ENGINE, consolidated=False, create_default_indexes=False, **options)
+    opened = ours.ZarrcoreStore.open_group(store, consolidated=False)
+    expected = xr.backends.store.StoreBackendEntrypoint().open_dataset(opened, **options)
+    assert list(read.variables) == list(expected.variables)
+    assert list(read.coords) == list(expected.coords)
+    for name, variable in expected.variables.items():
+        found = read.variables[name].encoding
+        assert repr(found) == repr(variable.encoding)  # as text, in which NaN equals NaN
+        assert read[name].dtype == variable.dtype
+    xr.testing.assert_identical(read.load(), expected.load())
+
+
+def test_encodings_share_nothing_that_can_be_changed(ds: Any) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds[["t", "flag"]].assign(u=ds.t), store)
+    read = xr.open_dataset(store, engine=ENGINE)
+    read.t.encoding["compressors"][0]["configuration"]["level"] = 9
+    assert read.u.encoding["compressors"][0]["configuration"]["level"] != 9
+
+
+def test_the_document_of_a_new_array_is_stored_once(ds: Any) -> None:
+    stored: list[str] = []
+
+    class Noting(zarrcore.storage.MemoryStore):
+        def set(self, key: str, value: Any) -> None:
+            stored.append(key)
+            super().set(key, value)
+
+    ours.to_zarr(ds, Noting(), consolidated=False)
+    assert stored.count("t/zarr.json") == 1
+
+
+def test_attributes_that_json_does_not_have_are_named_as_by_xarray(ds: Any) -> None:
+    ds.t.attrs["bad"] = object()
+    with pytest.raises(TypeError, match="Invalid"):
+        ours.to_zarr(ds, {})
 
 
 def test_a_damaged_index_variable_is_named_and_hides_no_other(ds: Any, tmp_path: Path) -> None:

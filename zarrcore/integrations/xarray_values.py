@@ -1,0 +1,170 @@
+"""The values of xarray's variables over arrays of zarrcore, many of them read in one call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from xarray import DataArray, Dataset, DataTree, Variable
+from xarray.backends import zarr as theirs
+from xarray.core import indexing
+
+import zarrcore
+from zarrcore import Array, AsyncArray
+from zarrcore.errors import BaseZarrError
+
+_LARGEST_IN_PARTS = 1 << 20  # bytes; parts of a larger array are read on their own
+
+
+class Together:
+    """Arrays that are read in one call when the first of them is needed, and whose values are taken once."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Array] = {}
+        self._read: dict[str, np.ndarray] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()  # in another process each is read on its own
+
+    def add(self, array: Array) -> None:
+        """Have `array` read with the others."""
+        with self._lock:
+            self._waiting[array.path] = array
+
+    def keep(self, array: Array, values: np.ndarray) -> None:
+        """Keep the values of `array` for the one who takes them."""
+        with self._lock:
+            self._waiting.pop(array.path, None)
+            self._read[array.path] = values
+
+    def has(self, array: Array) -> bool:
+        """Return whether the values of `array` have been read and nobody has taken them."""
+        return array.path in self._read
+
+    def take(self, array: Array, *, whole: bool) -> np.ndarray | None:
+        """Return the values of `array`, once if the whole is wanted; None: it is read on its own."""
+        path = array.path
+        with self._lock:
+            if path in self._waiting and (whole or array.nbytes <= _LARGEST_IN_PARTS):
+                waiting, self._waiting = self._waiting, {}
+                try:
+                    values = zarrcore.read_many([(one, ...) for one in waiting.values()])
+                except BaseZarrError:
+                    return None  # each is read on its own, and the one that cannot be read is named
+                self._read.update(zip(waiting, values, strict=True))
+            return self._read.pop(path, None) if whole else self._read.get(path)
+
+
+class Values(theirs.ZarrArrayWrapper):
+    """The values of an array, read when xarray asks for them."""
+
+    __slots__ = ("_together",)
+
+    def __init__(self, array: Array, together: Together) -> None:
+        self._array, self._together = array, together
+        self.shape = array.shape
+        self.dtype = array.dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        if isinstance(key, indexing.VectorizedIndexer):
+            return self._with_dtype(self._array.vindex[key.tuple])
+        if isinstance(key, indexing.OuterIndexer):
+            return self._with_dtype(self._array.oindex[key.tuple])
+        whole = _is_whole(key, self.shape)
+        values = self._together.take(self._array, whole=whole)
+        if values is not None:
+            return values if whole else self._with_dtype(values[key.tuple])
+        return self._with_dtype(self._array[key.tuple])
+
+    def _with_dtype(self, values: Any) -> Any:
+        return np.asarray(values, self.dtype) if isinstance(values, str) else values
+
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+        array: AsyncArray = self._array.async_array
+        if isinstance(key, indexing.VectorizedIndexer):
+            values = await array.vindex.getitem(key.tuple)
+        elif isinstance(key, indexing.OuterIndexer):
+            values = await array.oindex.getitem(key.tuple)
+        else:
+            values = await array.getitem(key.tuple)
+        return self._with_dtype(values)
+
+
+def _is_whole(key: indexing.ExplicitIndexer, shape: tuple[int, ...]) -> bool:
+    return all(
+        item == slice(None) or item == slice(0, n, 1) for item, n in zip(key.tuple, shape, strict=True)
+    )
+
+
+def load(data: Any) -> Any:
+    """Load a data set, an array or a tree into memory as its method ``load`` does, by one call of the engine.
+
+    Over a network this takes about as long as one variable does, not as long as all of them one by one.
+    Variables that are not stored with zarrcore, and parts of variables, are loaded one by one.
+
+    Parameters
+    ----------
+    data : Dataset, DataArray or DataTree
+        What is loaded, in place.
+
+    Returns
+    -------
+    Dataset, DataArray or DataTree
+        `data`.
+
+    Raises
+    ------
+    ChunkError
+        If a chunk cannot be read; some variables may have been loaded before.
+
+    Examples
+    --------
+    >>> import xarray, zarrcore.xarray
+    >>> ds = xarray.Dataset({"t": ("x", [1.0, 2.0]), "u": ("x", [3, 4])})
+    >>> _ = zarrcore.xarray.to_zarr(ds, store := {})
+    >>> zarrcore.xarray.load(xarray.open_dataset(store, engine="zarrcore")).u.values
+    array([3, 4])
+    """
+    fetch(_variables(data))
+    return data.load()
+
+
+def fetch(variables: Iterable[Variable]) -> None:
+    """Read the values of lazy variables in one call, and keep them for those who load them next."""
+    found = {
+        id(values): values
+        for values in map(_whole_values, variables)
+        if values is not None and not values._together.has(values._array)
+    }
+    if len(found) < 2:
+        return
+    try:
+        read = zarrcore.read_many([(values._array, ...) for values in found.values()])
+    except BaseZarrError:
+        return  # loading raises it again, and names the variable
+    for values, block in zip(found.values(), read, strict=True):
+        values._together.keep(values._array, block)
+
+
+def _variables(data: Dataset | DataArray | DataTree) -> Iterator[Variable]:
+    if isinstance(data, DataArray):
+        yield data.variable
+        yield from (coordinate.variable for coordinate in data.coords.values())
+        return
+    for node in data.subtree if isinstance(data, DataTree) else [data]:
+        yield from node.variables.values()
+
+
+def _whole_values(variable: Variable) -> Values | None:
+    """Return the stored values of a variable that is going to read all of them, and has not yet."""
+    data: Any = variable._data
+    while data is not None and not isinstance(data, Values):
+        if isinstance(data, indexing.LazilyIndexedArray) and not _is_whole(data.key, data.array.shape):
+            return None
+        data = (
+            None if isinstance(data, indexing.LazilyVectorizedIndexedArray) else getattr(data, "array", None)
+        )
+    return data
