@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 
 def printable(text: str) -> str:
@@ -40,6 +40,10 @@ def shown(text: object) -> str:
 
 class BaseZarrError(ValueError):
     """Base class of all errors about Zarr data."""
+
+    def __new__(cls, *args: object, **_: object) -> Self:
+        # Who looks `__new__` up, as tblib does to unpickle errors in dask's processes, would find ValueError's.
+        return OSError.__new__(cls) if issubclass(cls, OSError) else super().__new__(cls, *args)
 
 
 class BadConfigError(BaseZarrError):

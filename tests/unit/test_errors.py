@@ -29,6 +29,12 @@ def test_every_class_is_documented_and_pickles(cls):
     assert str(copy) == str(error) == "what went wrong"
 
 
+@pytest.mark.parametrize("cls", CLASSES)
+def test_errors_are_made_as_other_ways_to_pickle_make_them(cls):
+    made = cls.__new__(cls)  # as tblib does in the processes of dask
+    assert type(made) is cls and made.args == ()
+
+
 @pytest.mark.parametrize("cls", [errors.MetadataValidationError, errors.ZarrcoreWarning])
 def test_control_characters_of_keys_and_members_are_escaped(cls):
     error = cls("what is wrong", key="a\x1b[2J\u202eb/zarr.json", where="codecs[0].x\r\ny")
