@@ -18,7 +18,7 @@
 
 #include "files.h"
 
-static char path[512], root[512];
+static char path[600], root[512];
 static zc_lock_file file;
 
 static bool stop_at_once(void *calls)

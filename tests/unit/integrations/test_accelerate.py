@@ -50,7 +50,7 @@ def stores(tmp_path: Path) -> dict[str, Any]:
     return {
         "local": zarr.storage.LocalStore(tmp_path / "local"),
         "memory": zarr.storage.MemoryStore(),
-        "logging": zarr.storage.LoggingStore(zarr.storage.MemoryStore(), log_level="ERROR"),
+        "wrapper": zarr.storage.WrapperStore(zarr.storage.MemoryStore()),
         "fsspec": zarr.storage.FsspecStore.from_url(f"memory://{tmp_path.name}"),
     }
 
@@ -126,7 +126,7 @@ def outcome(function: Any, *args: Any) -> Any:
 
 
 @pytest.mark.parametrize("options", ARRAYS.values(), ids=ARRAYS)
-@pytest.mark.parametrize("name", ["local", "memory", "logging", "fsspec"])
+@pytest.mark.parametrize("name", ["local", "memory", "wrapper", "fsspec"])
 def test_selections_are_those_of_before(
     name: str, options: dict[str, Any], counted: dict[str, int], tmp_path: Path
 ) -> None:
@@ -147,7 +147,7 @@ def test_selections_are_those_of_before(
 
 
 @pytest.mark.parametrize("options", ARRAYS.values(), ids=ARRAYS)
-@pytest.mark.parametrize("name", ["memory", "logging"])
+@pytest.mark.parametrize("name", ["memory", "wrapper"])
 def test_writes_are_those_of_before(
     name: str, options: dict[str, Any], counted: dict[str, int], tmp_path: Path
 ) -> None:
