@@ -42,7 +42,7 @@ class BaseZarrError(ValueError):
     """Base class of all errors about Zarr data."""
 
     def __new__(cls, *args: object, **_: object) -> Self:
-        # Who looks `__new__` up, as tblib does to unpickle errors in dask's processes, would find ValueError's.
+        # Looked up by name, as tblib does to unpickle errors in dask's processes, it would be ValueError's.
         return OSError.__new__(cls) if issubclass(cls, OSError) else super().__new__(cls, *args)
 
 

@@ -65,7 +65,7 @@ bool zc_keep_begin(zarrcore_array *array);
 void zc_keep_end(zarrcore_array *array);
 
 /* The array through which a region is read: with the cache where that is likely to pay. */
-const zc_array *zc_keep_array(zarrcore_array *array, const zc_selection *region);
+const zc_array *zc_keep_array(zarrcore_array *array, const zc_store *store, const zc_selection *region);
 
 /* ---- what all functions of the public API share (call.c) ---- */
 

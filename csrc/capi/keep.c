@@ -3,7 +3,8 @@
  * The cache of a handle: decoded chunks for reads of parts of chunks.
  *
  * Without a word of the caller it keeps chunks that are touched a second time, so that single reads here and there decode
- * no more than they need.  Chunks that are read whole, and those whose bytes are their elements, are not kept.
+ * no more than they need, and returns only what an uncached read would: each file is looked at, and stores that cannot be
+ * are left alone.  Chunks that are read whole, and those whose bytes are their elements, are not kept.
  */
 #include <string.h>
 
@@ -23,7 +24,6 @@ bool zc_keep_begin(zarrcore_array *array)
     if (array->kept.cache == NULL) {
         return false;
     }
-    zc_cache_trust(array->kept.cache, TRUST_NS);
     array->kept.number = zc_cache_array();
     atomic_init(&array->keeping, array->array->cache == NULL ? SECOND_TOUCH : OFF);   /* with_cache: that one is used */
     for (int i = 0; i < ZC_TOUCHED; i++) {
@@ -45,6 +45,7 @@ int zarrcore_set_cache(const zarrcore_array *array, int64_t nbytes)
         return ZARRCORE_ERR_ARGUMENT;
     }
     const size_t limit = (uint64_t)nbytes < ZC_SIZE_MAX ? (size_t)nbytes : ZC_SIZE_MAX;
+    zc_cache_trust(handle->kept.cache, TRUST_NS);
     atomic_store(&handle->keeping, limit > 0 ? ALWAYS : OFF);
     zc_cache_limit(handle->kept.cache, limit);
     return ZARRCORE_OK;
@@ -75,6 +76,12 @@ static touched touch(const zc_grid_axis *grid, int64_t inner, const zc_axis *axi
     return t;
 }
 
+/* Can be seen at each read whether somebody else has changed a value? */
+static bool shows_changes(const zc_store *store)
+{
+    return store->is_local || store->values_in_memory;
+}
+
 /* Were these chunks, known by a hash, touched not long ago?  Now they were. */
 static bool was_touched(zarrcore_array *array, uint64_t hash)
 {
@@ -83,7 +90,7 @@ static bool was_touched(zarrcore_array *array, uint64_t hash)
     return atomic_exchange_explicit(at, hash, memory_order_relaxed) == hash;
 }
 
-const zc_array *zc_keep_array(zarrcore_array *array, const zc_selection *region)
+const zc_array *zc_keep_array(zarrcore_array *array, const zc_store *store, const zc_selection *region)
 {
     const int keeping = atomic_load_explicit(&array->keeping, memory_order_relaxed);
     const zc_chain *const chain = array->array->chain->sharded ? array->array->chain->inner : array->array->chain;
@@ -92,7 +99,7 @@ const zc_array *zc_keep_array(zarrcore_array *array, const zc_selection *region)
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     bool whole = true, fits = true;
 
-    if (keeping == OFF || (keeping == SECOND_TOUCH && chain->ops->is_plain)) {
+    if (keeping == OFF || (keeping == SECOND_TOUCH && (chain->ops->is_plain || !shows_changes(store)))) {
         return array->array;
     }
     if (zarrcore_inner_chunk_shape(array, inner) != ZARRCORE_OK) {

@@ -138,7 +138,8 @@ static int transfer(const zarrcore_array *array, const region *r, bool write, bo
     }
     status = zc_session_begin(array, write, &session, &err);
     if (status == ZC_OK) {
-        const zc_array *const whole = write ? array->array : zc_keep_array((zarrcore_array *)array, &selection);
+        zarrcore_array *const handle = (zarrcore_array *)array;
+        const zc_array *const whole = write ? array->array : zc_keep_array(handle, &session.store, &selection);
         const zc_call call = {.array = whole, .store = &session.store, .selection = &selection,
                               .threads = r->threads, .write_empty = write_empty, .poll = session.poll,
                               .poll_arg = session.poll_arg};

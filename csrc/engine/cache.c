@@ -33,7 +33,7 @@ struct zc_cache {
     zc_cached *newest, *oldest;
     zc_cache_stats stats;            /* but for max_bytes */
     atomic_size_t max_bytes;
-    int64_t trust_ns;
+    _Atomic int64_t trust_ns;
     zc_cache *next, **before;        /* of all caches */
 };
 
@@ -345,7 +345,7 @@ zc_cached *zc_cache_find_trusted(zc_cache *cache, uint64_t array, const zc_key *
         }
     }
     if (entry != NULL && entry->sight.at_ns != 0 && entry->sight.generation == sight->generation &&
-        sight->at_ns - entry->sight.at_ns < cache->trust_ns) {
+        sight->at_ns - entry->sight.at_ns < atomic_load(&cache->trust_ns)) {
         use(entry);
     } else {
         entry = NULL;                /* to be looked at, and then counted */
@@ -389,12 +389,12 @@ void zc_cache_limit(zc_cache *cache, size_t max_bytes)
 
 void zc_cache_trust(zc_cache *cache, int64_t ns)
 {
-    cache->trust_ns = ns;
+    atomic_store(&cache->trust_ns, ns);
 }
 
 bool zc_cache_trusts(const zc_cache *cache)
 {
-    return cache->trust_ns > 0;
+    return atomic_load_explicit(&cache->trust_ns, memory_order_relaxed) > 0;
 }
 
 zc_cached *zc_cached_new(const zc_origin *origin, uint64_t offset, size_t size)

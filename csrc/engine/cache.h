@@ -63,7 +63,7 @@ void zc_cache_limit(zc_cache *cache, size_t max_bytes);
 
 /*
  * Look at a file again only after that time (0, as caches begin: at each read), as long as this process changes nothing: what
- * another process writes is seen that much later.  To be set before the cache is used.
+ * another process writes is seen that much later.  Thread-safe.
  */
 void zc_cache_trust(zc_cache *cache, int64_t ns);
 bool zc_cache_trusts(const zc_cache *cache);

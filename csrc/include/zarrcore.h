@@ -297,11 +297,14 @@ ZARRCORE_PUBLIC int zarrcore_write_as(const zarrcore_array *array, const char *t
 
 /*
  * Keep decoded chunks for later reads of parts of them, up to nbytes in all for this handle; 0 keeps none, and frees what
- * was kept.  A chunk that is larger than that is not kept, nor are chunks that a call reads whole.  By default there are
- * 32 MiB, for chunks that are touched a second time and are compressed.
+ * was kept.  A chunk that is larger than that is not kept, nor are chunks that a call reads whole.
  *
- * What this process writes, removes or makes smaller, through any handle, is seen at once.  Of a local file, what another
- * process writes is seen 0.1 s later at the latest; of a store in Python never, unless its values lie in memory.
+ * By default there are 32 MiB, for chunks that are touched a second time and are compressed, of files and of values in memory.
+ * All changes are then seen at once: each file is looked at, and is kept only when it is 3 s old.
+ *
+ * After a call of this function, what this process writes, removes or makes smaller, through any handle, is still seen at
+ * once.  Of a local file, what another process writes is seen 0.1 s later at the latest; of a store in Python never, unless
+ * its values lie in memory.
  *
  * Any thread may call it at any time; the memory is the handle's and goes with it.  A child of fork() starts with an empty
  * cache.  ZARRCORE_ERR_ARGUMENT if array is NULL or nbytes negative.

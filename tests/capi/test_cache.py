@@ -15,7 +15,7 @@ import pytest
 
 import zarrcore
 from zarrcore import codecs
-from zarrcore.storage import LocalStore, MemoryStore
+from zarrcore.storage import LocalStore, LoggingStore, MemoryStore
 
 pytestmark = pytest.mark.timeout(600)  # the first test builds the library
 
@@ -192,6 +192,39 @@ def test_what_is_removed_is_not_read_from_the_cache(capi: Any, store: Any, chang
         else:
             group.create_array("a", shape=SHAPE, chunks=CHUNKS, dtype="i8", overwrite=True)
         assert capi.region(handle, out, (3, 3)) == STALE
+    capi.release(handle)
+
+
+def test_what_another_process_writes_is_seen_at_once_unless_a_size_was_set(api: Any, tmp_path: Path) -> None:
+    array = make(tmp_path / "a", **LAYOUTS["gzip"])
+    handle, place = api.handle(tmp_path / "a"), tmp_path / "a" / "c" / "0" / "0"
+    contents = []
+    for k in range(2):
+        array[0, 0] = 1000 + k
+        contents.append((tmp_path / f"copy {k}", 1000 + k))
+        contents[-1][0].write_bytes(place.read_bytes())
+    for k in range(6):
+        copy, expected = contents[k % 2]
+        old = 1_000_000_000 + 10 * k  # so old that it may be kept
+        copy.write_bytes(copy.read_bytes())
+        os.utime(copy, (old, old))
+        (tmp_path / "new").unlink(missing_ok=True)
+        os.link(copy, tmp_path / "new")
+        os.replace(tmp_path / "new", place)
+        assert [read(api, handle, (0, 0), (1, 1)).item() for _ in range(4)] == [expected] * 4
+    api.release(handle)
+
+
+def test_a_store_in_python_is_asked_at_each_read_unless_a_size_was_set(capi: Any, counted: Any) -> None:
+    array = make(LoggingStore(MemoryStore()), compressors=counted())
+    handle = capi.from_python(id(array))
+    counted.decoded = 0
+    for size, decoded in [(None, 4), (1 << 20, 5)]:
+        if size is not None:
+            assert capi.set_cache(handle, size) == 0
+        for _ in range(4):
+            read(capi, handle, (0, 0), (1, 1))
+        assert counted.decoded == decoded
     capi.release(handle)
 
 
