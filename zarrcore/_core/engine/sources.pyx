@@ -129,8 +129,10 @@ cdef int poll_session(void *arg) noexcept with gil:
 
 
 cdef bint is_of_a_signal(object error) except -1:
-    """Did a signal handler raise it, while Python code of a store ran?  No failure of the store: asking again, key by key,
-    would lose it."""
+    """Did a signal handler raise it, while Python code of a store ran?
+
+    Then it is no failure of the store, and asking again, key by key, would lose it.
+    """
     if threading.get_ident() != threading.main_thread().ident:
         return False
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
