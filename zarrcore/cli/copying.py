@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from zarrcore.cli.places import open_place, store_path, takes_options, value_of
+from zarrcore.cli.places import json_option, open_place, store_path, takes_options, value_of
 from zarrcore.cli.progress import progress_bar
-from zarrcore.cli.text import size_text
+from zarrcore.cli.text import print_json, size_text
 from zarrcore.errors import printable
 from zarrcore.storage import StorePath
 
@@ -43,6 +43,7 @@ class Shape(click.ParamType[Any]):
 @click.option("-j", "--threads", type=click.IntRange(min=0), default=0, help="Number of threads.")
 @click.option("-n", "--dry-run", is_flag=True, help="Write nothing, only name what would be copied.")
 @click.option("-v", "--verbose", is_flag=True, help="Name each node.")
+@json_option
 def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> None:
     """Copy an array or a group with all that is below it, into a store or a group.
 
@@ -60,7 +61,9 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
     with progress_bar("copying") as shown:
         create = _layout(chosen) | {"threads": chosen["threads"], "progress": shown}
         counts = copied(node, store_path(target, options, "r+"), chosen, create)
-    if not chosen["dry_run"]:
+    if chosen["as_json"]:
+        print_json(dict(zip(("copied", "left_out", "nbytes"), counts, strict=True)))
+    elif not chosen["dry_run"]:
         click.echo(f"{counts[0]} copied, {counts[1]} left out, {size_text(counts[2])} of values")
 
 
@@ -95,7 +98,7 @@ def _copy_group(group: Any, place: StorePath, chosen: dict[str, Any], create: di
         if_exists="skip_initialized" if chosen["resume"] else "replace" if chosen["overwrite"] else "raise",
         dry_run=chosen["dry_run"],
         on_error="skip" if chosen["skip_unreadable"] else "raise",
-        log=_named if chosen["verbose"] or chosen["dry_run"] else None,
+        log=_named if (chosen["verbose"] or chosen["dry_run"]) and not chosen["as_json"] else None,
         **create,
     )
 

@@ -84,12 +84,11 @@ def compact(place: str, options: tuple[str, ...], as_json: bool) -> None:
     import zarrcore
 
     node = open_place(place, options, mode="r+")
-    arrays = (
-        [node]
-        if isinstance(node, zarrcore.Array)
-        else [a for _, a in node.members(max_depth=None) if hasattr(a, "shards")]
+    members = (
+        [node] if isinstance(node, zarrcore.Array) else [each for _, each in node.members(max_depth=None)]
     )
-    reports = {array.path: zarrcore.compact(array) for array in arrays if array.shards is not None}
+    done = {each.path: zarrcore.compact(each) for each in members if isinstance(each, zarrcore.Array)}
+    reports = {path: report for path, report in done.items() if report.shards}
     if as_json:
         print_json({path: asdict(report) for path, report in reports.items()})
     for path, report in {} if as_json else reports.items():
@@ -99,14 +98,15 @@ def compact(place: str, options: tuple[str, ...], as_json: bool) -> None:
         for key, why in report.damaged:
             click.echo(printable(f"  left as it is: {key}: {why}"))
     if not reports and not as_json:
-        click.echo("there are no sharded arrays")
+        click.echo("there are no shards")
     raise click.exceptions.Exit(1 if any(report.damaged for report in reports.values()) else 0)
 
 
 @click.command()
 @takes_place
 @click.option("--check", is_flag=True, help="Write nothing; exit code 1 if the copy that is there differs.")
-def consolidate(place: str, options: tuple[str, ...], check: bool) -> None:
+@json_option
+def consolidate(place: str, options: tuple[str, ...], check: bool, as_json: bool) -> None:
     """Write consolidated metadata: a copy of the metadata of all nodes in one document."""
     import zarrcore
 
@@ -115,7 +115,9 @@ def consolidate(place: str, options: tuple[str, ...], check: bool) -> None:
         zarrcore.consolidate_metadata(where)
         return
     found = zarrcore.check_consolidated(where)
-    for difference in found:
+    if as_json:
+        print_json([asdict(difference) for difference in found])
+    for difference in () if as_json else found:
         click.echo(printable(str(difference)))
     raise click.exceptions.Exit(1 if found else 0)
 
@@ -125,7 +127,10 @@ def consolidate(place: str, options: tuple[str, ...], check: bool) -> None:
 @click.option("-n", "--dry-run", is_flag=True, help="Write nothing, only say what would be done.")
 @click.option("--remove-old", is_flag=True, help="Remove the documents of format 2 afterwards.")
 @click.option("--overwrite", is_flag=True, help="Replace documents of format 3 that are there.")
-def migrate(place: str, options: tuple[str, ...], dry_run: bool, remove_old: bool, overwrite: bool) -> None:
+@json_option
+def migrate(
+    place: str, options: tuple[str, ...], dry_run: bool, remove_old: bool, overwrite: bool, as_json: bool
+) -> None:
     """Write metadata of format 3 for nodes of format 2; the chunks stay as they are."""
     import zarrcore
 
@@ -134,5 +139,9 @@ def migrate(place: str, options: tuple[str, ...], dry_run: bool, remove_old: boo
         store, path=path, dry_run=dry_run, remove_old=remove_old, overwrite=overwrite,
         storage_options=storage_options(options),
     )  # fmt: skip
-    for line in str(report).split("\n"):
+    if as_json:
+        names = ("path", "node_type", "zarr_format", "reason", "is_stored", "notes")
+        nodes = [{name: getattr(node, name) for name in names} for node in report.nodes]
+        print_json({"nodes": nodes, "removed": report.removed})
+    for line in () if as_json else str(report).split("\n"):
         click.echo(printable(line))

@@ -260,6 +260,7 @@ def test_copy_goes_on_where_it_ended(command: Callable[..., Result], store: Path
     target = tmp_path / "copy.zarr"
     command("copy", store / "counts", target / "counts")
     assert command("copy", store, target).code == 1
+    assert command("copy", store, target, "--resume", "--json").json["left_out"] == 1
     assert command("copy", store, target, "--resume").out.startswith("2 copied, 1 left out")
     assert command("copy", store, target, "--overwrite").out.startswith("3 copied")
     assert command("copy", store, target, "--overwrite", "--resume").code == 2
@@ -305,7 +306,12 @@ def test_compact(command: Callable[..., Result], store: Path) -> None:
     assert command("compact", store).out == "/counts: 1 of 4 shards rewritten, 100 B saved\n"
     assert array[...].tolist() == np.arange(1, 257).reshape(16, 16).tolist()
     assert command("compact", store, "--json").json["counts"]["rewritten"] == 0
-    assert command("compact", store / "region").out == "there are no sharded arrays\n"
+    assert command("compact", store / "region").out == "there are no shards\n"
+
+
+def test_compact_of_what_has_no_chunk_shape(command: Callable[..., Result], tmp_path: Path) -> None:
+    zarrcore.create_array(tmp_path / "a", shape=6, chunks=[[2, 1, 3]], dtype="i1")[:] = 1
+    assert command("compact", tmp_path / "a").out == "there are no shards\n"
 
 
 def test_consolidate(command: Callable[..., Result], store: Path) -> None:
@@ -317,12 +323,14 @@ def test_consolidate(command: Callable[..., Result], store: Path) -> None:
     )
     differing = command("consolidate", store, "--check")
     assert differing.code == 1 and "region" in differing.out
+    assert command("consolidate", store, "--check", "--json").json[0]["path"] == "region"
 
 
 def test_migrate(command: Callable[..., Result], tmp_path: Path) -> None:
     old = zarrcore.create_array(tmp_path / "old", shape=6, chunks=2, dtype="i4", zarr_format=2)
     old[:] = np.arange(6)
     assert "format 2" in command("migrate", tmp_path / "old", "--dry-run").out
+    assert command("migrate", tmp_path / "old", "-n", "--json").json["nodes"][0]["zarr_format"] == 2
     assert not (tmp_path / "old/zarr.json").exists()
     assert command("migrate", tmp_path / "old", "--remove-old").code == 0
     new = zarrcore.open_array(tmp_path / "old", mode="r")
