@@ -18,6 +18,7 @@ from zarrcore.errors import ArrayNotFoundError, ChunkIOError, ReadOnlyError
 from zarrcore.storage import ObjectStore
 
 VALUES = np.arange(40 * 30, dtype="i4").reshape(40, 30)
+LARGE = np.arange(400 * 300, dtype="i4").reshape(400, 300)  # a shard of this size is not fetched whole
 
 
 class Files(BaseHTTPRequestHandler):
@@ -91,6 +92,7 @@ def open_store(request: Any, files: Any) -> Any:
 def root(tmp_path: Path) -> zarrcore.Group:
     root = zarrcore.create_group(tmp_path, attributes={"title": "on the web"})
     root.create_array("shards", data=VALUES, chunks=(5, 5), shards=(20, 10))
+    root.create_array("large", data=LARGE, chunks=(50, 50), shards=(400, 300))
     root.create_array("sparse", shape=(40, 30), chunks=(10, 10), dtype="i4", fill_value=-1)[:10, :10] = 4
     zarrcore.consolidate_metadata(tmp_path)
     return root
@@ -101,12 +103,13 @@ def test_reading(files: Any, open_store: Any) -> None:
     handler, _ = files
     group = zarrcore.open_group(open_store(), mode="r")
     assert group.attrs["title"] == "on the web"
-    assert list(group) == ["shards", "sparse"]
-    array = group["shards"]
-    assert np.array_equal(array[...], VALUES)
+    assert list(group) == ["large", "shards", "sparse"]
+    assert np.array_equal(group["shards"][...], VALUES)
+    assert np.array_equal(group["shards"][3:5, ::11], VALUES[3:5, ::11])
     handler.asked.clear()
-    assert np.array_equal(array[3:5, ::11], VALUES[3:5, ::11])
-    assert all(asked is not None for _, asked in handler.asked), "parts of shards are asked for by ranges"
+    assert np.array_equal(group["large"][3:5, ::11], LARGE[3:5, ::11])
+    assert {path for path, _ in handler.asked} >= {"/large/c/0/0"}
+    assert all(asked is not None for path, asked in handler.asked if "/c/" in path), "ranges of a large shard"
     assert (group["sparse"][5:15, 5] == np.repeat([4, -1], 5)).all()
     assert np.array_equal(zarrcore.open_array(open_store(), path="shards", mode="r")[7], VALUES[7])
     with pytest.raises((ReadOnlyError, ValueError)):
