@@ -6,8 +6,6 @@
  * no more than they need, and returns only what an uncached read would: each file is looked at, and stores that cannot be
  * are left alone.  Chunks that are read whole, and those whose bytes are their elements, are not kept.
  */
-#include <string.h>
-
 #include "base/arith.h"
 #include "capi/handle.h"
 #include "engine/chunk.h"
@@ -90,6 +88,18 @@ static bool was_touched(zarrcore_array *array, uint64_t hash)
     return atomic_exchange_explicit(at, hash, memory_order_relaxed) == hash;
 }
 
+/* The length of chunks, or inner chunks, along each dimension; nothing of use where it varies. */
+static void get_lengths(const zarrcore_array *array, int64_t *out)
+{
+    if (array->array->chain->sharded) {
+        zarrcore_inner_chunk_shape(array, out);
+        return;
+    }
+    for (int d = 0; d < array->array->ndim; d++) {
+        out[d] = array->array->grid[d].chunk;
+    }
+}
+
 const zc_array *zc_keep_array(zarrcore_array *array, const zc_store *store, const zc_selection *region)
 {
     const int keeping = atomic_load_explicit(&array->keeping, memory_order_relaxed);
@@ -102,9 +112,7 @@ const zc_array *zc_keep_array(zarrcore_array *array, const zc_store *store, cons
     if (keeping == OFF || (keeping == SECOND_TOUCH && (chain->ops->is_plain || !shows_changes(store)))) {
         return array->array;
     }
-    if (zarrcore_inner_chunk_shape(array, inner) != ZARRCORE_OK) {
-        memset(inner, 0, sizeof inner);
-    }
+    get_lengths(array, inner);
     for (int d = 0; d < region->ndim; d++) {
         const touched t = touch(&array->array->grid[d], inner[d], &region->axis[d]);
         fits = fits && zc_mul_size(nbytes, (uint64_t)t.n, &nbytes) && zc_mul_size(nbytes, (uint64_t)t.length, &nbytes);

@@ -50,7 +50,7 @@ def numbers() -> np.ndarray:
 
 
 def make(store: Any, **options: Any) -> zarrcore.Array:
-    array = zarrcore.create_array(store, shape=SHAPE, chunks=CHUNKS, dtype="f4", **options)
+    array = zarrcore.create_array(store, **{"shape": SHAPE, "chunks": CHUNKS, "dtype": "f4", **options})
     array[...] = numbers()
     return array
 
@@ -73,6 +73,9 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "big": {"serializer": codecs.BytesCodec(endian="big")},
     "sharded": {"shards": (16, 30)},
     "v2-F": {"zarr_format": 2, "order": "F"},
+    "varied": {"chunks": ((3, 10, 11), (10, 15, 5))},
+    "varied rows": {"chunks": ((3, 10, 11), 10)},
+    "varied columns": {"chunks": (8, (10, 15, 5))},
 }
 
 
