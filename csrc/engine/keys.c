@@ -106,6 +106,7 @@ static zc_mutex graph = ZC_MUTEX_INIT;       /* taken before the guard of a buck
 #define EVENT (UINT64_C(1) << 20)            /* one change that began or ended */
 
 static _Atomic uint64_t slots[N_SLOTS];
+static _Atomic uint64_t below[N_SLOTS];      /* events of keys below a prefix, for those that cannot ask for each key */
 
 _Thread_local unsigned zc_ranks_held;
 
@@ -314,11 +315,12 @@ void zc_key_unlock(zc_held *held)
 
 zc_change zc_change_begin(const zc_key *key)
 {
-    const zc_change change = {slot_of(key->hash), forks};
+    const zc_change change = {slot_of(key->hash), slot_of(key->place->hash), forks};
 
     zc_assert_no_rank();
     start();
     atomic_fetch_add(&slots[change.slot], EVENT + 1);
+    atomic_fetch_add_explicit(&below[change.place], 1, memory_order_relaxed);
     return change;
 }
 
@@ -326,7 +328,25 @@ void zc_change_end(zc_change change)
 {
     if (change.forks == forks) {
         atomic_fetch_add(&slots[change.slot], EVENT - 1);
+        atomic_fetch_add_explicit(&below[change.place], 1, memory_order_relaxed);
     }
+}
+
+void zc_change_below(const zc_key *key)
+{
+    for (uint16_t i = 0; i < key->n && i < ZC_KEY_DEPTH; i++) {
+        atomic_fetch_add_explicit(&below[key->slots[i]], 1, memory_order_relaxed);
+    }
+}
+
+uint64_t zc_changes_below(const zc_place *place)
+{
+    uint64_t sum = atomic_load(&below[slot_of(place->hash)]);
+
+    for (uint16_t i = 0; i < place->n && i < ZC_PLACE_DEPTH; i++) {
+        sum += atomic_load(&slots[place->slots[i]]) / EVENT;
+    }
+    return sum;
 }
 
 uint64_t zc_key_generation(const zc_key *key)

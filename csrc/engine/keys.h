@@ -69,6 +69,7 @@ void zc_key_unlock(zc_held *held);
 
 typedef struct zc_change {
     uint16_t slot;
+    uint16_t place;
     unsigned forks;
 } zc_change;
 
@@ -83,6 +84,13 @@ void zc_change_end(zc_change change);
  * without a change.
  */
 uint64_t zc_key_generation(const zc_key *key);
+
+/*
+ * How many changes of keys of a place have begun or ended, and how many of the prefixes above it.  A change that was made
+ * in the name of a place further up counts where zc_change_below told of it, too.
+ */
+uint64_t zc_changes_below(const zc_place *place);
+void zc_change_below(const zc_key *key);
 
 /*
  * Run a read that asks the store more than once for parts of one value, so that all of them are of one version as far as

@@ -109,7 +109,7 @@ def _message(
     return (
         f"array {array.path or '/'!r}: regions {one} and {other} both write to {kind} {coords}, "
         f"the elements {_text(part)}: writers that do not know of each other would lose values; give "
-        f" each {kind} to one of them, as iter_regions('shard') does"
+        f"each {kind} to one of them, as iter_regions('shard') does"
     )
 
 

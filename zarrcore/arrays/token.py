@@ -1,8 +1,9 @@
 """The state of a node as text that dask hashes: results for equal tokens are taken to be equal.
 
 The token of values in memory is made of these.  Elsewhere they are not read: it has the place, the metadata,
-what this process has changed, and in directories when the document and the first directories of chunks were
-changed by anybody (a chunk is replaced by renaming a file, which changes its directory).
+how often this process has changed something there, and in directories when the document and the first
+directories of chunks were changed by anybody (a chunk is replaced by renaming a file, which changes its
+directory).  A store that shows another one's values in its own way is part of the token.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.chunks import grid_axes
 from zarrcore.nodes.documents import NAMES
-from zarrcore.storage.base import WrapperStore
+from zarrcore.storage.base import ReadOnlyStore, WrapperStore
+from zarrcore.storage.caching import CacheStore
+from zarrcore.storage.logged import LoggingStore
 from zarrcore.storage.memory import GpuMemoryStore, MemoryStore
 from zarrcore.storage.validation import key_prefix
 
@@ -21,17 +24,17 @@ if TYPE_CHECKING:
     from zarrcore.arrays.opened import OpenArray
     from zarrcore.storage import Store, StorePath
 
-_MOST = 64  # keys, and directories, that are looked at
+_MOST = 64  # directories that are looked at
 
 
 def place_token(place: StorePath, zarr_format: int) -> tuple[Any, ...]:
     """Return what identifies the state of a place, as far as it is known without the metadata."""
-    store = _innermost(place.store)
+    store, views = _unwrapped(place.store)
     if isinstance(store, MemoryStore) and not isinstance(store, GpuMemoryStore):
-        return "zarrcore", type(store).__name__, place.path, _digest(store, key_prefix(place.path))
+        return "zarrcore", type(store).__name__, place.path, _digest(store, key_prefix(place.path)), *views
     keys = [key_prefix(place.path) + name for name in NAMES[zarr_format]]
     versions = [store._version(key) for key in [*keys, place.path]]
-    return "zarrcore", type(store).__name__, _address(store), place.path, repr(versions)
+    return "zarrcore", type(store).__name__, _address(store), place.path, repr(versions), *views
 
 
 def array_token(array: OpenArray) -> tuple[Any, ...]:
@@ -43,28 +46,29 @@ def array_token(array: OpenArray) -> tuple[Any, ...]:
         repr(array.metadata.to_dict()),
         repr(read_as),
     )
-    store = _innermost(array.store)
+    store, _ = _unwrapped(array.store)
     if isinstance(store, MemoryStore):
         return token
-    from zarrcore._core.engine import key_events
+    from zarrcore._core.engine import changes_below
 
     encode, lengths = array.metadata.chunk_key_encoding.encode, [axis.nchunks for axis in grid_axes(array)]
-    few = [range(min(length, _MOST)) for length in lengths]
-    keys = [encode(coords) for coords in islice(product(*few), _MOST)]
-    rows = product(*few[:-1])
+    rows = product(*[range(min(length, _MOST)) for length in lengths[:-1]])
     firsts = [encode((*row, 0) if lengths else ()) for row in islice(rows, _MOST)]
     directories = {(key_prefix(array.path) + key).rpartition("/")[0] for key in firsts}
     versions = [store._version(directory) for directory in sorted(directories)]
-    scope = store._scope(array.path)
-    return *token, repr(
-        (versions, [key_events(scope, key) for key in keys])
-    )  # text: dask looks at each item of a list
+    changes = changes_below(store._scope(array.path))
+    return *token, repr((versions, changes))  # text: dask looks at each item of a list
 
 
-def _innermost(store: Store) -> Store:
+def _unwrapped(store: Store) -> tuple[Store, list[Any]]:
+    """Return the store below all wrappers, and the wrappers that may show other values than it has."""
+    views: list[Any] = []
     while isinstance(store, WrapperStore):
+        if type(store) not in (WrapperStore, ReadOnlyStore, LoggingStore, CacheStore):
+            own = {name: value for name, value in vars(store).items() if name != "_store"}
+            views.append((f"{type(store).__module__}.{type(store).__qualname__}", own))
         store = store._store
-    return store
+    return store, views
 
 
 def _address(store: Store) -> Any:

@@ -23,7 +23,7 @@ from dask.tokenize import tokenize
 import zarrcore
 from zarrcore import Array
 from zarrcore.errors import RegionOverlapError, StoreError
-from zarrcore.storage import MemoryStore, StoreLike
+from zarrcore.storage import StoreLike
 from zarrcore.typing import SelectionLike
 
 __all__ = ["from_zarr", "to_zarr"]
@@ -54,8 +54,8 @@ def from_zarr(
         Path of the array in the store.
     name : str, optional
         Name of the dask array.  Default: made of the state of the array, so that an array that has not
-        changed is not computed twice.  Writes of other processes to a store that is neither memory nor a
-        directory are not noticed: another name makes sure that values are read again.
+        changed is not computed twice.  Writes of other processes are noticed only in directories, as far as
+        the first 64 directories of chunks show them: another name makes sure that values are read again.
 
     Returns
     -------
@@ -219,7 +219,7 @@ def _created(data: da.Array, store: StoreLike, chunks: Any, shards: Any, options
 
 def _refuse_memory(target: Array, data: da.Array | None) -> None:
     """Refuse an array in memory if dask computes in other processes, which would write into copies."""
-    if not isinstance(target.store, MemoryStore) or data is None:
+    if not target.store._in_process or data is None:
         return
     scheduler = get_scheduler(collections=[data])
     if scheduler not in (None, dask.local.get_sync, dask.threaded.get):
@@ -242,7 +242,7 @@ class _Target:
         return uuid4().hex
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if isinstance(self.array.store, MemoryStore):
+        if self.array.store._in_process:
             raise StoreError(_IN_MEMORY.format(self.array.path or "/", self.array.store))
         return type(self), (self.array,)
 

@@ -76,6 +76,7 @@ class Store(ABC):
     supports_consolidated_metadata: bool = True
     _nodes_first: bool = False  # whether chunks are refused as long as their array has no document
     _is_near: bool = False  # whether reading one more document costs next to nothing
+    _in_process: bool = False  # whether other processes that get the store write into a copy of it
     _bounds_chunks: bool = False  # whether `_get_chunks` reads no more than `most` bytes
 
     def __init_subclass__(cls, *, announces: bool = True, **kwargs: Any) -> None:
@@ -579,6 +580,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     supports_consolidated_metadata = _of_wrapped("supports_consolidated_metadata")
     _nodes_first = _of_wrapped("_nodes_first")
     _can_erase = _of_wrapped("_can_erase")
+    _in_process = _of_wrapped("_in_process")
     _scope = _of_wrapped("_scope")
     _lock_file = _of_wrapped("_lock_file")
     _address = _of_wrapped("_address")

@@ -364,6 +364,10 @@ class FsspecStore(RemoteStore):
     def _concurrent_requests(self) -> int:
         return concurrency() if self._files.async_impl else 0
 
+    @property
+    def _in_process(self) -> bool:  # type: ignore[override]
+        return "memory" in self._files.protocol
+
     def _local_root(self) -> str | None:
         return self._root if self._is_local else None
 

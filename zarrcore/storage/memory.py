@@ -52,6 +52,7 @@ class MemoryStore(Store):
     _store_dict: MutableMapping[str, Any]
     _start = ""  # of the keys in the dictionary, which those of the store follow
     _is_near = True
+    _in_process = True
 
     def __init__(
         self, store_dict: MutableMapping[str, Any] | None = None, *, read_only: bool = False

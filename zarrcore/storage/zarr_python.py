@@ -302,6 +302,10 @@ class ZarrPythonStore(RemoteStore):
     def _address(self, path: str) -> str:
         return super()._address(path) if self._below is None else self._below._address(path)
 
+    @property
+    def _in_process(self) -> bool:  # type: ignore[override]
+        return self._below is not None and self._below._in_process
+
     def _link_target(self, path: str) -> str | None:
         return None if self._below is None else self._below._link_target(path)
 

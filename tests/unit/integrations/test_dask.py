@@ -16,9 +16,10 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import ContainsArrayError, RegionOverlapError, StoreError
-from zarrcore.storage import LocalStore, LoggingStore, MemoryStore, Store
+from zarrcore.storage import FsspecStore, LocalStore, LoggingStore, MemoryStore, Store, WrapperStore
 
 da = pytest.importorskip("dask.array")
+fsspec = pytest.importorskip("fsspec")
 dask = pytest.importorskip("dask")
 ours = pytest.importorskip("zarrcore.dask")
 tokenize = dask.tokenize.tokenize
@@ -31,6 +32,24 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "memory":
         return MemoryStore()
     return LocalStore(tmp_path) if request.param == "directory" else LoggingStore(LocalStore(tmp_path))
+
+
+class Flipped(WrapperStore):
+    """Shows chunks with some bits of each byte flipped."""
+
+    def __init__(self, store: Store, bits: int) -> None:
+        super().__init__(store)
+        self.bits = bits
+
+    def get(self, key: str, *args: Any, **options: Any) -> Any:
+        value = super().get(key, *args, **options)
+        if value is None or "c" not in key.split("/"):
+            return value
+        return bytes(byte ^ self.bits for byte in bytes(value))
+
+
+def in_fsspec(path: str) -> Store:
+    return FsspecStore(fsspec.filesystem("memory"), path=path)
 
 
 def sharded(store: Any, **options: Any) -> zarrcore.Array:
@@ -88,6 +107,35 @@ class TestTokens:
             array[5, 5] = value
             tokens.add(tokenize(array))
         assert len(tokens) == 2
+
+    def test_wrappers_that_show_other_values_have_other_tokens(self, store: Store) -> None:
+        zarrcore.create_array(store, data=np.arange(8, dtype="u1"), compressors=None)
+        views = [zarrcore.open_array(Flipped(store, bits)) for bits in (0, 1, 2, 2)]
+        assert [view[3] for view in views] == [3, 2, 1, 1]
+        one, two, three, same = (tokenize(view) for view in views)
+        assert len({one, two, three, tokenize(zarrcore.open_array(store))}) == 4
+        assert same == three
+
+    @pytest.mark.parametrize("make", [in_fsspec, LocalStore, MemoryStore])
+    def test_every_write_of_this_process_changes_the_token(self, tmp_path: Path, make: Any) -> None:
+        store = make() if make is MemoryStore else make(str(tmp_path))
+        options = {"shape": (200, 4), "chunks": (1, 2), "dtype": "i4", "fill_value": 1}
+        array = zarrcore.create_array(store, name="a", **options)
+        array[...] = 0
+        other = zarrcore.create_array(store, name="b", shape=4, dtype="i4")
+        changes = [
+            lambda: array.write((150, 3), 5),
+            lambda: array.write((slice(150, 152), 0), 5),
+            lambda: store.set("a/c/199/1", store.get("a/c/150/1")),
+            lambda: store.delete("a/c/199/1"),
+        ]
+        seen = [tokenize(array)]
+        for change in changes:
+            change()
+            seen.append(tokenize(zarrcore.open_array(store, path="a")))
+            other[...] = 4
+            assert tokenize(array) == seen[-1], "another array"
+        assert len({*seen}) == len(seen)
 
     def test_writes_of_another_process_change_the_token(self, tmp_path: Path) -> None:
         array = sharded(tmp_path)
@@ -249,6 +297,16 @@ class TestWriting:
             ours.to_zarr(data, array, compute=False).compute(scheduler="processes")
         assert not array[...].any()
         ours.to_zarr(data, array, compute=False).compute(scheduler="sync")
+        assert array[...].all()
+
+    @pytest.mark.parametrize("store", [LoggingStore(MemoryStore(), log_level="ERROR"), "memory://to-zarr"])
+    def test_nor_is_memory_in_other_stores(self, store: Any) -> None:
+        array = sharded(store)
+        assert array.store._in_process
+        write = ours.to_zarr(da.ones((64, 48)), array, compute=False)
+        with pytest.raises(StoreError, match="memory of this process"):
+            write.compute(scheduler="processes")
+        write.compute(scheduler="sync")
         assert array[...].all()
 
     def test_the_values_that_an_array_cannot_have_are_errors(self) -> None:

@@ -12,8 +12,8 @@ load_modules(
         "threads": "available_cpus call_parallel num_threads set_num_threads thread_number",
         "codecs": "check_options decode_bytes decode_into encode_bytes encode_into is_plain libraries "
         "libraries_origin",
-        "keys": "KeyLock Place change_item key_events note_loss note_shape real_path shape_is_stale "
-        "wait_for_writes while_changing",
+        "keys": "KeyLock Place change_item changes_below key_events note_loss note_shape real_path "
+        "shape_is_stale wait_for_writes while_changing",
         "files": "make_below open_below read_file remove_file size_below write_file",
         "sources": "LocalSource MemorySource StoreSource",
         "chains": "Chain Shard",

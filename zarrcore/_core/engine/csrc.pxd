@@ -340,6 +340,8 @@ cdef extern from "engine/keys.h" nogil:
     uint64_t zc_key_generation(const zc_key *key)
     zc_change zc_change_begin(const zc_key *key)
     void zc_change_end(zc_change change)
+    void zc_change_below(const zc_key *key)
+    uint64_t zc_changes_below(const zc_place *place)
     void zc_shape_note(const zc_place *array, int ndim, const int64_t *lengths, bint is_new)
     cbool zc_shape_is_stale(const zc_place *array, int ndim, const int64_t *lengths)
 

@@ -166,6 +166,13 @@ def key_events(str scope not None, str key not None) -> int:
     return -1 if word == ZC_CHANGING else <int64_t>(word >> 20)
 
 
+def changes_below(str scope not None) -> int:
+    """Return how many changes of the keys of a place, or of the prefixes above it, have begun or ended."""
+    cdef zc_place place
+    _set_place(&place, scope)
+    return zc_changes_below(&place)
+
+
 def while_changing(str scope not None, keys, method, tuple args not None, dict kwargs not None):
     """Return what a method returns that changes keys: what has been kept of their values before counts no more.
 
@@ -186,11 +193,14 @@ def while_changing(str scope not None, keys, method, tuple args not None, dict k
         for name in names:
             _set_key(&key, &place, name)
             begun[n] = zc_change_begin(&key)
+            zc_change_below(&key)
             n += 1
         return method(*args, **kwargs)
     finally:
         for k in range(n):
             zc_change_end(begun[k])
+            _set_key(&key, &place, names[k])
+            zc_change_below(&key)
         if begun != few:
             free(begun)
 
