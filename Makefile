@@ -14,7 +14,7 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
     'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test s3 zarr-python-suite xarray-suite pytest soak demo smoke system-libs csrc-test csrc-asan csrc-tsan \
+.PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-guide xarray-suite dask-suite pytest soak demo smoke system-libs csrc-test csrc-asan csrc-tsan \
         csrc-foreign fuzz fuzz-test asan tsan bench bench-random style lint lib wheel portable contents stubs clean
 
 help: ## show this list
@@ -88,8 +88,14 @@ $(SUITE)/.complete: tests/interop/zarr-suite-requirements.txt $(ENV)/.complete
 zarr-python-suite: build $(SUITE)/.complete ## the tests of zarr-python itself, with our codec pipeline
 	PYTHONPATH=$(CURDIR) $(SUITE)/bin/python tests/interop/zarr_python_suite.py $(SUITE) $(PYTEST_ARGS)
 
+zarr-python-guide: build $(SUITE)/.complete ## the blocks of zarr-python's documentation, with zarrcore in its place
+	$(SUITE)/bin/python tests/interop/zarr_python_guide.py $(SUITE)
+
 xarray-suite: build $(SUITE)/.complete ## the tests of xarray itself, on zarrcore in the place of zarr-python
 	$(SUITE)/bin/python tests/interop/xarray_suite.py $(SUITE)
+
+dask-suite: build $(SUITE)/.complete ## the tests of dask itself that need zarr-python, with zarrcore in its place
+	$(SUITE)/bin/python tests/interop/dask_suite.py $(SUITE)
 
 NATIVE = NATIVE_CFLAGS="$$($(PY) wheels/native_libs.py --cflags)" NATIVE_LIBS="$$($(PY) wheels/native_libs.py --libs)"
 

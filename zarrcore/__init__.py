@@ -5,6 +5,9 @@ Nothing heavy is imported before it is used: names are loaded from their modules
 
 from __future__ import annotations
 
+import sys
+
+from zarrcore._alias import InZarrsPlace
 from zarrcore._lazy import attach
 from zarrcore._version import __version__
 from zarrcore.api.synchronous import HOMES as FUNCTIONS
@@ -26,7 +29,10 @@ HOMES = {
     "migration": "migrate",
     "show": "show_config",
 }
-MODULES = "abc api codecs dask dtype errors kernels registry storage testing xarray"
+MODULES = "abc api codecs compat core dask dtype errors kernels registry storage testing xarray"
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES, modules=MODULES)
 __all__ += ["__version__", "config"]
+
+if not any(isinstance(finder, InZarrsPlace) for finder in sys.meta_path):
+    sys.meta_path.insert(0, InZarrsPlace(sys.modules[__name__]))  # type: ignore[arg-type]

@@ -63,6 +63,7 @@ SelectionLike: TypeAlias = (
 #: Names of fields of structured data, or of one of them.
 Names: TypeAlias = str | list[str] | None
 
+
 class SupportsDLPack(Protocol):
     """An array of any library that offers its memory to others."""
 

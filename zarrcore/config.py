@@ -205,6 +205,11 @@ class Config:
         return _nest(self._values)
 
     @property
+    def config(self) -> dict[str, Any]:
+        """All settings as nested dictionaries (a copy), under the name that zarr-python's have."""
+        return self.to_dict()
+
+    @property
     def defaults(self) -> list[dict[str, Any]]:
         """The default settings as nested dictionaries (a copy)."""
         return [_nest(self._defaults)]

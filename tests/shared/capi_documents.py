@@ -21,6 +21,7 @@ def refused_with(message: str) -> int:
     """The status of a document that is refused: whether it is valid is seen by the message."""
     return UNSUPPORTED if re.search(r': the [a-z ]+ ".*" is not supported$', message) else METADATA
 
+
 V3: dict[str, Any] = {
     "zarr_format": 3,
     "node_type": "array",

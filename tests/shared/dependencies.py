@@ -135,9 +135,7 @@ _FUNCTION = re.compile(
     re.MULTILINE,
 )
 _DECLARED = re.compile(r"^(?!typedef|static|#)[A-Za-z_][\w\s*()]*?\b(zc_\w+)\([^;{}]*\)\s*;", re.MULTILINE)
-_OBJECT = re.compile(
-    r"^(?!typedef|static|extern)[A-Za-z_][\w\s*]*?\b(zc_\w+)(?:\[\w*\])*\s*=", re.MULTILINE
-)
+_OBJECT = re.compile(r"^(?!typedef|static|extern)[A-Za-z_][\w\s*]*?\b(zc_\w+)(?:\[\w*\])*\s*=", re.MULTILINE)
 _STAMPED = re.compile(r"^[A-Z][A-Z0-9_]*\((zc_\w+)", re.MULTILINE)
 _PASTED = re.compile(r"\b(zc_\w+)##")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE)

@@ -68,10 +68,22 @@ def test_a_write_under_way_while_another_handle_shrinks(
         wait_for_writes(place)
 
     monkeypatch.setattr(chunks, "wait_for_writes", wait)
-    writer = threading.Thread(target=run, args=(errors, lambda: way(array, values),))
+    writer = threading.Thread(
+        target=run,
+        args=(
+            errors,
+            lambda: way(array, values),
+        ),
+    )
     writer.start()
     assert store.is_inside.wait(60)
-    shrinker = threading.Thread(target=run, args=(errors, lambda: other.resize(6),))
+    shrinker = threading.Thread(
+        target=run,
+        args=(
+            errors,
+            lambda: other.resize(6),
+        ),
+    )
     shrinker.start()
     assert waits.wait(60)  # the new shape is stored
     store.may_go_on.set()
@@ -121,10 +133,22 @@ def test_a_write_under_way_while_the_array_is_replaced(
 
     errors: list[BaseException] = []
 
-    writer = threading.Thread(target=run, args=(errors, lambda: way(array, values),))
+    writer = threading.Thread(
+        target=run,
+        args=(
+            errors,
+            lambda: way(array, values),
+        ),
+    )
     writer.start()
     assert store.is_inside.wait(60)
-    replacer = threading.Thread(target=run, args=(errors, replace,))
+    replacer = threading.Thread(
+        target=run,
+        args=(
+            errors,
+            replace,
+        ),
+    )
     replacer.start()
     replacer.join(0.2)  # it may end, or wait for the write
     store.may_go_on.set()

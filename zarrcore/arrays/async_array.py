@@ -96,14 +96,14 @@ class AsyncArray(ArrayFace, AsynchronousNode):
         await self._set(indexing.basic_selection, selection, value)
 
     @property
-    def oindex(self) -> AsyncIndex:
+    def oindex(self) -> AsyncOIndex:
         """Orthogonal indexing: ``await array.oindex.getitem(...)``."""
-        return AsyncIndex(self, indexing.orthogonal_selection)
+        return AsyncOIndex(self, indexing.orthogonal_selection)
 
     @property
-    def vindex(self) -> AsyncIndex:
+    def vindex(self) -> AsyncVIndex:
         """Vectorised indexing: ``await array.vindex.getitem(...)``."""
-        return AsyncIndex(self, indexing.vindex_selection)
+        return AsyncVIndex(self, indexing.vindex_selection)
 
     # --- changing ---
 
@@ -140,3 +140,15 @@ class AsyncIndex:
         """Read a selection."""
         fields, selection = indexing.pop_fields(selection)
         return await self._array._get(self._select, selection, fields=fields)
+
+
+class AsyncOIndex(AsyncIndex):
+    """Orthogonal indexing."""
+
+    __slots__ = ()
+
+
+class AsyncVIndex(AsyncIndex):
+    """Vectorised indexing."""
+
+    __slots__ = ()

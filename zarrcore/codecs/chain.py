@@ -269,9 +269,7 @@ class CodecChain:
         last, options = self.array_bytes, {}
         if self.is_sharded:
             options = {"write_empty": write_empty, "patch": self._inner_patch(patch, spec)}
-        data: Buffer = run_codec(
-            last, ChunkEncodeError, last.encode, _read_only(chunk), specs[-1], **options
-        )
+        data: Buffer = run_codec(last, ChunkEncodeError, last.encode, _read_only(chunk), specs[-1], **options)
         _check_size(data, (last.encoded_size(specs[-1]), None), last, ChunkEncodeError)
         return data
 

@@ -95,7 +95,8 @@ class Values(theirs.ZarrArrayWrapper):
 
 def _is_whole(key: indexing.ExplicitIndexer, shape: tuple[int, ...]) -> bool:
     return all(
-        item == slice(None) or item == slice(0, n, 1) for item, n in zip(key.tuple, shape, strict=True)
+        isinstance(item, slice) and item in (slice(None), slice(0, n, 1))
+        for item, n in zip(key.tuple, shape, strict=True)
     )
 
 

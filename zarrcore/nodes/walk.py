@@ -92,8 +92,6 @@ def walk(
             if is_open and (known or not leads_on(child, linked)):  # `known` has all that is to be walked
                 continue
             if len(stack) == _MOST_LEVELS:
-                raise BaseZarrError(
-                    f"{child}: groups are nested more than {_MOST_LEVELS:,} levels deep"
-                )
+                raise BaseZarrError(f"{child}: groups are nested more than {_MOST_LEVELS:,} levels deep")
             inner = own if inside.consolidated_metadata is not None else None
             stack.append((child, f"{prefix}{name}/", children(child, inside, known), inner))

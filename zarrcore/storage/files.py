@@ -79,9 +79,7 @@ def open_file(path: str, root: str = "", follow: bool | str = True) -> Iterator[
         yield file
 
 
-def read_file(
-    path: str, root: str = "", follow: bool | str = True, most: int | None = None
-) -> bytes | None:
+def read_file(path: str, root: str = "", follow: bool | str = True, most: int | None = None) -> bytes | None:
     """Return the contents of a regular file (see :func:`open_file`, :func:`read_span`); None without one."""
     if not _WINDOWS:
         data = _engine.read_file(root, path, follow, _SMALL if most is None else min(_SMALL, most))

@@ -107,9 +107,7 @@ class ZipStore(Store):
             return [None if value is None else bytes(value) for value in self.get_many(keys)]
         return [self._get(key, most=most) for key in keys]
 
-    def _get(
-        self, key: str, byte_range: ByteRange | None = None, most: int | None = None
-    ) -> bytes | None:
+    def _get(self, key: str, byte_range: ByteRange | None = None, most: int | None = None) -> bytes | None:
         validate_key(key)
         with self._archive as archive:
             info = archive.NameToInfo.get(key)

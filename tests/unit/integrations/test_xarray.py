@@ -196,6 +196,16 @@ def test_loading_reads_no_more_than_is_selected(ds: Any, calls: list[list[str]])
     assert calls == []
 
 
+def test_loading_parts_that_arrays_select(ds: Any) -> None:
+    ours.to_zarr(ds, store := {})
+    read = xr.open_dataset(store, engine=ENGINE)
+    for parts in (
+        {"y": [0, 2], "x": [1]},
+        {"y": xr.DataArray([0, 1], dims="p"), "x": xr.DataArray([1, 0], dims="p")},
+    ):
+        xr.testing.assert_identical(ours.load(read[["t", "n"]].isel(parts)), ds[["t", "n"]].isel(parts))
+
+
 def test_loading_trees_single_arrays_and_damaged_ones(ds: Any, tmp_path: Path) -> None:
     ours.to_zarr(ds, tmp_path / "a")
     array = xr.open_dataset(tmp_path / "a", engine=ENGINE).t

@@ -282,8 +282,14 @@ def test_references_of_kerchunk_are_read(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     (tmp_path / "data.bin").write_bytes(b"head" + VALUES.tobytes())
     document = {
-        "shape": [6, 10], "chunks": [3, 10], "dtype": "<i4", "order": "C", "fill_value": 0, "filters": None,
-        "compressor": None, "zarr_format": 2,
+        "shape": [6, 10],
+        "chunks": [3, 10],
+        "dtype": "<i4",
+        "order": "C",
+        "fill_value": 0,
+        "filters": None,
+        "compressor": None,
+        "zarr_format": 2,
     }
     half = VALUES.nbytes // 2
     references = {

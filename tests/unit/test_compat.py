@@ -1,0 +1,93 @@
+"""zarrcore in the place of zarr-python: one of each class, under the names of both."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import zarrcore
+import zarrcore.compat
+
+
+def run(program: str, tmp_path: Path) -> str:
+    """Return what a program prints in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_parts_that_are_imported_by_the_name_of_zarr_are_not_loaded_twice(tmp_path: Path) -> None:
+    program = """
+import sys, zarrcore, zarrcore.storage
+mine = zarrcore.storage.MemoryStore
+sys.modules["zarr"] = zarrcore
+import zarr.storage, zarr.codecs.numcodecs
+from zarr.abc.store import Store
+from zarr.core.dtype import Int8
+from zarr.core.indexing import AsyncOIndex, AsyncVIndex
+from zarr.core.group import Group
+from zarr.storage import MemoryStore
+assert MemoryStore is mine is zarrcore.storage.MemoryStore and issubclass(mine, Store)
+assert Group is zarrcore.Group and Int8 is zarrcore.dtype.Int8
+assert zarr.storage is zarrcore.storage and zarr.storage.__spec__.name == "zarrcore.storage"
+array = zarr.create_array({}, shape=4, dtype="i4")
+assert isinstance(array.async_array.oindex, AsyncOIndex) and isinstance(array.async_array.vindex, AsyncVIndex)
+try:
+    import zarr.no_such_part
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+    assert run(program, tmp_path) == "zarr.no_such_part\n"
+
+
+def test_programs_that_stand_on_zarrcore_see_a_release_of_zarr_python(tmp_path: Path) -> None:
+    program = """
+import zarrcore.compat
+own = zarrcore.__version__
+with zarrcore.compat.stand_in():
+    import zarr
+    from zarr.core.sync import collect_aiterator, sync
+    assert zarr is zarrcore and zarr.__version__ == zarrcore.compat.zarr_version != own
+    assert zarr.config.config["array"]["order"] == "C"
+    async def work():
+        return 7
+    async def many():
+        yield 1
+        yield 2
+    print(sync(work()), collect_aiterator(many()))
+    async def inside():
+        import asyncio
+        try:
+            sync(work(), asyncio.get_running_loop())
+        except RuntimeError as error:
+            return str(error)
+    import asyncio
+    print(asyncio.run(inside()))
+import sys
+assert zarrcore.__version__ == own and not [name for name in sys.modules if name.partition(".")[0] == "zarr"]
+"""
+    said = run(program, tmp_path)
+    assert said.startswith("7 (1, 2)\nsync: the event loop that runs in this thread cannot be waited for")
+
+
+def test_zarr_python_is_found_as_ever_where_nothing_is_in_its_place(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
+    program = "import zarrcore, zarr.storage; print(zarr.__name__, zarr.storage.MemoryStore.__module__)"
+    assert run(program, tmp_path).startswith("zarr zarr.storage.")
+
+
+def test_zarrcore_does_not_take_the_place_of_a_loaded_zarr_python() -> None:
+    pytest.importorskip("zarr")
+    version = zarrcore.__version__
+    with pytest.raises(RuntimeError, match="zarr-python has been imported"):
+        zarrcore.compat.stand_in()
+    assert zarrcore.__version__ == version
