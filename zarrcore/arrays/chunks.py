@@ -7,7 +7,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice, product
+from itertools import compress, islice, product
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,12 @@ from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
-from zarrcore.nodes.reading import reading
+from zarrcore.nodes.reading import reading, which_exist
 from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
 from zarrcore.storage.validation import is_document, key_prefix
 
-_FEW = 64  # chunks that are looked for one by one, rather than by listing
+_FEW = 64  # chunks that are looked for by their keys, rather than by listing
+_BATCH = 1024  # of keys looked for in one call
 _MOST_LOOKED_AT = 64 << 20  # bytes of one chunk that are read to see whether they need to be overwritten
 
 
@@ -229,11 +230,7 @@ class _Outside:
     def _find(self) -> tuple[list[str], list[tuple[int, ...]]]:
         """Return the keys of chunks that lie outside as a whole, and the places of those on the border."""
         whole, border = [], []
-        exists = self._store.exists
-        if self._added:
-            found: Iterable[tuple[tuple[int, ...], str]] = (at for at in self._candidates() if exists(at[1]))
-        else:
-            found = stored_chunks(self._array, self._axes)
+        found = self._stored_candidates() if self._added else stored_chunks(self._array, self._axes)
         for coords, key in found:
             box = self._box(coords) if is_within(coords, self._axes) else None
             is_whole = box is None or any(start >= n for (start, _), n in zip(box, self._shape, strict=True))
@@ -242,6 +239,11 @@ class _Outside:
             elif box and any(stop > new for (_, stop), new in zip(box, self._shape, strict=True)):
                 border.append(coords)
         return whole, border
+
+    def _stored_candidates(self) -> Iterator[tuple[tuple[int, ...], str]]:
+        candidates = iter(self._candidates())
+        while some := [*islice(candidates, _BATCH)]:
+            yield from compress(some, which_exist(self._store, [key for _, key in some]))
 
     def _candidates(self) -> Iterable[tuple[tuple[int, ...], str]]:
         """Chunks that reach beyond the shape and may be stored: listed, unless fewer are possible."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from typing import Any, NamedTuple, TypeAlias
 
 from zarrcore.arrays.chunks import count_stored
@@ -23,9 +23,8 @@ from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata.departures import level_of_caller
 from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.move import stored_value
-from zarrcore.nodes.reading import keys_below
+from zarrcore.nodes.reading import keys_below, which_exist
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.validation import is_document, join_path, normalize_path
 
 Log = Callable[[str], object]
@@ -320,8 +319,7 @@ def copy_keys(
     existing: set[str] = set()
     if options.if_exists != "replace":
         targets = [new for _, new in pairs]
-        exists = (in_parallel if dest.store._concurrent_requests() else map)(dest.store.exists, targets)
-        existing = {key for key, is_there in zip(targets, exists, strict=True) if is_there}
+        existing = {*compress(targets, which_exist(dest.store, targets))}
     if existing and options.if_exists == "raise":
         raise CopyError(f"key {min(existing)!r} exists in {dest.store} already (if_exists='raise')")
     chosen = [pair for pair in pairs if pair[1] not in existing]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +10,12 @@ from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
-from zarrcore.nodes.reading import names_below, reading
+from zarrcore.nodes.reading import names_below, reading, which_exist
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
     from zarrcore.metadata import GroupMetadata
-    from zarrcore.storage.base import Store
 
 
 @dataclass(frozen=True)
@@ -155,20 +154,12 @@ def _read(place: StorePath, names: Sequence[str]) -> dict[str, Any]:
     if names is documents.NAMES[1]:
         # These names are plain words: where no array of format 1 is, they may well be directories.
         with reading(place):
-            found = _exist(store, [join_path(place.path, name) for name in names])
+            found = which_exist(store, [join_path(place.path, name) for name in names])
         names = [name for name, is_there in zip(names, found, strict=True) if is_there]
     keys = [join_path(place.path, name) for name in names]
     with reading(place, keys[0] if len(keys) == 1 else None):
         values = [store.get(keys[0])] if len(keys) == 1 else store.get_many(keys)
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
-
-
-def _exist(store: Store, keys: Sequence[str]) -> Iterable[bool]:
-    if not store._concurrent_requests():
-        return map(store.exists, keys)
-    from zarrcore.storage.remote import in_parallel
-
-    return in_parallel(store.exists, keys)
 
 
 def read_children(place: StorePath, zarr_format: int) -> Iterator[_Child]:

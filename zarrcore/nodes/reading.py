@@ -1,10 +1,11 @@
-"""Errors of stores that are asked for nodes: they name store, path, and key or prefix."""
+"""What stores are asked for nodes: errors name store, path, and key or prefix."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from zarrcore.errors import InvalidKeyError, NodeIOError, shown
+from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import key_prefix
 
@@ -58,3 +59,12 @@ def keys_below(place: StorePath) -> Iterator[str]:
     """Yield the keys below a place."""
     with reading(place, key_prefix(place.path)):
         yield from place.store.list_prefix(place.path)
+
+
+def which_exist(store: Store, keys: Sequence[str]) -> Iterable[bool]:
+    """Return for each of many keys whether it has a value; a slow store is asked in parallel."""
+    if not store._concurrent_requests():
+        return store._which_exist(keys)
+    from zarrcore.storage.remote import in_parallel
+
+    return in_parallel(store.exists, keys)

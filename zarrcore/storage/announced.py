@@ -79,8 +79,9 @@ def _announcing(name: str, method: Any) -> Any:
 
     @wraps(method)
     def announced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        while_changing = getattr(modules.get(ENGINE), "while_changing", None)
-        if while_changing is None:
+        try:
+            while_changing = modules[ENGINE].while_changing
+        except (KeyError, AttributeError):
             return method(self, *args, **kwargs)
         if has_one_key and args:
             keys = () if not _documents_too and is_document(args[0]) else args[:1]

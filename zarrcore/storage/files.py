@@ -132,6 +132,11 @@ def size_below(path: str, root: str, follow: bool | str) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
+def which_below(above: str, names: list[str], root: str, follow: bool | str) -> bytes:
+    """Return which names in a directory are files (1) or links (2), on POSIX; see ``engine.which_below``."""
+    return _engine.which_below(root, above, names, follow)  # type: ignore[no-any-return]
+
+
 def make_below(path: str, root: str, follow: bool | str) -> None:
     """Make a directory below a root, whose parent is there, on POSIX; links as of :func:`open_below`."""
     _engine.make_below(root, *os.path.split(path), follow)

@@ -113,12 +113,13 @@ class MemoryStore(Store):
         self._check_writable()
         self._change(self._start + validate_key(key), self._store_dict.pop, None)
 
-    def _change(self, key: str, change: Callable[..., Any], *args: object) -> Any:
+    def _change(self, key: str, change: Callable[[str, Any], Any], value: object) -> Any:
         """Change a key of the dictionary, and announce that if the engine is there."""
-        change_item = getattr(modules.get(ENGINE), "change_item", None)
-        if change_item is None:
-            return change(key, *args)
-        return change_item(self._store_dict, key, change, *args)
+        try:
+            change_item = modules[ENGINE].change_item
+        except (KeyError, AttributeError):
+            return change(key, value)
+        return change_item(self._store_dict, key, change, value)
 
     def list(self) -> Iterator[str]:
         return self.list_prefix("")

@@ -209,6 +209,17 @@ def test_chunks_are_written_side_by_side(layout: str, part: str) -> None:
     assert measured.round_trips < rounds * TURNS * SLACK
 
 
+def test_growing_looks_for_what_killed_appends_left_side_by_side() -> None:
+    memory = MemoryStore()
+    zarrcore.create_array(memory, shape=(1, N), chunks=(1, 1), dtype="i4")
+    remote = Remote(memory)
+    array = zarrcore.open_array(remote)
+    memory.set("c/1/3", np.array([7], "i4").tobytes())
+    with Measured(remote):
+        array.resize((2, N))
+    assert remote.most > 1 and not memory.exists("c/1/3")
+
+
 def test_a_number_of_threads_that_is_given_is_kept_to() -> None:
     remote = Remote()
     array = sharded(remote)

@@ -631,3 +631,57 @@ def test_a_node_that_is_erased_loses_its_document_first(store, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         store.erase_prefix("a/b")
     assert sorted(store.list()) == ["a/b/c/0", "a/b/d/zarr.json"]
+
+
+# --- many keys at once ---
+
+
+@pytest.mark.parametrize("follow_symlinks", ["inside", True, False])
+def test_many_keys_exist_as_each_of_them_does(tmp_path, follow_symlinks):
+    store = LocalStore(tmp_path / "root", follow_symlinks=follow_symlinks)
+    keys = ["c/0", "c/1", "c/2", "c/directory", "none/0", "none/1", "c/0/x", "c/0/y", "root", "c/0"]
+    assert [*store._which_exist(keys)] == [False] * len(keys)
+    for key in ("c/0", "c/2", "c/directory/0", "root"):
+        store.set(key, b"value")
+    assert [*store._which_exist(keys)] == [*map(store.exists, keys)] == [key in store.list() for key in keys]
+    if os.name == "nt":
+        return
+    (tmp_path / "outside").write_bytes(b"")
+    links = {"inside": "root", "dangling": "nothing", "outside": tmp_path / "outside", "down": "c"}
+    for name, target in links.items():
+        (store.root / name).symlink_to(target)
+    for name in (*links, "down/0"):
+        try:
+            expected = [store.exists(name)] * 2
+        except StoreError as error:
+            with pytest.raises(StoreError) as caught:
+                [*store._which_exist([name, name])]
+            assert "link" in str(caught.value) and "link" in str(error)
+        else:
+            assert [*store._which_exist([name, name])] == expected
+
+
+def test_a_missing_directory_is_looked_at_once_for_all_of_its_keys(store, monkeypatch):
+    store.set("c/0/0", b"")
+    asked = []
+    which_below = files.which_below
+    monkeypatch.setattr(
+        files, "which_below", lambda above, *rest: asked.append(above) or which_below(above, *rest)
+    )
+    monkeypatch.setattr(files, "size_below", None)
+    keys = [f"c/{i}/{j}" for i in (0, 1) for j in range(100)]
+    assert [*store._which_exist(keys)] == [True] + [False] * 199
+    assert asked == [f"{store.root}/c/0", f"{store.root}/c/1"]
+
+
+@posix
+def test_a_directory_that_cannot_be_opened_is_an_error_for_many_keys(store):
+    if os.geteuid() == 0:
+        pytest.skip("root may open everything")
+    store.set("c/0", b"")
+    (store.root / "c").chmod(0)
+    try:
+        with pytest.raises(StoreError, match="Permission denied"):
+            [*store._which_exist(["c/0", "c/1"])]
+    finally:
+        (store.root / "c").chmod(0o700)

@@ -5,6 +5,8 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EEXIST, ENOENT, ENOTDIR, errno
 from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 from zarrcore._core.engine.csrc cimport *
 
@@ -16,6 +18,8 @@ cdef extern from *:
     """
     #ifdef _WIN32                                  /* nobody asks there */
     #define zc_size_below(rules, path, size) ((void)(rules), (void)(path), (void)(size), errno = ENOSYS)
+    #define zc_which_below(rules, above, names, n, found) \
+        ((void)(rules), (void)(above), (void)(names), (void)(n), (void)(found), errno = ENOSYS)
     #define zc_make_below(rules, above, name) ((void)(rules), (void)(above), (void)(name), errno = ENOSYS)
     #else
     #include <fcntl.h>
@@ -42,6 +46,26 @@ cdef extern from *:
         return code;
     }
 
+    /* 0 or errno; found[k]: 1 if names[k] is a file in the directory, 2 if it is a link. */
+    static int zc_which_below(const zc_dir *rules, const char *above, const char *const *names, size_t n, char *found)
+    {
+        struct stat st;
+        const int at = zc_open_below(rules, above, ZC_LOOK_FLAGS | O_DIRECTORY, false);
+        int code = at < 0 ? errno : 0;
+
+        for (size_t k = 0; k < n && code == 0; k++) {
+            if (fstatat(at, names[k], &st, AT_SYMLINK_NOFOLLOW) == 0) {
+                found[k] = S_ISLNK(st.st_mode) ? 2 : S_ISREG(st.st_mode) ? 1 : 0;
+            } else if (errno != ENOENT) {
+                code = errno;
+            }
+        }
+        if (at >= 0) {
+            close(at);
+        }
+        return code;
+    }
+
     /* 0 or errno. */
     static int zc_make_below(const zc_dir *rules, const char *above, const char *name)
     {
@@ -56,6 +80,7 @@ cdef extern from *:
     #endif
     """
     int zc_size_below(const zc_dir *rules, const char *path, long long *size) nogil
+    int zc_which_below(const zc_dir *rules, const char *above, const char **names, size_t n, char *found) nogil
     int zc_make_below(const zc_dir *rules, const char *above, const char *name) nogil
 
 cdef extern from "<errno.h>":
@@ -148,6 +173,35 @@ def size_below(str root not None, str path not None, follow_symlinks):
     if code != 0 and code not in (ENOENT, ENOTDIR, ENOLINK):
         raise OSError(code, os.strerror(code), path)
     return None if size < 0 else size
+
+
+def which_below(str root not None, str above not None, list names not None, follow_symlinks) -> bytes:
+    """Return a byte for each name in the directory `above`, which begins with `root`; not on Windows.
+
+    1: a file, 2: a link, 0: neither, as everywhere if there is no such directory.  Links above and errors as of
+    :func:`open_below`.  The GIL is released.
+    """
+    cdef bytes directory = _name_of(above), found = PyBytes_FromStringAndSize(NULL, len(names))
+    cdef list encoded = [_name_of(name) for name in names]
+    cdef zc_dir rules = zc_dir_none(len(PyUnicode_EncodeFSDefault(root)), links_of(follow_symlinks))
+    cdef const char *at = directory
+    cdef char *to = PyBytes_AS_STRING(found)
+    cdef size_t n = len(encoded)
+    cdef const char **texts = <const char **>malloc((n + 1) * sizeof(char *))
+    cdef int code
+    if texts == NULL:
+        raise MemoryError("no memory for a list of names")
+    memset(to, 0, n)
+    try:
+        for k in range(n):
+            texts[k] = PyBytes_AS_STRING(encoded[k])
+        with nogil:
+            code = zc_which_below(&rules, at, texts, n, to)
+    finally:
+        free(texts)
+    if code != 0 and code not in (ENOENT, ENOTDIR, ENOLINK):
+        raise OSError(code, os.strerror(code), above)
+    return found
 
 
 def make_below(str root not None, str above not None, str name not None, follow_symlinks) -> None:

@@ -205,8 +205,8 @@ def while_changing(str scope not None, keys, method, tuple args not None, dict k
             free(begun)
 
 
-def change_item(values, str key not None, change, *args):
-    """Return ``change(key, *args)``, a change of the dictionary of a ``MemoryStore``, whose identity is the scope.
+def change_item(values, str key not None, change, value):
+    """Return ``change(key, value)``, a change of the dictionary of a ``MemoryStore``, whose identity is the scope.
 
     Does the same as :func:`while_changing` in less time.
     """
@@ -218,7 +218,7 @@ def change_item(values, str key not None, change, *args):
     _set_key(&name, &place, key)
     cdef zc_change begun = zc_change_begin(&name)
     try:
-        return change(key, *args)
+        return change(key, value)
     finally:
         zc_change_end(begun)
 
