@@ -16,7 +16,7 @@ from zarrcore.arrays.chunks import count_stored
 from zarrcore.arrays.creation import NewArray, create_new
 from zarrcore.arrays.derived import array_from
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.arrays.sources import attributes_of, is_of_hdf5, place_of
+from zarrcore.arrays.sources import attributes_of, is_of_hdf5, places_within
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrUserWarning, shown
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
@@ -278,12 +278,10 @@ def _refuse_unusable(node: Any, above: _Above) -> None:
 
 def refuse_own_source(source: Any, target: StorePath, *, replace: bool = False) -> None:
     """Refuse a target that is the source, is inside the source, or contains the source and is removed."""
-    place = place_of(source)
-    if place is None:
-        return
-    ours, theirs = place._address, target._address
-    if theirs.startswith(ours) or (replace and ours.startswith(theirs)):
-        raise CopyError(f"{place} cannot be copied to {target}: one of them lies in the other")
+    for place in places_within(source):
+        ours, theirs = place._address, target._address
+        if theirs.startswith(ours) or (replace and ours.startswith(theirs)):
+            raise CopyError(f"{place} cannot be copied to {target}: one of them lies in the other")
 
 
 def _members(group: Any) -> Iterable[tuple[str, Any]]:
