@@ -5,6 +5,7 @@ What is to be copied, and what is in its way, is known before anything is writte
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ Progress = Callable[[int, int], object]
 _NODE_CHOICES = ("raise", "replace", "skip", "skip_initialized")
 _KEY_CHOICES = ("raise", "replace", "skip")
 _ERROR_CHOICES = ("raise", "skip")
+_MOST_PATHS = 100  # to one group of HDF5, each of which becomes a copy
 _OF_SOURCES = (CopyError, ChunkDecodeError, ChunkEncodeError)
 
 
@@ -123,6 +125,7 @@ class _Copy:
         self.left_out: list[str] = []
         self.failed = 0  # nodes, without the attributes
         self.linked: set[str] = set()
+        self.paths: Counter[Any] = Counter()  # to groups of HDF5
 
     def run(self, found: list[_Found]) -> Counts:
         """Copy nodes and all that is below them."""
@@ -161,6 +164,7 @@ class _Copy:
             new, attributes = None, {}
             try:
                 _refuse_unusable(source, above)
+                self._count_paths(source, is_array)
                 if not skip:
                     attributes = self.attributes(source, path)
                     new = self._new(source, attributes, replace) if is_array else None
@@ -177,6 +181,13 @@ class _Copy:
                 inside = (source, above)
                 below = [(join_path(path, name), node, inside) for name, node in _members(source)]
                 waiting += below[::-1]
+
+    def _count_paths(self, node: Any, is_array: bool) -> None:
+        """Refuse a group that too many links lead to: n levels of two each are 2**n paths."""
+        if is_of_hdf5(node) and not is_array:
+            self.paths[node] += 1
+            if self.paths[node] > _MOST_PATHS:
+                raise CopyError(f"it is one of more than {_MOST_PATHS} links to one group")
 
     def _leads_on(self, group: Any, above: _Above) -> bool:
         return above is None or not isinstance(group, OpenGroup) or leads_on(group.place, self.linked)
