@@ -263,7 +263,7 @@ def _points(arrays: Sequence[np.ndarray]) -> Selection:
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise IndexError(f"coordinate selection: shapes {shapes} cannot be broadcast together") from None
     result = together[0].shape or (1,)
-    flat = tuple(np.ascontiguousarray(array).reshape(-1) for array in together)
+    flat = tuple(array.reshape(-1) for array in together)
     return Selection(flat, (flat[0].size,), result, points=True)
 
 

@@ -15,6 +15,8 @@ from zarrcore.engine.projection import raw_dtype
 from zarrcore.indexing import Fields, Selection
 from zarrcore.nodes.users import WRITES
 
+_MOST_POINTS = 1 << 22  # of one call of the engine, unless the array has more elements
+
 # --- reading ---
 
 
@@ -79,11 +81,17 @@ def fill(
         return
     if not selection.points:
         engine.read(selection.dims, result.reshape(selection.block), threads, **options)
-    elif result.flags.c_contiguous:
-        engine.read_points(selection.dims, result.reshape(-1), threads, **options)
-    else:
-        flat = np.empty(selection.block, dtype=result.dtype)
+        return
+    is_flat = result.flags.c_contiguous
+    flat = result.reshape(-1) if is_flat else np.empty(selection.block, result.dtype)
+    count, most = flat.size, max(_MOST_POINTS, array.size)
+    if count <= 2 * most:
         engine.read_points(selection.dims, flat, threads, **options)
+    else:  # chunks decoded once for each part cost less than lists of all points
+        for start in range(0, count, most):
+            part = slice(start, start + most)
+            engine.read_points(tuple(dim[part] for dim in selection.dims), flat[part], threads, **options)
+    if not is_flat:
         result[...] = flat.reshape(selection.shape)
 
 

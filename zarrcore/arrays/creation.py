@@ -21,7 +21,7 @@ from zarrcore.arrays.copying import Progress, copy_values
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import ArrayOptions, complete
-from zarrcore.arrays.sources import place_of
+from zarrcore.arrays.sources import places_within
 from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.arrays.values import as_values, broadcast_values
 from zarrcore.codecs.chain import parse_codec
@@ -470,10 +470,10 @@ def check_existing(array: ArrayDescription, shape: Any, dtype: Any, *, exact: bo
 
 
 def refuse_own_source(place: StorePath, data: Any) -> None:
-    """Refuse to remove what is at a place if `data` is an array that lies there, below it, or above it."""
-    source = place_of(state_of(data))
-    if source is not None and source._overlaps(place):
-        raise ValueError(
-            f"cannot overwrite {place} with values of {source}, which would be removed first: "
-            "write to another path, or read the values before (data=array[...])"
-        )
+    """Refuse to remove what is at a place if `data` reads from an array there, below it, or above it."""
+    for source in places_within(state_of(data)):
+        if source._overlaps(place):
+            raise ValueError(
+                f"cannot overwrite {place} with values of {source}, which would be removed first: write to "
+                "another path, or read the values before (array[...], or compute() of dask and xarray)"
+            )

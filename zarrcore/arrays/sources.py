@@ -6,13 +6,16 @@ Nothing is imported for that: those of h5py, zarr-python and xarray are known by
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from zarrcore.errors import DataTypeValidationError
 from zarrcore.metadata.documents import NonFinite, json_value
+from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath, make_store_path
 from zarrcore.storage.validation import is_zarr_python_store
 
@@ -20,6 +23,7 @@ from zarrcore.storage.validation import is_zarr_python_store
 _OF_HDF5 = {"DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST"}
 _OF_NETCDF = {"_Netcdf4Coordinates", "_Netcdf4Dimid", "_nc3_strict"}
 _OF_SCALES = {"CLASS", "NAME"}
+_LAZY = {"dask", "xarray", "zarrcore"}  # packages whose arrays may be made of others
 
 
 def kept_options(data: Any, zarr_format: int) -> tuple[Any, dict[str, Any]]:
@@ -94,6 +98,51 @@ def place_of(node: Any) -> StorePath | None:
     place = getattr(node, "store_path", None)
     is_known = isinstance(place, StorePath) or is_zarr_python_store(getattr(place, "store", None))
     return make_store_path(place) if is_known else None
+
+
+def places_within(data: Any) -> Iterator[StorePath]:
+    """Yield where the arrays are that a lazy array of dask or xarray reads when it is computed."""
+    waiting, seen = [data], {}
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen:
+            continue
+        seen[id(item)] = item  # which keeps its number
+        place = place_of(item)
+        if place is None:
+            waiting.extend(_within(item))
+        else:
+            yield place
+
+
+def _within(item: Any) -> Iterable[Any]:
+    """Return what an object of dask or xarray, a function or a container of Python is made of."""
+    if isinstance(item, (str, bytes, int, float, type, np.ndarray, Store)):
+        return ()
+    if isinstance(item, dict):
+        return item.values()
+    if isinstance(item, (list, tuple, set, frozenset)):
+        return item
+    if isinstance(item, partial):
+        return item.func, item.args, item.keywords
+    if isinstance(item, MethodType):
+        return (item.__self__,)
+    if isinstance(item, FunctionType):
+        cells = item.__closure__ or ()
+        return [
+            *(cell.cell_contents for cell in cells if cell != CellType()),
+            item.__defaults__,
+            item.__kwdefaults__,
+        ]
+    if type(item).__module__.partition(".")[0] not in _LAZY:
+        return ()
+    names = [name for kind in type(item).__mro__ for name in _slots(kind)]
+    return [*getattr(item, "__dict__", {}).values(), *(getattr(item, name, None) for name in names)]
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    slots = vars(kind).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
 def is_of_hdf5(node: Any) -> bool:

@@ -5,6 +5,7 @@ What is to be copied, and what is in its way, is known before anything is writte
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from zarrcore.arrays.chunks import count_stored
 from zarrcore.arrays.creation import NewArray, create_new
 from zarrcore.arrays.derived import array_from
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.arrays.sources import attributes_of, is_of_hdf5, place_of
+from zarrcore.arrays.sources import attributes_of, is_of_hdf5, places_within
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrUserWarning, shown
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
@@ -33,6 +34,7 @@ Progress = Callable[[int, int], object]
 _NODE_CHOICES = ("raise", "replace", "skip", "skip_initialized")
 _KEY_CHOICES = ("raise", "replace", "skip")
 _ERROR_CHOICES = ("raise", "skip")
+_MOST_PATHS = 100  # to one group of HDF5, each of which becomes a copy
 _OF_SOURCES = (CopyError, ChunkDecodeError, ChunkEncodeError)
 
 
@@ -122,6 +124,7 @@ class _Copy:
         self.left_out: list[str] = []
         self.failed = 0  # nodes, without the attributes
         self.linked: set[str] = set()
+        self.paths: Counter[Any] = Counter()  # to groups of HDF5
 
     def run(self, found: list[_Found]) -> Counts:
         """Copy nodes and all that is below them."""
@@ -160,6 +163,7 @@ class _Copy:
             new, attributes = None, {}
             try:
                 _refuse_unusable(source, above)
+                self._count_paths(source, is_array)
                 if not skip:
                     attributes = self.attributes(source, path)
                     new = self._new(source, attributes, replace) if is_array else None
@@ -176,6 +180,13 @@ class _Copy:
                 inside = (source, above)
                 below = [(join_path(path, name), node, inside) for name, node in _members(source)]
                 waiting += below[::-1]
+
+    def _count_paths(self, node: Any, is_array: bool) -> None:
+        """Refuse a group that too many links lead to: n levels of two each are 2**n paths."""
+        if is_of_hdf5(node) and not is_array:
+            self.paths[node] += 1
+            if self.paths[node] > _MOST_PATHS:
+                raise CopyError(f"it is one of more than {_MOST_PATHS} links to one group")
 
     def _leads_on(self, group: Any, above: _Above) -> bool:
         return above is None or not isinstance(group, OpenGroup) or leads_on(group.place, self.linked)
@@ -277,12 +288,10 @@ def _refuse_unusable(node: Any, above: _Above) -> None:
 
 def refuse_own_source(source: Any, target: StorePath, *, replace: bool = False) -> None:
     """Refuse a target that is the source, is inside the source, or contains the source and is removed."""
-    place = place_of(source)
-    if place is None:
-        return
-    ours, theirs = place._address, target._address
-    if theirs.startswith(ours) or (replace and ours.startswith(theirs)):
-        raise CopyError(f"{place} cannot be copied to {target}: one of them lies in the other")
+    for place in places_within(source):
+        ours, theirs = place._address, target._address
+        if theirs.startswith(ours) or (replace and ours.startswith(theirs)):
+            raise CopyError(f"{place} cannot be copied to {target}: one of them lies in the other")
 
 
 def _members(group: Any) -> Iterable[tuple[str, Any]]:

@@ -22,8 +22,9 @@ from dask.tokenize import tokenize
 
 import zarrcore
 from zarrcore import Array
+from zarrcore.arrays.creation import refuse_own_source
 from zarrcore.errors import RegionOverlapError, StoreError
-from zarrcore.storage import StoreLike
+from zarrcore.storage import StoreLike, make_store_path
 from zarrcore.typing import SelectionLike
 
 __all__ = ["from_zarr", "to_zarr"]
@@ -212,6 +213,9 @@ def to_zarr(
 def _created(data: da.Array, store: StoreLike, chunks: Any, shards: Any, options: dict[str, Any]) -> Array:
     if chunks is None:
         chunks = "auto" if shards is not None else tuple(max(1, *axis) for axis in data.chunks)
+    if options.get("overwrite"):
+        to_store = options.get("storage_options")
+        refuse_own_source(make_store_path(store, path=options.get("name"), storage_options=to_store), data)
     return zarrcore.create_array(
         store, shape=data.shape, dtype=data.dtype, chunks=chunks, shards=shards, **options
     )

@@ -39,8 +39,10 @@ from xarray.core.variable import calculate_dimensions
 
 import zarrcore
 from zarrcore import Array, Group
+from zarrcore.arrays.creation import refuse_own_source
 from zarrcore.integrations.xarray_values import Together, Values, fetch, load
 from zarrcore.metadata import layout
+from zarrcore.storage import make_store_path
 
 __all__ = ["ZarrcoreBackendEntrypoint", "ZarrcoreStore", "install", "load", "to_zarr"]
 
@@ -398,6 +400,9 @@ def to_zarr(data: Dataset | DataArray | DataTree, store: Any, **options: Any) ->
     >>> xarray.open_dataset(store, engine="zarrcore").t.sel(x=20).item()
     2.0
     """
+    if options.get("mode") == "w":
+        keywords = {"storage_options": options.get("storage_options")}
+        refuse_own_source(make_store_path(store, path=options.get("group"), **keywords), data)
     if isinstance(data, DataTree):
         return _write_tree(data, store, **options)
     return _write(_as_dataset(data) if isinstance(data, DataArray) else data, store, **options)

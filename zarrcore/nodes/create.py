@@ -59,7 +59,11 @@ def create_node(
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
     with after_others(place):
         replaces, _ = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
-        _store_new(place, documents, replaces=replaces)
+        try:
+            _store_new(place, documents, replaces=replaces)
+        except BaseException as error:
+            _note_removal(error, place, replaces)
+            raise
 
 
 @contextmanager
@@ -91,10 +95,16 @@ def _made_last(
         yield is_new
         if not is_made:
             _store_new(place, documents, replaces=replaces)
-    except BaseException:  # if there is a node that is not ours, somebody else made it
+    except BaseException as error:  # if there is a node that is not ours, somebody else made it
+        _note_removal(error, place, replaces)
         if is_new and store.supports_deletes and (is_made or read_node(place) is None):
             store.erase_prefix(place.path)
         raise
+
+
+def _note_removal(error: BaseException, place: StorePath, replaces: bool) -> None:
+    if replaces:
+        error.add_note(f"overwrite had removed already whatever was {place._located}")
 
 
 def _clear_the_way(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import builtins
 import errno
 import os
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -18,8 +17,8 @@ from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.local_errors import explained, forgive_others, require_directories_above
+from zarrcore.storage.removing import remove_entries
 from zarrcore.storage.validation import (
-    DOCUMENTS,
     as_view,
     is_document,
     validate_key,
@@ -446,29 +445,8 @@ class LocalStore(Store):
                 os.close(fd)
 
     def _remove_entries(self, prefix: str) -> None:
-        """Remove what is in a directory; symbolic links are unlinked, not followed."""
-        # Metadata documents go first, so that readers, also after an interrupt, see that the node is gone.
         with self._scan(prefix, writes=True) as (entries, fd):
-            is_synced = False
-            for entry in sorted(entries, key=lambda entry: entry.name not in DOCUMENTS):
-                if entry.name not in DOCUMENTS and not is_synced:  # nor may a crash change that order
-                    self._sync(fd)
-                    is_synced = True
-                if not entry.is_dir(follow_symlinks=False):
-                    with suppress(FileNotFoundError):
-                        os.unlink(entry.path, dir_fd=fd)
-                    continue
-                import shutil
-
-                if sys.version_info >= (3, 12):
-                    shutil.rmtree(entry.path, onexc=forgive_others, dir_fd=fd)
-                else:
-                    shutil.rmtree(
-                        entry.path,
-                        onerror=lambda *failed: forgive_others(*failed[:2], failed[2][1]),
-                        dir_fd=fd,
-                    )
-            self._sync(fd)
+            remove_entries(entries, fd, sync=self.fsync)
 
     # --- paths ---
 

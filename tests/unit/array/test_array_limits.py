@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -66,3 +67,28 @@ def test_more_bytes_than_there_are() -> None:
 def test_requests_that_are_no_pairs(array: Any, request_: Any) -> None:
     with pytest.raises(TypeError, match="^requests: expected pairs .* number 1 is"):
         zarrcore.read_many([(array, 0), request_])
+
+
+def test_more_points_than_elements_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of all points took more memory than the result, and could not be interrupted for minutes."""
+    values = np.arange(60).reshape(6, 10)
+    array = zarrcore.create_array({}, data=values, chunks=(4, 3))
+    monkeypatch.setattr("zarrcore.arrays.access._MOST_POINTS", 7)
+    for rows in (
+        np.broadcast_to(np.int8(5), 1000),
+        np.arange(-6, 6).repeat(31)[::-1],
+        np.broadcast_to(2, (3, 5, 40)),
+    ):
+        columns = np.arange(rows.shape[-1]) % 10
+        assert (array.vindex[rows, columns] == values[rows, columns]).all()
+        out = np.zeros((*rows.shape, 2), values.dtype)[..., 0]
+        array.get_coordinate_selection((rows, columns), out=out)
+        assert (out == values[rows, columns]).all()
+    monkeypatch.undo()
+    size = 2**25
+    one = zarrcore.create_array({}, data=np.arange(20, dtype="i1"), chunks=5)
+    tracemalloc.start()
+    assert (one.vindex[np.broadcast_to(1, size)] == 1).all()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6 * size  # with lists of all points 17 times the result

@@ -131,3 +131,100 @@ def test_an_array_of_zarr_python_that_would_be_removed_first_is_refused(tmp_path
             zarr.open_array(path, path="a"), zarrcore.open_group(path), name="a", if_exists="replace"
         )
     assert all((zarrcore.load(path)[name] == values).all() for name in ("a", "b/c"))
+
+
+def _of_dask(path: Path) -> Any:
+    return pytest.importorskip("dask.array").from_zarr(str(path / "a")) + 1
+
+
+def _of_dask_over_ours(path: Path) -> Any:
+    source = zarrcore.open_array(path, path="a")
+    return pytest.importorskip("dask.array").from_array(source).map_blocks(lambda block: block + source[0])
+
+
+def _hidden_in_a_function(path: Path) -> Any:
+    source, array = zarrcore.open_array(path, path="a"), pytest.importorskip("dask.array")
+    return array.ones(100, chunks=50).map_blocks(lambda block: block + source[:50])
+
+
+def _of_xarray(path: Path) -> Any:
+    xarray = pytest.importorskip("xarray")
+    return xarray.open_dataset(path, engine="zarrcore", consolidated=False)["a"]
+
+
+def _of_xarray_in_chunks(path: Path) -> Any:
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("dask")
+    return xarray.open_dataset(path, engine="zarr", chunks={}, consolidated=False)["a"] * 2
+
+
+@pytest.mark.filterwarnings("ignore::zarrcore.errors.ZarrUserWarning")
+@pytest.mark.parametrize(
+    "lazy", [_of_dask, _of_dask_over_ours, _hidden_in_a_function, _of_xarray, _of_xarray_in_chunks]
+)
+def test_lazy_values_of_what_would_be_removed_first_are_refused(tmp_path: Path, lazy: Any) -> None:
+    """All values were gone: zeros in their place, without an error."""
+    values = np.arange(100)
+    zarrcore.create_array(tmp_path, name="a", data=values, chunks=10, dimension_names=["x"])
+    data = lazy(tmp_path)
+    for write in (
+        lambda: zarrcore.from_array(tmp_path, name="a", data=data, overwrite=True),
+        lambda: zarrcore.create_array(tmp_path, name="a", data=data, overwrite=True),
+        lambda: zarrcore.save(tmp_path / "a", data),
+        lambda: zarrcore.save(tmp_path, a=data, b=values),
+        lambda: zarrcore.open_group(tmp_path).__setitem__("a", data),
+    ):
+        with pytest.raises(ValueError, match=r"which would be removed first.*compute\(\)"):
+            write()
+    with pytest.raises(CopyError if hasattr(data, "attrs") else TypeError, match="lies in the other|open"):
+        zarrcore.copy(data, zarrcore.open_group(tmp_path), name="a", if_exists="replace")
+    assert (zarrcore.open_array(tmp_path, path="a")[...] == values).all()
+    expected = np.asarray(data)
+    zarrcore.save(tmp_path / "other", data)
+    zarrcore.save(tmp_path / "other", data)
+    assert (zarrcore.load(tmp_path / "other") == expected).all()
+
+
+def test_dask_and_xarray_do_not_overwrite_what_they_are_made_of(tmp_path: Path) -> None:
+    pytest.importorskip("dask.array")
+    xarray = pytest.importorskip("xarray")
+    import zarrcore.dask
+    import zarrcore.xarray
+
+    values = np.arange(100)
+    zarrcore.create_array(tmp_path, name="a", data=values, chunks=10, dimension_names=["x"])
+    lazy = zarrcore.dask.from_zarr(tmp_path, path="a") + 1
+    with pytest.raises(ValueError, match="which would be removed first"):
+        zarrcore.dask.to_zarr(lazy, tmp_path, name="a", overwrite=True)
+    dataset = xarray.open_dataset(tmp_path, engine="zarrcore", consolidated=False)
+    for data in (dataset, dataset.chunk(x=20) + 1):
+        with pytest.raises(ValueError, match="which would be removed first"):
+            zarrcore.xarray.to_zarr(data, tmp_path, mode="w")
+    assert (zarrcore.open_array(tmp_path, path="a")[...] == values).all()
+    zarrcore.xarray.to_zarr((dataset + 1).compute(), tmp_path, mode="w")
+    assert (zarrcore.open_array(tmp_path, path="a")[...] == values + 1).all()
+
+
+def test_another_store_in_memory_is_no_source(store: dict[str, bytes]) -> None:
+    array = pytest.importorskip("dask.array")
+    zarr = pytest.importorskip("zarr")
+    theirs = zarr.create_array(zarr.storage.MemoryStore(), data=np.arange(4), name="x")
+    for source in (theirs, zarrcore.open_array(dict(store), path="x")):
+        zarrcore.create_array(store, name="x", data=array.from_array(source), overwrite=True)
+        assert (zarrcore.load(store, "x") == np.asarray(source[...])).all()
+
+
+def test_an_error_after_what_was_there_has_been_removed_names_that(store: dict[str, bytes]) -> None:
+    class Fails:
+        shape, dtype = (4,), np.dtype("i4")
+
+        def __getitem__(self, selection: object) -> Any:
+            raise OSError("no connection")
+
+    with pytest.raises(CopyError, match="no connection") as failed:
+        zarrcore.create_array(store, name="x", data=Fails(), overwrite=True)
+    assert "overwrite had removed already whatever was in" in failed.value.__notes__[-1]
+    assert "x/zarr.json" not in store
+    with pytest.raises(CopyError, match="no connection") as failed:
+        zarrcore.create_array(store, name="y", data=Fails())
+    assert not any("removed" in note for note in getattr(failed.value, "__notes__", []))

@@ -126,3 +126,31 @@ def test_groups_of_any_depth_are_copied() -> None:
     store.update({f"{'g/' * level}zarr.json": document for level in range(1, depth + 1)})
     source = zarrcore.open_group(store)
     assert zarrcore.copy_all(source, zarrcore.create_group({}), dry_run=True)[:2] == (depth, 0)
+
+
+def test_links_that_branch_at_every_level_end(tmp_path: Path) -> None:
+    """Forty levels of two links each are 2**40 paths: copying them did not end."""
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        group = file.create_group("last")
+        group["x"] = np.arange(3)
+        for level in range(40):
+            above = file.create_group(f"level{level}")
+            above["one"], above["two"] = group, h5py.SoftLink(group.name)
+            group = above
+        with pytest.raises(CopyError, match="more than 100 links to one group") as error:
+            zarrcore.copy_all(file, zarrcore.open_group({}, mode="w"))
+        assert "nothing has been written" in error.value.__notes__[-1]
+        copy = zarrcore.open_group({}, mode="w")
+        with pytest.warns(ZarrUserWarning, match="more than 100 links"):
+            counts = zarrcore.copy_all(file, copy, on_error="skip")
+        assert counts[0] < 101 * 82
+        assert copy["level0/two/x"][...].tolist() == [0, 1, 2]
+
+
+def test_a_group_with_two_names_is_copied_twice(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["a/x"] = np.arange(3)
+        file["b"] = file["a"]
+        copy = zarrcore.open_group({}, mode="w")
+        zarrcore.copy_all(file, copy)
+    assert copy["a/x"][...].tolist() == copy["b/x"][...].tolist() == [0, 1, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -619,18 +620,52 @@ def test_a_value_is_read_whole_though_the_system_gives_parts(tmp_path, monkeypat
     ]
 
 
-def test_a_node_that_is_erased_loses_its_document_first(store, monkeypatch):
-    """Whoever reads meanwhile, or after an interrupt, sees that it is gone, and no fill values."""
-    for key in ("a/b/c/0", "a/b/zarr.json", "a/b/d/zarr.json"):
-        store.set(key, b"{}")
+@pytest.mark.parametrize("steps", range(8))
+def test_nodes_that_are_erased_lose_their_documents_first(store, monkeypatch, steps):
+    """Whoever reads meanwhile, or after an interrupt, sees that they are gone, and no fill values."""
+    nodes = {"a/b/": ["c/0"], "a/b/d/": ["c/0/0", "c/0/1"], "a/b/e/": ["0.0"]}
+    for node, chunks in nodes.items():
+        for name in [*chunks, "zarr.json"]:
+            store.set(node + name, b"{}")
+    unlink = os.unlink
+    done = []
 
     def interrupted(path, **options):
-        raise KeyboardInterrupt
+        if len(done) == steps:
+            raise KeyboardInterrupt
+        done.append(path)
+        unlink(path, **options)
 
-    monkeypatch.setattr("shutil.rmtree", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    monkeypatch.setattr("os.unlink", interrupted)
+    end = pytest.raises(KeyboardInterrupt) if steps < 7 else contextlib.nullcontext()
+    with end:
         store.erase_prefix("a/b")
-    assert sorted(store.list()) == ["a/b/c/0", "a/b/d/zarr.json"]
+    left = set(store.list())
+    assert len(left) == 7 - steps
+    for node, chunks in nodes.items():
+        assert node + "zarr.json" not in left or left.issuperset(node + name for name in chunks)
+    if steps:
+        assert "a/b/zarr.json" not in left
+
+
+def test_directories_within_what_is_erased_may_be_replaced_by_links(store, tmp_path, monkeypatch):
+    """What is entered is looked at when it is opened, so that nothing beyond a link is removed."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "stays").write_bytes(b"")
+    store.set("a/b/c/0", b"value")
+    entered = os.open
+
+    def replaced(path, *args, **options):
+        if path == "c" and not os.path.islink(store.root / "a/b/c"):
+            os.rename(store.root / "a/b/c", tmp_path / "away")
+            os.symlink(outside, store.root / "a/b/c")
+        return entered(path, *args, **options)
+
+    monkeypatch.setattr("os.open", replaced)
+    with contextlib.suppress(OSError):
+        store.erase_prefix("a/b")
+    assert (outside / "stays").exists()
 
 
 # --- many keys at once ---
