@@ -85,7 +85,7 @@ static int wait_for_lock(int fd, uint64_t byte, const zc_workspace *ws)
         if (errno == EINTR) {
             continue;
         }
-        if (errno != EAGAIN && errno != EACCES && errno != EWOULDBLOCK) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK) {      /* EACCES: the system forbids it, for good */
             return errno;
         }
         const int64_t now = zc_now_ns(), wait = (now - began) / 8;

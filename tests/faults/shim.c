@@ -6,6 +6,7 @@
  * A line of the log: what was done, inode, path, second path or the bytes in hexadecimal digits, offset.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,12 @@ static system_call *kernel(void)
     return found;
 }
 
-enum { OPEN = 1, READ = 2, WRITE = 4, SYNC = 8, RENAME = 16, UNLINK = 32, MKDIR = 64 };
+#define NEXT(type, name, ...) ((type (*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name))     /* what this file replaces */
+
+enum {                                   /* as tests/shared/shim.py has them */
+    OPEN = 1, READ = 2, WRITE = 4, SYNC = 8, RENAME = 16, UNLINK = 32, MKDIR = 64, LINK = 128, STAT = 256, LIST = 512,
+    CLOSE = 1024, LOCK = 2048
+};
 #define SHORT (-1)                       /* in place of an errno: half of what was asked for is read or written */
 
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;    /* the log is in the order in which things happened */
@@ -40,7 +46,8 @@ static const char *root;
 static size_t root_len;
 static int log_fd = -1;
 
-static struct { long left; int kinds, code; long seen; int failed; } plan = {-1, 0, 0, 0, 0};
+static struct { long left; int times, kinds, code; long seen; int failed; } plan;
+static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -52,16 +59,20 @@ __attribute__((constructor)) static void begin(void)
     }
 }
 
-/* The n-th call from now on of one of some kinds fails; n < 0: none does, they are counted. */
-void shim_fail(long n, int kinds, int code)
+/* The n-th call from now on of one of some kinds fails, and those after it: as many as `times`; n < 0: none does. */
+void shim_fail(long n, int times, int kinds, int code)
 {
+    pthread_mutex_lock(&planning);
     plan.left = n;
+    plan.times = times;
     plan.kinds = kinds;
     plan.code = code;
     plan.seen = 0;
     plan.failed = 0;
+    pthread_mutex_unlock(&planning);
 }
 
+/* How many calls there were since; how many of them failed. */
 long shim_seen(void)
 {
     return plan.seen;
@@ -150,22 +161,40 @@ static uint64_t inode_of(int fd)
 {
     struct stat st;
 
-    return fstat(fd, &st) == 0 ? st.st_ino : 0;
+    return NEXT(int, fstat64, int, struct stat *)(fd, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Is this the call that fails?  1: with errno; 2: by half. */
+/* Is this a call that fails?  1: with errno; 2: by half. */
 static int fails(int kind)
 {
-    if ((plan.kinds & kind) == 0) {
-        return 0;
+    int how = 0;
+
+    pthread_mutex_lock(&planning);
+    if ((plan.kinds & kind) != 0) {
+        plan.seen++;
+        if (plan.left > 0) {
+            plan.left--;
+        } else if (plan.left == 0 && plan.times > 0) {
+            plan.times--;
+            plan.failed++;
+            how = plan.code == SHORT ? 2 : 1;
+        }
     }
-    plan.seen++;
-    if (plan.left < 0 || plan.left-- != 0) {
-        return 0;
+    pthread_mutex_unlock(&planning);
+    if (how == 1) {
+        errno = plan.code;
     }
-    plan.failed = 1;
-    errno = plan.code > 0 ? plan.code : 0;
-    return plan.code == SHORT ? 2 : 1;
+    return how;
+}
+
+/* Does a call by name fail, or one by descriptor (no name)? */
+static int fails_at(int kind, int at, const char *name)
+{
+    char path[PATH_MAX];
+    const int code = errno, ours = (plan.kinds & kind) != 0 && path_of(at, name, path);
+
+    errno = code;
+    return ours ? fails(kind) : 0;
 }
 
 /* ---- opening ---- */
@@ -197,7 +226,7 @@ static int open_at(int at, const char *name, int flags, mode_t mode)
         return -1;
     }
     pthread_mutex_lock(&order);
-    const int existed = faccessat(at, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    const int existed = NEXT(int, faccessat, int, const char *, int, int)(at, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     const int fd = opened((int)kernel()(SYS_openat, at, name, flags, mode), at, name, flags, existed);
     pthread_mutex_unlock(&order);
     return fd;
@@ -221,8 +250,7 @@ int openat64(int at, const char *name, int flags, ...) { MODE(flags, flags) retu
 
 static int read_fails(int fd, size_t *n)
 {
-    char path[PATH_MAX];
-    const int how = plan.kinds & READ && path_of(fd, NULL, path) ? fails(READ) : 0;
+    const int how = fails_at(READ, fd, NULL);
 
     *n = how == 2 ? (*n + 1) / 2 : *n;
     return how == 1;
@@ -322,7 +350,7 @@ int linkat(int from, const char *old, int to, const char *new, int flags)
     char path[PATH_MAX], second[PATH_MAX];
     const int is_ours = path_of(from, old, path) & path_of(to, new, second);
 
-    if (is_ours && fails(RENAME)) {
+    if (is_ours && fails(LINK)) {
         return -1;
     }
     pthread_mutex_lock(&order);
@@ -377,6 +405,85 @@ int mkdirat(int at, const char *name, mode_t mode)
 }
 
 int mkdir(const char *name, mode_t mode) { return mkdirat(AT_FDCWD, name, mode); }
+
+/* ---- looking ---- */
+
+#define LOOKS(name, at, path, list, pass) \
+    int name list { return fails_at(STAT, at, path) ? -1 : NEXT(int, name, TYPES)pass; }
+
+#define TYPES const char *, struct stat *
+LOOKS(stat, AT_FDCWD, path, (const char *path, struct stat *st), (path, st))
+LOOKS(lstat, AT_FDCWD, path, (const char *path, struct stat *st), (path, st))
+#undef TYPES
+#define TYPES const char *, struct stat64 *
+LOOKS(stat64, AT_FDCWD, path, (const char *path, struct stat64 *st), (path, st))
+LOOKS(lstat64, AT_FDCWD, path, (const char *path, struct stat64 *st), (path, st))
+#undef TYPES
+#define TYPES int, struct stat *
+LOOKS(fstat, fd, NULL, (int fd, struct stat *st), (fd, st))
+#undef TYPES
+#define TYPES int, struct stat64 *
+LOOKS(fstat64, fd, NULL, (int fd, struct stat64 *st), (fd, st))
+#undef TYPES
+#define TYPES int, const char *, struct stat *, int
+LOOKS(fstatat, at, path, (int at, const char *path, struct stat *st, int flags), (at, path, st, flags))
+#undef TYPES
+#define TYPES int, const char *, struct stat64 *, int
+LOOKS(fstatat64, at, path, (int at, const char *path, struct stat64 *st, int flags), (at, path, st, flags))
+#undef TYPES
+#define TYPES int, const char *, int, int
+LOOKS(faccessat, at, path, (int at, const char *path, int mode, int flags), (at, path, mode, flags))
+#undef TYPES
+#define TYPES const char *, int
+LOOKS(access, AT_FDCWD, path, (const char *path, int mode), (path, mode))
+
+char *realpath(const char *path, char *to)
+{
+    return fails_at(STAT, AT_FDCWD, path) ? NULL : NEXT(char *, realpath, const char *, char *)(path, to);
+}
+
+/* ---- listing, closing, locking ---- */
+
+DIR *opendir(const char *path)
+{
+    return fails_at(LIST, AT_FDCWD, path) ? NULL : NEXT(DIR *, opendir, const char *)(path);
+}
+
+DIR *fdopendir(int fd)
+{
+    return fails_at(LIST, fd, NULL) ? NULL : NEXT(DIR *, fdopendir, int)(fd);
+}
+
+struct dirent *readdir(DIR *list)
+{
+    return fails_at(LIST, dirfd(list), NULL) ? NULL : NEXT(struct dirent *, readdir, DIR *)(list);
+}
+
+struct dirent64 *readdir64(DIR *list)
+{
+    return fails_at(LIST, dirfd(list), NULL) ? NULL : NEXT(struct dirent64 *, readdir64, DIR *)(list);
+}
+
+int close(int fd)
+{
+    const int failed = fails_at(CLOSE, fd, NULL), code = errno, status = (int)kernel()(SYS_close, fd);
+
+    errno = failed ? code : errno;
+    return failed ? -1 : status;
+}
+
+int fcntl64(int fd, int command, ...)
+{
+    va_list list;
+
+    va_start(list, command);
+    void *const argument = va_arg(list, void *);
+    va_end(list);
+    if (command == F_OFD_SETLK && ((struct flock *)argument)->l_type != F_UNLCK && fails_at(LOCK, fd, NULL)) {
+        return -1;
+    }
+    return NEXT(int, fcntl64, int, int, ...)(fd, command, argument);
+}
 
 /* ---- what has no function of its own in older C libraries ---- */
 

@@ -29,10 +29,20 @@ def compiled(directory: Path) -> Path:
 
 def run_under(shim: Path, program: str, *args: object, root: Path, log: Path | None = None) -> str:
     """Run a program of Python with the shim, and return what it prints."""
+    return _run(shim, ["-c", program, *map(str, args)], root, log)
+
+
+def run_file_under(shim: Path, program: Path, *args: object, root: Path) -> str:
+    """Run a program that is a file."""
+    return _run(shim, [str(program), *map(str, args)], root, None)
+
+
+def _run(shim: Path, arguments: list[str], root: Path, log: Path | None) -> str:
     environ = {**os.environ, "LD_PRELOAD": str(shim), "ZC_SHIM_ROOT": str(root)}
     if log is not None:
         environ["ZC_SHIM_LOG"] = str(log)
-    command = [sys.executable, "-c", program, *map(str, args)]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, *arguments], env=environ, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -178,14 +178,16 @@ class _Recorder(WrapperStore, announces=False):
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:
         wanted = list(key_ranges)
-        self.requests += [self._request(key, byte_range) for key, byte_range in wanted]
+        requests = [self._request(key, byte_range) for key, byte_range in wanted]
+        found: Sequence[Buffer | None] = [None] * len(wanted)
+        is_enough = self._indexes_only and self.rounds > 0
+        if not is_enough and all(byte_range is not None for _, byte_range in wanted):
+            found = self._store.get_partial_values(wanted)  # where it fails, the engine may ask again
+            self.index = found[0] if self.rounds == 0 else self.index
+        self.requests += requests
         self.rounds += 1
-        if any(byte_range is None for _, byte_range in wanted):
-            return [None] * len(wanted)
-        if self._indexes_only and self.rounds > 1:
+        if is_enough:
             raise _Enough
-        found = self._store.get_partial_values(wanted)
-        self.index = found[0] if self.rounds == 1 else self.index
         return found
 
     def _request(self, key: str, byte_range: ByteRange | None) -> Request:

@@ -15,7 +15,14 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage import validation
 from zarrcore.storage.announced import announce_changes
-from zarrcore.storage.validation import as_view, is_document, join_path, validate_key, validate_prefix
+from zarrcore.storage.validation import (
+    as_view,
+    is_document,
+    join_path,
+    removal_step,
+    validate_key,
+    validate_prefix,
+)
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import Place
@@ -306,7 +313,8 @@ class Store(ABC):
         """
         self._check_writable()
         keys = [*self.list_prefix(prefix)]
-        self.erase_values(filter(is_document, keys))
+        documents = filter(is_document, keys)
+        self.erase_values(sorted(documents, key=lambda key: removal_step(key[key.rfind("/") + 1 :])))
         self.erase_values(key for key in keys if not is_document(key))
 
     def delete_dir(self, prefix: str) -> None:

@@ -9,7 +9,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -75,8 +75,12 @@ def open_file(path: str, root: str = "", follow: bool | str = True) -> Iterator[
     if opened is None:
         yield None
         return
-    with open(opened[0], "rb", buffering=0) as file:
+    file = FileIO(opened[0], "rb")
+    try:
         yield file
+    finally:
+        with suppress(OSError):
+            file.close()
 
 
 def read_file(path: str, root: str = "", follow: bool | str = True, most: int | None = None) -> bytes | None:
@@ -176,8 +180,14 @@ def _open(path: str, root: str, follow: bool | str) -> tuple[int, int] | None:
         _require_regular(path, status)
         return fd, status.st_size
     except BaseException:
-        os.close(fd)
+        close(fd)
         raise
+
+
+def close(fd: int) -> None:
+    """Close what nothing was written to: what a system says of that is nobody's concern."""
+    with suppress(OSError):
+        os.close(fd)
 
 
 def _dangling(path: str) -> StoreError:
@@ -257,7 +267,7 @@ def sync_directory(path: str, fd: int | None = None) -> None:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot and need not
             raise
     finally:
-        os.close(found)
+        close(found)
 
 
 def _rename(source: str, target: str) -> None:

@@ -16,11 +16,12 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
-from zarrcore.storage.local_errors import explained, forgive_others, require_directories_above
+from zarrcore.storage.local_errors import explained, named, require_directories_above
 from zarrcore.storage.removing import remove_entries
 from zarrcore.storage.validation import (
     as_view,
     is_document,
+    removal_step,
     validate_key,
     validate_prefix,
     windows_problem,
@@ -187,10 +188,10 @@ class LocalStore(Store):
         except NotADirectoryError as error:
             self._require_directory()
             if not is_document(key):
-                raise explained(error, key) from None
+                raise explained(error, key, path) from None
             parts = None
         except OSError as error:
-            raise explained(error, key) from None
+            raise explained(error, key, path) from None
         if parts is not None:
             return parts
         if _WINDOWS:  # which knows no difference between a missing directory and a file in its place
@@ -219,7 +220,7 @@ class LocalStore(Store):
         try:
             return files.size_below(path, self._root, self.follow_symlinks)
         except OSError as error:
-            raise explained(error, path) from None
+            raise explained(error, key, path) from None
 
     def _which_exist(self, keys: Sequence[str]) -> Iterable[bool]:
         if _WINDOWS or len(keys) < 2 or overrides(self, LocalStore):
@@ -234,7 +235,7 @@ class LocalStore(Store):
             names = [path[len(directory) :].lstrip("/") for path in paths]
             found = files.which_below(directory, names, self._root, self.follow_symlinks)
         except OSError as error:
-            raise explained(error, directory) from None
+            raise explained(error, keys[0], directory) from None
         return (kind == 1 or (kind == 2 and self.exists(key)) for kind, key in zip(found, keys, strict=True))
 
     def _absent(self, key: str) -> Exception:
@@ -259,7 +260,7 @@ class LocalStore(Store):
             links: dict[str, Any] = {"root": self._root, "follow": self.follow_symlinks}
             return files.write_file(path, as_view(value, key), sync=self.fsync, is_new=is_new, **links)
         except OSError as error:
-            raise explained(error, key) from None
+            raise explained(error, key, path) from None
 
     def delete(self, key: str) -> None:
         self._check_writable()
@@ -273,7 +274,7 @@ class LocalStore(Store):
         except OSError as error:
             if os.path.isdir(path):
                 raise StoreError(f"key {key!r} is a directory; erase_prefix removes it") from None
-            raise explained(error, key) from None
+            raise explained(error, key, path) from None
 
     def erase_prefix(self, prefix: str) -> None:
         """Remove all keys below `prefix`, and its directory; symbolic links are unlinked, not followed."""
@@ -436,13 +437,16 @@ class LocalStore(Store):
             except (FileNotFoundError, NotADirectoryError):
                 pass
             except OSError as error:
-                raise explained(error, prefix) from None
-            yield found or (), fd
+                raise explained(error, prefix, directory) from None
+            try:
+                yield found or (), fd
+            except OSError as error:
+                raise named(error, directory) from None
         finally:
             if found is not None:
                 found.close()
             if fd is not None:
-                os.close(fd)
+                files.close(fd)
 
     def _remove_entries(self, prefix: str) -> None:
         with self._scan(prefix, writes=True) as (entries, fd):
@@ -473,12 +477,14 @@ class LocalStore(Store):
             fd = self._open(above, _PARENT_FLAGS, writes=True)
         except OSError as error:
             if error.errno == errno.EXDEV:
-                raise explained(error, path[len(self._root) + 1 :]) from None
+                raise explained(error, path[len(self._root) + 1 :], path) from None
             raise
         try:
             yield name, fd
+        except OSError as error:
+            raise named(error, above) from None
         finally:
-            os.close(fd)
+            files.close(fd)
 
     def _sync(self, fd: int | None) -> None:
         """Make changes of names in a directory durable, if writes are."""
@@ -496,11 +502,13 @@ class LocalStore(Store):
         except OSError as error:
             if error.errno == errno.ENOLINK:
                 return None
-            raise explained(error, path) from None
+            raise explained(error, path, path) from None
         try:
             return os.fstat(fd)
+        except OSError as error:
+            raise named(error, path) from None
         finally:
-            os.close(fd)
+            files.close(fd)
 
     def _directory(self, prefix: str) -> str:
         if prefix:

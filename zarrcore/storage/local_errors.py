@@ -18,11 +18,20 @@ def require_directories_above(path: str, key: str) -> None:
     while not os.path.lexists(above) and above != (above := os.path.dirname(above)):
         pass
     if os.path.isfile(above):
-        raise explained(NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), above), key)
+        raise explained(NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), above), key, path)
 
 
-def explained(error: OSError, key: str) -> Exception:
+def named(error: OSError, path: str) -> OSError:
+    """The same error with a whole path: calls by descriptor know none, or the end of one."""
+    name = error.filename if isinstance(error.filename, (str, os.PathLike)) else ""
+    if error.errno is None or (name and os.path.isabs(name)):
+        return error
+    return OSError(error.errno, error.strerror, os.path.join(path, name) if name else path)
+
+
+def explained(error: OSError, key: str, path: str) -> Exception:
     """An error of the operating system; one about names and what stands in their place as one of stores."""
+    error = named(error, path)
     if error.errno in _BAD_NAMES:
         return InvalidKeyError(f"invalid store key {key!r:.200}: {error.strerror}")
     if error.errno == errno.EXDEV:

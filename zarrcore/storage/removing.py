@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 
-from zarrcore.storage.files import sync_directory
+from zarrcore.storage.files import close, sync_directory
 from zarrcore.storage.local_errors import forgive_others
-from zarrcore.storage.validation import DOCUMENTS
+from zarrcore.storage.validation import DOCUMENTS, removal_step
 
 _FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -36,14 +36,14 @@ def remove_entries(entries: Iterable[os.DirEntry[str]], fd: int | None, *, sync:
             if len(stack) == 1:
                 return
             stack.pop()
-            os.close(inner)
+            close(inner)
             try:
                 os.rmdir(name, dir_fd=stack[-1][1])
             except OSError as error:
                 forgive_others(os.rmdir, name, error)
     finally:
         for _, inner, _ in stack[1:]:
-            os.close(inner)
+            close(inner)
 
 
 def _entered(name: str, above: int, *, sync: bool) -> list[tuple[str, int, list[str]]]:
@@ -56,7 +56,7 @@ def _entered(name: str, above: int, *, sync: bool) -> list[tuple[str, int, list[
         with os.scandir(fd) as entries:
             return [(name, fd, _without_files(entries, fd, sync=sync))]
     except BaseException:
-        os.close(fd)
+        close(fd)
         raise
 
 
@@ -68,6 +68,7 @@ def _without_files(entries: Iterable[os.DirEntry[str]], fd: int | None, *, sync:
             directories.append(entry.path)
         else:
             (documents if entry.name in DOCUMENTS else files).append(entry.path)
+    documents.sort(key=lambda path: removal_step(os.path.basename(path)))
     for paths in (documents, files):
         for path in paths:
             with suppress(FileNotFoundError):

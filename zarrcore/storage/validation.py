@@ -26,6 +26,7 @@ _WINDOWS_FORBIDDEN = r'[\\:*?"<>|\x00-\x1f]|[. ]\Z'
 
 DOCUMENTS = frozenset({"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json"})
 """Names of metadata documents."""
+_DECISIVE = frozenset({"zarr.json", ".zarray", ".zgroup"})
 _DOCUMENT_ENDS = (*DOCUMENTS,)
 
 
@@ -34,6 +35,14 @@ def is_document(key: str) -> bool:
     # Whoever looks for nodes asks for documents below names that are those of files: there are none.  A chunk
     # that cannot be there because a file is in the place of its directory is another matter: it is damage.
     return key.endswith(_DOCUMENT_ENDS) and key[key.rfind("/") + 1 :] in DOCUMENTS
+
+
+def removal_step(name: str) -> int:
+    """Return when a file of a node is removed: 0, what makes it a node; 1, other documents; 2, chunks.
+
+    A node whose removal fails is whole or gone: neither without its attributes nor without its values.
+    """
+    return (name not in DOCUMENTS) + (name not in _DECISIVE)
 
 
 def validate_key(key: str) -> str:
