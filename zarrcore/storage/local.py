@@ -16,12 +16,11 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
-from zarrcore.storage.local_errors import explained, named, require_directories_above
+from zarrcore.storage.local_errors import explained, forgive_others, named, require_directories_above
 from zarrcore.storage.removing import remove_entries
 from zarrcore.storage.validation import (
     as_view,
     is_document,
-    removal_step,
     validate_key,
     validate_prefix,
     windows_problem,
