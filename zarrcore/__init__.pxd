@@ -79,6 +79,9 @@ cdef extern from "zarrcore.h" nogil:
                           const int64_t *step, const int64_t *count, const void *memory, size_t nbytes,
                           const int64_t *strides, int threads, int flags, zarrcore_error *error)
     int zarrcore_set_cache(const zarrcore_array *array, int64_t nbytes)
+    int zarrcore_set_write_buffer(const zarrcore_array *array, int64_t nbytes, zarrcore_error *error)
+    int zarrcore_flush(const zarrcore_array *array, zarrcore_error *error)
+    int zarrcore_close(const zarrcore_array *array, zarrcore_error *error)
     int zarrcore_chunk_key(const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity,
                            size_t *needed)
     int zarrcore_chunk_sizes(const zarrcore_array *array, const int64_t *chunk, size_t *decoded,

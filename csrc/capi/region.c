@@ -118,6 +118,21 @@ static zc_status make_selection(const zc_array *array, const region *r, zc_selec
     return status == ZC_OK ? check_size(selection, array->chain->item.size, r->nbytes, err) : status;
 }
 
+/* Through the write buffer, if there is one, or something in it. */
+static zc_status run(zarrcore_array *handle, const zc_call *call, bool write, zc_fault *fault, zc_error *err)
+{
+    zc_buffer *const buffer = &handle->buffer;
+
+    zc_buffer_follow_fork(buffer);
+    if (write && atomic_load(&buffer->limit) > 0) {
+        return zc_buffer_write(buffer, call, fault, err);
+    }
+    if (!write && atomic_load(&buffer->n) > 0) {
+        return zc_buffer_read(buffer, call, fault, err);
+    }
+    return (write ? zc_write : zc_read)(call, fault, err);
+}
+
 static int transfer(const zarrcore_array *array, const region *r, bool write, bool write_empty, zarrcore_error *error)
 {
     zc_selection selection;
@@ -143,7 +158,7 @@ static int transfer(const zarrcore_array *array, const region *r, bool write, bo
         const zc_call call = {.array = whole, .store = &session.store, .selection = &selection,
                               .threads = r->threads, .write_empty = write_empty, .poll = session.poll,
                               .poll_arg = session.poll_arg};
-        status = (write ? zc_write : zc_read)(&call, &fault, &err);
+        status = run(handle, &call, write, &fault, &err);
     }
     zc_session_end(array, &session, status, &err);
     return zc_report(error, &err, array, fault.in_chunk ? fault.chunk : NULL);

@@ -18,7 +18,8 @@
  *
  * Rules for all functions
  * - They return ZARRCORE_OK or a negative zarrcore_status and fill *error, which may be NULL.  Where a
- *   pointer must not be NULL, NULL returns ZARRCORE_ERR_ARGUMENT.  Nothing aborts, nothing prints.
+ *   pointer must not be NULL, NULL returns ZARRCORE_ERR_ARGUMENT.  Nothing aborts, nothing prints (but see
+ *   zarrcore_release).
  * - Any number of threads may call them at once, with one handle too.  Handles are immutable and counted.
  * - They are meant to be called without the GIL.  A thread that has it may call them too (it is released
  *   where Python code has to run); only zarrcore_from_python needs it.
@@ -167,9 +168,12 @@ typedef struct zarrcore_api {
                     const int64_t *count, const void *memory, size_t nbytes, const int64_t *strides, int threads,
                     int flags, zarrcore_error *error);
     int (*set_cache)(const zarrcore_array *array, int64_t nbytes);
+    int (*set_write_buffer)(const zarrcore_array *array, int64_t nbytes, zarrcore_error *error);
+    int (*flush)(const zarrcore_array *array, zarrcore_error *error);
+    int (*close)(const zarrcore_array *array, zarrcore_error *error);
 } zarrcore_api;
 
-#define ZARRCORE_N_SLOTS 36
+#define ZARRCORE_N_SLOTS 39
 
 #ifndef ZARRCORE_PYTHON_API
 
@@ -210,7 +214,7 @@ ZARRCORE_PUBLIC int zarrcore_open(const char *path, int flags, zarrcore_array **
 ZARRCORE_PUBLIC void zarrcore_retain(const zarrcore_array *array);
 
 /* One owner less; the last one frees the handle (of a Python array: takes the GIL for that).  NULL is
- * ignored. */
+ * ignored.  What is pending in a write buffer is stored; if that fails, that is a line on stderr alone, where zarrcore_close returns it. */
 ZARRCORE_PUBLIC void zarrcore_release(const zarrcore_array *array);
 
 /* ---- what an array is --------------------------------------------------------------------------- */
@@ -310,6 +314,33 @@ ZARRCORE_PUBLIC int zarrcore_write_as(const zarrcore_array *array, const char *t
  * cache.  ZARRCORE_ERR_ARGUMENT if array is NULL or nbytes negative.
  */
 ZARRCORE_PUBLIC int zarrcore_set_cache(const zarrcore_array *array, int64_t nbytes);
+
+/*
+ * Collect writes of parts of chunks (of shards, where there are any) in memory, so that each chunk is encoded once.  A chunk is
+ * stored when all of it was given, when what is collected has more than nbytes (first the chunks that were not written to for
+ * longest), and by zarrcore_flush, zarrcore_close and the last zarrcore_release.  Chunks that one call covers as a whole, and those
+ * that are larger than nbytes, are stored at once.  nbytes 0, as handles begin: all are.
+ *
+ * Reads of regions through the same handle see what was given; other handles, Python and the functions of single chunks see it when it is
+ * stored.  A write or this call may return the failure of another chunk that it had to store; that chunk stays pending, and what was
+ * given to the failed write may be pending or not.  Between threads the order of writes to one element is the order of their calls.
+ *
+ * Any thread may call it at any time; it stores what is pending first, and returns the failure of that, with the old limit still in
+ * place.  The memory is the handle's.  It exceeds nbytes by no more than one chunk for each writing thread.  What is pending when a
+ * process ends or is killed is lost.  A child of fork() begins with nothing pending: that is the parent's.
+ */
+ZARRCORE_PUBLIC int zarrcore_set_write_buffer(const zarrcore_array *array, int64_t nbytes, zarrcore_error *error);
+
+/*
+ * Store what is pending.  After a failure all other chunks were tried, the first failure is returned, and what could not be stored stays
+ * pending for another try.  Nothing is synchronised with the disk but what ZARRCORE_SYNC asks for.  Any thread.
+ */
+ZARRCORE_PUBLIC int zarrcore_flush(const zarrcore_array *array, zarrcore_error *error);
+
+/*
+ * zarrcore_flush, and then zarrcore_release whatever came of it.  What could not be stored is lost with the last owner.
+ */
+ZARRCORE_PUBLIC int zarrcore_close(const zarrcore_array *array, zarrcore_error *error);
 
 /* ---- single chunks ------------------------------------------------------------------------------ */
 
@@ -464,6 +495,10 @@ ZARRCORE_FORWARD(int, write_as, (const zarrcore_array *array, const char *type, 
                  int threads, int flags, zarrcore_error *error),
                  (array, type, ndim, start, step, count, memory, nbytes, strides, threads, flags, error))
 ZARRCORE_FORWARD(int, set_cache, (const zarrcore_array *array, int64_t nbytes), (array, nbytes))
+ZARRCORE_FORWARD(int, set_write_buffer, (const zarrcore_array *array, int64_t nbytes, zarrcore_error *error),
+                 (array, nbytes, error))
+ZARRCORE_FORWARD(int, flush, (const zarrcore_array *array, zarrcore_error *error), (array, error))
+ZARRCORE_FORWARD(int, close, (const zarrcore_array *array, zarrcore_error *error), (array, error))
 
 #undef ZARRCORE_FORWARD
 
