@@ -279,7 +279,7 @@ static zc_status write_parts(work *w, const chunks *c, zc_workspace *ws)
     return w->err->status;
 }
 
-zc_status zc_buffer_write(zc_buffer *buffer, const zc_call *call, zc_fault *fault, zc_error *err)
+static zc_status write_region(zc_buffer *buffer, const zc_call *call, zc_fault *fault, zc_error *err)
 {
     work w = {.buffer = buffer, .call = call, .fault = fault, .err = err};
     chunks c = {0};
@@ -323,7 +323,7 @@ zc_status zc_buffer_flush(zc_buffer *buffer, const zc_call *call, zc_fault *faul
     return err->status;
 }
 
-zc_status zc_buffer_read(zc_buffer *buffer, const zc_call *read, zc_fault *fault, zc_error *err)
+static zc_status read_region(zc_buffer *buffer, const zc_call *read, zc_fault *fault, zc_error *err)
 {
     zc_pending **touched;
     size_t n;
@@ -346,4 +346,16 @@ zc_status zc_buffer_read(zc_buffer *buffer, const zc_call *read, zc_fault *fault
     free(touched);
     zc_pool_release(ws);
     return status;
+}
+
+zc_status zc_buffer_run(zc_buffer *buffer, const zc_call *call, bool write, zc_fault *fault, zc_error *err)
+{
+    zc_buffer_follow_fork(buffer);
+    if (write && atomic_load(&buffer->limit) > 0) {
+        return write_region(buffer, call, fault, err);
+    }
+    if (!write && atomic_load(&buffer->n) > 0) {
+        return read_region(buffer, call, fault, err);
+    }
+    return (write ? zc_write : zc_read)(call, fault, err);
 }

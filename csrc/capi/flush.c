@@ -34,19 +34,6 @@ int zarrcore_flush(const zarrcore_array *array, zarrcore_error *error)
     return array != NULL ? flush(array, error) : zc_report_argument(error, "array is NULL");
 }
 
-int zarrcore_close(const zarrcore_array *array, zarrcore_error *error)
-{
-    zarrcore_array *const handle = (zarrcore_array *)array;
-    const int status = zarrcore_flush(array, error);
-
-    if (status != ZARRCORE_OK && array != NULL && atomic_load(&handle->references) == 1) {
-        zc_buffer_end(&handle->buffer);              /* the caller knows what is lost */
-        zc_buffer_begin(&handle->buffer, handle->kept.number);
-    }
-    zarrcore_release(array);
-    return status;
-}
-
 int zarrcore_set_write_buffer(const zarrcore_array *array, int64_t nbytes, zarrcore_error *error)
 {
     if (array == NULL || nbytes < 0) {

@@ -49,6 +49,19 @@ void zarrcore_release(const zarrcore_array *array)
     free((zarrcore_array *)array);
 }
 
+int zarrcore_close(const zarrcore_array *array, zarrcore_error *error)
+{
+    zarrcore_array *const handle = (zarrcore_array *)array;
+    const int status = zarrcore_flush(array, error);
+
+    if (status != ZARRCORE_OK && array != NULL && atomic_load(&handle->references) == 1) {
+        zc_buffer_end(&handle->buffer);              /* the caller knows what is lost */
+        zc_buffer_begin(&handle->buffer, handle->kept.number);
+    }
+    zarrcore_release(array);
+    return status;
+}
+
 void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int (*raise)(const zarrcore_error *))
 {
     const zarrcore_api api = {
@@ -94,6 +107,8 @@ void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int 
         .set_write_buffer = zarrcore_set_write_buffer,
         .flush = zarrcore_flush,
         .close = zarrcore_close,
+        .read_points = zarrcore_read_points,
+        .read_many = zarrcore_read_many,
     };
 
     _Static_assert(sizeof(zarrcore_api) == 16 + ZARRCORE_N_SLOTS * sizeof(void (*)(void)), "count the slots");

@@ -60,7 +60,8 @@ typedef enum zarrcore_status {
     ZARRCORE_ERR_ENCODE = -13,     /* a compressor failed */
     ZARRCORE_ERR_METADATA = -14,   /* a metadata document is not valid, or asks for what is not supported */
     ZARRCORE_ERR_LOCKED = -15,     /* a chunk is written to while this thread, or one that waits for it, writes it */
-    ZARRCORE_ERR_STALE = -17       /* Python has made the array smaller, or replaced or removed it, since the handle was made */
+    ZARRCORE_ERR_STALE = -17,      /* Python has made the array smaller, or replaced or removed it, since the handle was made */
+    ZARRCORE_ERR_VALUE = -18       /* a number is to be converted to a type that has no such number */
 } zarrcore_status;
 
 /* What went wrong, and where.  Initialise with ZARRCORE_ERROR_INIT, or with zero bytes; one may be used for many
@@ -106,6 +107,19 @@ typedef struct zarrcore_extent {
 
 /* An open array. */
 typedef struct zarrcore_array zarrcore_array;
+
+/* A region for zarrcore_read_many; members are parameters of zarrcore_read_as. */
+typedef struct zarrcore_region {
+    const zarrcore_array *array;
+    const char *type;
+    int64_t ndim;
+    const int64_t *start;
+    const int64_t *step;
+    const int64_t *count;
+    void *memory;
+    size_t nbytes;
+    const int64_t *strides;
+} zarrcore_region;
 
 /*
  * The functions as extension modules reach them.  What each does is said at its prototype, below.
@@ -171,9 +185,12 @@ typedef struct zarrcore_api {
     int (*set_write_buffer)(const zarrcore_array *array, int64_t nbytes, zarrcore_error *error);
     int (*flush)(const zarrcore_array *array, zarrcore_error *error);
     int (*close)(const zarrcore_array *array, zarrcore_error *error);
+    int (*read_points)(const zarrcore_array *array, const char *type, int ndim, size_t n, const int64_t *points,
+                       void *memory, size_t nbytes, int threads, zarrcore_error *error);
+    int (*read_many)(const zarrcore_region *regions, size_t n, int threads, size_t *failed, zarrcore_error *error);
 } zarrcore_api;
 
-#define ZARRCORE_N_SLOTS 39
+#define ZARRCORE_N_SLOTS 41
 
 #ifndef ZARRCORE_PYTHON_API
 
@@ -288,9 +305,14 @@ ZARRCORE_PUBLIC int zarrcore_write(const zarrcore_array *array, const int64_t *s
 
 /*
  * The same for memory whose type, number of dimensions and size are given and checked, so that nothing is written beyond it
- * or taken for what it is not.  type: as numpy spells it, such as "f8" (the machine's byte order), "<i4" or "|V12"; another
- * one than the array's, or another number of dimensions, is ZARRCORE_ERR_ARGUMENT: nothing is converted.  nbytes: of memory,
- * from the lowest to the highest address that the strides reach; too few are ZARRCORE_ERR_SIZE.
+ * or taken for what it is not.  type: as numpy spells it, such as "f8" (the machine's byte order), "<i4" or "|V12".  nbytes: of
+ * memory, from the lowest to the highest address that the strides reach; too few are ZARRCORE_ERR_SIZE.
+ *
+ * Numbers (b1, i1 to i8, u1 to u8, f2 to f8, c8, c16) are converted where the type is not the array's, under the rules of the Python
+ * package: floats are rounded to the nearest one, and what is too large becomes infinite; a number that an integer type, or a Boolean,
+ * has not (out of range, with a fraction, NaN) is ZARRCORE_ERR_VALUE.  Nothing is written then; memory may be partly read into.
+ * Complex numbers become no real ones: that, types of other kinds that differ from the array's, and another number of
+ * dimensions, are ZARRCORE_ERR_ARGUMENT.  A conversion takes memory for some chunks, at most for the region in the array's type.
  */
 ZARRCORE_PUBLIC int zarrcore_read_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
                                      const int64_t *step, const int64_t *count, void *memory, size_t nbytes,
@@ -298,6 +320,23 @@ ZARRCORE_PUBLIC int zarrcore_read_as(const zarrcore_array *array, const char *ty
 ZARRCORE_PUBLIC int zarrcore_write_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
                                       const int64_t *step, const int64_t *count, const void *memory, size_t nbytes,
                                       const int64_t *strides, int threads, int flags, zarrcore_error *error);
+
+/*
+ * Read n single elements: points has ndim indices for each, one point after the other, in any order; they may repeat.  Elements go to
+ * memory one after the other; type, ndim and nbytes as of zarrcore_read_as.  An index that leaves the array is ZARRCORE_ERR_ARGUMENT, and
+ * nothing is read.  Each chunk is decoded once.  What is pending in a write buffer is stored first, and a failure of that returned.
+ */
+ZARRCORE_PUBLIC int zarrcore_read_points(const zarrcore_array *array, const char *type, int ndim, size_t n,
+                                         const int64_t *points, void *memory, size_t nbytes, int threads,
+                                         zarrcore_error *error);
+
+/*
+ * Read n regions, of one array or of several, as one job: all their chunks are shared among the threads, and a store is asked for many at
+ * once.  Each is checked as by zarrcore_read_as before anything is read.  *failed (may be NULL) is the number of the region that failed, or
+ * SIZE_MAX.  Handles are not released.  Regions to be converted, and those of handles with something in a write buffer, follow one by one.
+ */
+ZARRCORE_PUBLIC int zarrcore_read_many(const zarrcore_region *regions, size_t n, int threads, size_t *failed,
+                                       zarrcore_error *error);
 
 /*
  * Keep decoded chunks for later reads of parts of them, up to nbytes in all for this handle; 0 keeps none, and frees what
@@ -499,6 +538,11 @@ ZARRCORE_FORWARD(int, set_write_buffer, (const zarrcore_array *array, int64_t nb
                  (array, nbytes, error))
 ZARRCORE_FORWARD(int, flush, (const zarrcore_array *array, zarrcore_error *error), (array, error))
 ZARRCORE_FORWARD(int, close, (const zarrcore_array *array, zarrcore_error *error), (array, error))
+ZARRCORE_FORWARD(int, read_points, (const zarrcore_array *array, const char *type, int ndim, size_t n, const int64_t *points,
+                 void *memory, size_t nbytes, int threads, zarrcore_error *error),
+                 (array, type, ndim, n, points, memory, nbytes, threads, error))
+ZARRCORE_FORWARD(int, read_many, (const zarrcore_region *regions, size_t n, int threads, size_t *failed, zarrcore_error
+                 *error), (regions, n, threads, failed, error))
 
 #undef ZARRCORE_FORWARD
 

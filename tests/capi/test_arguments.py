@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from capi_documents import LibraryError
+from capi_regions import Region
 
 import zarrcore
 from zarrcore.storage import MemoryStore, ZipStore
@@ -37,6 +38,8 @@ MAY_BE_NULL = {
     "write_as": {"start", "step", "count", "strides", "error"},
     "set_write_buffer": {"error"},
     "flush": {"error"},
+    "read_points": {"error"},
+    "read_many": {"failed", "error"},
     "close": {"error"},
     "shard_index": {"error"},
     "find_inner_chunk": {"error"},
@@ -97,6 +100,8 @@ class Sharded:
             "set_cache": {"array": self.handle, "nbytes": 1 << 20},
             "set_write_buffer": {"array": self.handle, "nbytes": 0, "error": self.error},
             "flush": {"error": self.error},
+            "read_points": {"type": b"f8", "ndim": 2, "n": 1, "points": pair(3, 4)}
+            | {"memory": self.memory.ctypes.data, "nbytes": 8, "threads": 1, "error": self.error},
             "close": {"error": self.error},
             "chunk_key": chunk | {"out": self.text.raw, "capacity": 255, "needed": ctypes.byref(self.size)},
             "chunk_sizes": chunk
@@ -115,6 +120,10 @@ class Sharded:
         }
         one_out = {"shape", "chunk_shape", "inner_chunk_shape", "grid_shape"}
         rest = {"out": pair(0, 0)} if function in one_out else found.get(function, {})
+        if function == "read_many":
+            region = Region(self.handle, b"f8", 2, memory=self.memory.ctypes.data, nbytes=self.memory.nbytes)
+            failed = ctypes.byref(self.size)
+            return {"regions": region, "n": 1, "threads": 1, "failed": failed, "error": self.error}
         return {"array": self.handle} | rest
 
 
@@ -185,7 +194,7 @@ def test_open_survives_null(library: Any, error_of: Any) -> None:
 
 
 def test_unknown_statuses_have_a_name(api: Any) -> None:
-    for status in (-100, -16, -18, 1, 2**31 - 1, -(2**31)):
+    for status in (-100, -16, -19, 1, 2**31 - 1, -(2**31)):
         assert api.status_name(status) == b"unknown status"
     assert api.status_name(-8) == b"missing"
     assert api.version() == zarrcore.__version__.encode()

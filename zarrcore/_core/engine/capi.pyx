@@ -282,6 +282,8 @@ cdef object _exception(int status, str reason, dict place):
     if status in (ZC_ERR_MEMORY, ZC_ERR_ARGUMENT, ZC_ERR_OVERFLOW, ZC_ERR_STALE) and not place:
         kinds = {<int>ZC_ERR_MEMORY: MemoryError, <int>ZC_ERR_STALE: errors.ArrayNotFoundError}
         return kinds.get(status, ValueError)(reason)
+    if status == ZC_ERR_VALUE:
+        return (OverflowError if "out of range" in reason else ValueError)(reason)
     if status == ZC_ERR_MISSING:
         return errors.ChunkNotFoundError(str(errors.ChunkError(reason, **place)))
     kind = errors.ChunkIOError if status == ZC_ERR_CALLBACK else chunk_errors.get(status, errors.ChunkDecodeError)
