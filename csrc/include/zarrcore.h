@@ -25,6 +25,11 @@
  *   where Python code has to run); only zarrcore_from_python needs it.
  * - Arrays of indices, lengths and strides have one entry for each dimension of the array; strides are in
  *   bytes, may be negative, and NULL means C order without gaps.
+ * - Pointers are used during the call alone; nothing that the caller passed is kept or freed.  Texts that are returned live as long as
+ *   their handle.  What a handle needs is freed with it; threads keep scratch memory for later calls.
+ * - fork(): a child may go on with the handles that it has inherited.  It starts without threads, with empty caches and with nothing
+ *   pending in write buffers.
+ * - Signals: no function may be called by a signal handler of C; none installs a handler, and the library's threads take no signals.
  * - Elements in memory have the data type and byte order that zarrcore_typestr() returns.
  */
 #ifndef ZARRCORE_H
