@@ -99,6 +99,24 @@ def test_a_prefix_can_be_moved(prefix: Path, values: np.ndarray, tmp_path: Path)
     assert len(numbers(run_program(program, tmp_path / "array").stdout)) == values.size
 
 
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_cpp(prefix: Path, tmp_path: Path) -> None:
+    values = np.random.default_rng(0).integers(0, 100, (23, 14)).astype("i4")
+    array = zarrcore.create_array(store=tmp_path / "array", shape=values.shape, chunks=(5, 4), dtype="i4")
+    array[...] = values
+    source, libs = EXAMPLES / "cpp" / "rows.cpp", [*flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
+    warnings = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    program = compile_program("c++", source, tmp_path / "rows", *warnings, *flags(prefix, "--cflags"), *libs)
+    done = run_program(program, tmp_path / "array")
+    assert (done.returncode, float(done.stdout)) == (0, 2 * values.sum()), done.stderr
+    np.testing.assert_array_equal(array[...], 2 * values)
+    done = run_program(program, tmp_path / "nothing")
+    assert (done.returncode, "there is no such directory (status -8)" in done.stderr) == (1, True)
+    array[0, 0] = 2**31 - 1
+    done = run_program(program, tmp_path / "array")
+    assert (done.returncode, "value 4294967294 cannot be stored as i4" in done.stderr) == (1, True)
+
+
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake (apt-get install cmake)")
 @pytest.mark.skipif(bool(os.environ.get("ZARRCORE_SANITIZE")), reason="its programs are not instrumented")
 def test_cmake(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
