@@ -273,7 +273,7 @@ class BuildPy(build_py):
         super().run()
         if self.editable_mode:
             return
-        for header in tree("csrc/include/**/*.h"):
+        for header in tree("csrc/include/**/*.h*"):
             target = Path(self.build_lib, "zarrcore", "include", Path(header).relative_to("csrc/include"))
             self.mkpath(str(target.parent))
             self.copy_file(header, str(target))

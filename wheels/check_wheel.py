@@ -54,7 +54,7 @@ def tree_contents(root: Path = ROOT) -> list[str]:
         for path in package.rglob("*")
         if path.suffix in (".py", ".pyi", ".pxd", ".h") or path.name == "py.typed"
     ]
-    headers = (path.relative_to(root / "csrc") for path in (root / "csrc" / "include").rglob("*.h"))
+    headers = (path.relative_to(root / "csrc") for path in (root / "csrc" / "include").rglob("*.h*"))
     found += [f"zarrcore/{header.as_posix()}" for header in headers]
     found += [f"zarrcore/_core/{path.stem}.MODULE" for path in (package / "_core").glob("*.pyx")]
     folders = {path.parent for path in (package / "_core").glob("*/*.pyx")}

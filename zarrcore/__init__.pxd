@@ -23,7 +23,7 @@ cdef extern from "zarrcore.h" nogil:
         ZARRCORE_OK, ZARRCORE_ERR_MEMORY, ZARRCORE_ERR_ARGUMENT, ZARRCORE_ERR_CORRUPT
         ZARRCORE_ERR_CHECKSUM, ZARRCORE_ERR_SIZE, ZARRCORE_ERR_RANGE, ZARRCORE_ERR_IO, ZARRCORE_ERR_MISSING
         ZARRCORE_ERR_UNSUPPORTED, ZARRCORE_ERR_OVERFLOW, ZARRCORE_ERR_CANCELLED, ZARRCORE_ERR_CALLBACK
-        ZARRCORE_ERR_ENCODE, ZARRCORE_ERR_METADATA, ZARRCORE_ERR_LOCKED, ZARRCORE_ERR_STALE
+        ZARRCORE_ERR_ENCODE, ZARRCORE_ERR_METADATA, ZARRCORE_ERR_LOCKED, ZARRCORE_ERR_STALE, ZARRCORE_ERR_VALUE
 
     ctypedef struct zarrcore_error:
         uint32_t struct_size
@@ -44,6 +44,17 @@ cdef extern from "zarrcore.h" nogil:
 
     ctypedef struct zarrcore_array:
         pass
+
+    ctypedef struct zarrcore_region:
+        const zarrcore_array *array
+        const char *type
+        int64_t ndim
+        const int64_t *start
+        const int64_t *step
+        const int64_t *count
+        void *memory
+        size_t nbytes
+        const int64_t *strides
 
     const char *zarrcore_version()
     const char *zarrcore_status_name(int status)
@@ -79,6 +90,13 @@ cdef extern from "zarrcore.h" nogil:
                           const int64_t *step, const int64_t *count, const void *memory, size_t nbytes,
                           const int64_t *strides, int threads, int flags, zarrcore_error *error)
     int zarrcore_set_cache(const zarrcore_array *array, int64_t nbytes)
+    int zarrcore_set_write_buffer(const zarrcore_array *array, int64_t nbytes, zarrcore_error *error)
+    int zarrcore_flush(const zarrcore_array *array, zarrcore_error *error)
+    int zarrcore_close(const zarrcore_array *array, zarrcore_error *error)
+    int zarrcore_read_points(const zarrcore_array *array, const char *type, int ndim, size_t n,
+                             const int64_t *points, void *memory, size_t nbytes, int threads, zarrcore_error *error)
+    int zarrcore_read_many(const zarrcore_region *regions, size_t n, int threads, size_t *failed,
+                           zarrcore_error *error)
     int zarrcore_chunk_key(const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity,
                            size_t *needed)
     int zarrcore_chunk_sizes(const zarrcore_array *array, const int64_t *chunk, size_t *decoded,

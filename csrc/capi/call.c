@@ -11,6 +11,7 @@ _Static_assert((int)ZARRCORE_ERR_IO == (int)ZC_ERR_IO, "one numbering");
 _Static_assert((int)ZARRCORE_ERR_MISSING == (int)ZC_ERR_MISSING, "one numbering");
 _Static_assert((int)ZARRCORE_ERR_ENCODE == (int)ZC_ERR_ENCODE, "one numbering");
 _Static_assert((int)ZARRCORE_ERR_LOCKED == (int)ZC_ERR_LOCKED, "one numbering");
+_Static_assert((int)ZARRCORE_ERR_VALUE == (int)ZC_ERR_VALUE, "one numbering");
 _Static_assert((int)ZARRCORE_ERR_STALE == (int)ZC_ERR_STALE, "one numbering");
 _Static_assert(sizeof(((zarrcore_error *)0)->message) == sizeof(((zc_error *)0)->message), "nothing is cut");
 _Static_assert(sizeof(((zarrcore_error *)0)->codec) == sizeof(((zc_error *)0)->codec), "nothing is cut");

@@ -24,6 +24,7 @@ zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, 
         free(out);
         return NULL;
     }
+    zc_buffer_begin(&out->buffer, out->kept.number);
     return out;
 }
 
@@ -41,9 +42,24 @@ void zarrcore_release(const zarrcore_array *array)
         atomic_fetch_sub_explicit(&((zarrcore_array *)array)->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
+    zc_flush_last((zarrcore_array *)array);
+    zc_buffer_end(&((zarrcore_array *)array)->buffer);
     zc_keep_end((zarrcore_array *)array);
     array->backend->destroy(array->owner);
     free((zarrcore_array *)array);
+}
+
+int zarrcore_close(const zarrcore_array *array, zarrcore_error *error)
+{
+    zarrcore_array *const handle = (zarrcore_array *)array;
+    const int status = zarrcore_flush(array, error);
+
+    if (status != ZARRCORE_OK && array != NULL && atomic_load(&handle->references) == 1) {
+        zc_buffer_end(&handle->buffer);              /* the caller knows what is lost */
+        zc_buffer_begin(&handle->buffer, handle->kept.number);
+    }
+    zarrcore_release(array);
+    return status;
 }
 
 void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int (*raise)(const zarrcore_error *))
@@ -88,6 +104,11 @@ void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int 
         .read_as = zarrcore_read_as,
         .write_as = zarrcore_write_as,
         .set_cache = zarrcore_set_cache,
+        .set_write_buffer = zarrcore_set_write_buffer,
+        .flush = zarrcore_flush,
+        .close = zarrcore_close,
+        .read_points = zarrcore_read_points,
+        .read_many = zarrcore_read_many,
     };
 
     _Static_assert(sizeof(zarrcore_api) == 16 + ZARRCORE_N_SLOTS * sizeof(void (*)(void)), "count the slots");

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "capi/buffer.h"
 #include "engine/engine.h"
 #include "engine/writes.h"
 #include "include/zarrcore.h"
@@ -46,6 +47,7 @@ struct zarrcore_array {
     zc_array kept;           /* the same array with a cache (keep.c) */
     atomic_int keeping;
     _Atomic uint64_t touched[ZC_TOUCHED];
+    zc_buffer buffer;        /* of writes */
     char typestr[ZC_TYPESTR_SIZE];
     char path[];             /* terminated */
 };
@@ -66,6 +68,9 @@ void zc_keep_end(zarrcore_array *array);
 
 /* The array through which a region is read: with the cache where that is likely to pay. */
 const zc_array *zc_keep_array(zarrcore_array *array, const zc_store *store, const zc_selection *region);
+
+/* Store what is pending in a handle that nobody has any more (flush.c). */
+void zc_flush_last(zarrcore_array *array);
 
 /* ---- what all functions of the public API share (call.c) ---- */
 

@@ -25,6 +25,7 @@ const char *zarrcore_status_name(int status)
         "success", "out of memory", "invalid argument", "corrupt data", "wrong checksum", "wrong size",
         "offset out of range", "input/output error", "missing", "not supported", "too large", "cancelled",
         "error of a Python store", "failure of a compressor", "invalid metadata", "locked", "unknown status", "stale handle",
+        "value out of range",
     };
     const int n = (int)(sizeof names / sizeof names[0]);
 

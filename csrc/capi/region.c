@@ -6,15 +6,7 @@
 
 #include "base/arith.h"
 #include "base/cpu.h"
-#include "capi/handle.h"
-
-/* What the caller asked for; pointers as they were given. */
-typedef struct region {
-    const int64_t *start, *step, *count, *strides;
-    char *memory;
-    int threads;
-    size_t nbytes;           /* at memory; SIZE_MAX: unknown */
-} region;
+#include "capi/regions.h"
 
 /* Is this the data type, as numpy spells it?  The machine's byte order may be spelt "=" or not at all. */
 static bool is_type(const char *given, const char *typestr)
@@ -29,7 +21,7 @@ static bool is_type(const char *given, const char *typestr)
 }
 
 /* How many elements of a dimension the region has, checked to lie in the array. */
-static zc_status count_axis(const region *r, int d, int64_t length, int64_t *count, zc_error *err)
+static zc_status count_axis(const zc_region *r, int d, int64_t length, int64_t *count, zc_error *err)
 {
     const int64_t start = r->start != NULL ? r->start[d] : 0, step = r->step != NULL ? r->step[d] : 1;
 
@@ -53,7 +45,7 @@ static zc_status count_axis(const region *r, int d, int64_t length, int64_t *cou
 }
 
 /* Place a dimension of a region with elements; a negative step is turned round, for the engine counts upwards. */
-static zc_status place_axis(const region *r, int d, zc_selection *selection, zc_error *err)
+static zc_status place_axis(const zc_region *r, int d, zc_selection *selection, zc_error *err)
 {
     zc_axis *const axis = &selection->axis[d];
     const int64_t last = axis->count - 1;
@@ -91,9 +83,9 @@ static zc_status check_size(const zc_selection *selection, size_t span, size_t n
     return span <= nbytes ? ZC_OK : zc_fail(err, ZC_ERR_SIZE, "the region needs %zu bytes of memory, there are %zu", span, nbytes);
 }
 
-static zc_status make_selection(const zc_array *array, const region *r, zc_selection *selection, bool *empty,
-                                zc_error *err)
+zc_status zc_region_select(const zc_array *array, const zc_region *r, zc_selection *selection, bool *empty, zc_error *err)
 {
+    const size_t item_size = r->numbers != NULL ? r->numbers->item.size : array->chain->item.size;
     int64_t count[ZC_MAX_DIMS];
     zc_status status = ZC_OK;
 
@@ -109,16 +101,16 @@ static zc_status make_selection(const zc_array *array, const region *r, zc_selec
         return zc_fail(err, ZC_ERR_ARGUMENT, "memory is NULL");
     }
     /* With strides of zero a region may have more bytes than there can be, which the engine could not count. */
-    if (!zc_selection_whole(array->ndim, count, array->chain->item.size, r->memory, selection)) {
+    if (!zc_selection_whole(array->ndim, count, item_size, r->memory, selection)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "the region has more elements than can be counted");
     }
     for (int d = 0; d < array->ndim && status == ZC_OK; d++) {
         status = place_axis(r, d, selection, err);
     }
-    return status == ZC_OK ? check_size(selection, array->chain->item.size, r->nbytes, err) : status;
+    return status == ZC_OK ? check_size(selection, item_size, r->nbytes, err) : status;
 }
 
-static int transfer(const zarrcore_array *array, const region *r, bool write, bool write_empty, zarrcore_error *error)
+static int transfer(const zarrcore_array *array, const zc_region *r, bool write, bool write_empty, zarrcore_error *error)
 {
     zc_selection selection;
     zc_session session;
@@ -132,7 +124,7 @@ static int transfer(const zarrcore_array *array, const region *r, bool write, bo
     if (r->threads < 0) {
         return zc_report_argument(error, "threads is negative");
     }
-    zc_status status = make_selection(array->array, r, &selection, &empty, &err);
+    zc_status status = zc_region_select(array->array, r, &selection, &empty, &err);
     if (status != ZC_OK || empty) {
         return zc_report(error, &err, NULL, NULL);
     }
@@ -143,13 +135,14 @@ static int transfer(const zarrcore_array *array, const region *r, bool write, bo
         const zc_call call = {.array = whole, .store = &session.store, .selection = &selection,
                               .threads = r->threads, .write_empty = write_empty, .poll = session.poll,
                               .poll_arg = session.poll_arg};
-        status = (write ? zc_write : zc_read)(&call, &fault, &err);
+        status = r->numbers != NULL ? zc_region_convert(handle, &call, r->numbers, r->own, write, &fault, &err)
+                                    : zc_buffer_run(&handle->buffer, &call, write, &fault, &err);
     }
     zc_session_end(array, &session, status, &err);
     return zc_report(error, &err, array, fault.in_chunk ? fault.chunk : NULL);
 }
 
-static int write_region(const zarrcore_array *array, const region *r, int flags, zarrcore_error *error)
+static int write_region(const zarrcore_array *array, const zc_region *r, int flags, zarrcore_error *error)
 {
     if (array == NULL) {
         return zc_report_argument(error, "array is NULL");
@@ -163,27 +156,29 @@ static int write_region(const zarrcore_array *array, const region *r, int flags,
     return transfer(array, r, true, (flags & ZARRCORE_WRITE_EMPTY) != 0, error);
 }
 
-/* Has the array this data type and this number of dimensions? */
-static int check_array(const zarrcore_array *array, const char *type, int ndim, zarrcore_error *error)
+zc_status zc_region_types(const zarrcore_array *array, const char *type, int ndim, bool write, zc_types *out, zc_error *err)
 {
-    zc_error err = {0};
-
     if (array == NULL || type == NULL) {
-        return zc_report_argument(error, array == NULL ? "array is NULL" : "type is NULL");
+        return zc_fail(err, ZC_ERR_ARGUMENT, array == NULL ? "array is NULL" : "type is NULL");
     }
-    if (!is_type(type, array->typestr)) {
-        zc_fail(&err, ZC_ERR_ARGUMENT, "the array has the data type %s, the memory %.40s", array->typestr, type);
-    } else if (ndim != array->array->ndim) {
-        zc_fail(&err, ZC_ERR_ARGUMENT, "the array has %d dimensions, the region %d", array->array->ndim, ndim);
+    if (ndim != array->array->ndim) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "the array has %d dimensions, the region %d", array->array->ndim, ndim);
     }
-    return err.status == ZC_OK ? ZARRCORE_OK : zc_report(error, &err, NULL, NULL);
+    out->differ = !is_type(type, array->typestr);
+    const zc_numbers *const from = write ? &out->memory : &out->own, *const to = write ? &out->own : &out->memory;
+    if (out->differ && (!zc_typed_parse(type, &out->memory) || !zc_typed_parse(array->typestr, &out->own) ||
+                        !zc_typed_convertible(from, to))) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "the array has the data type %s, the memory %.40s: nothing converts one to the other",
+                       array->typestr, type);
+    }
+    return ZC_OK;
 }
 
 int zarrcore_read(const zarrcore_array *array, const int64_t *start, const int64_t *step,
                   const int64_t *count, void *memory, const int64_t *strides, int threads,
                   zarrcore_error *error)
 {
-    const region r = {start, step, count, strides, memory, threads, SIZE_MAX};
+    const zc_region r = {start, step, count, strides, memory, threads, SIZE_MAX, NULL, NULL};
 
     return array != NULL ? transfer(array, &r, false, false, error) : zc_report_argument(error, "array is NULL");
 }
@@ -192,7 +187,7 @@ int zarrcore_write(const zarrcore_array *array, const int64_t *start, const int6
                    const int64_t *count, const void *memory, const int64_t *strides, int threads, int flags,
                    zarrcore_error *error)
 {
-    const region r = {start, step, count, strides, (char *)memory, threads, SIZE_MAX};     /* only read from */
+    const zc_region r = {start, step, count, strides, (char *)memory, threads, SIZE_MAX, NULL, NULL};   /* only read from */
 
     return write_region(array, &r, flags, error);
 }
@@ -201,18 +196,26 @@ int zarrcore_read_as(const zarrcore_array *array, const char *type, int ndim, co
                      const int64_t *count, void *memory, size_t nbytes, const int64_t *strides, int threads,
                      zarrcore_error *error)
 {
-    const region r = {start, step, count, strides, memory, threads, nbytes};
-    const int status = check_array(array, type, ndim, error);
+    zc_error err = {0};
+    zc_types t;
 
-    return status == ZARRCORE_OK ? transfer(array, &r, false, false, error) : status;
+    if (zc_region_types(array, type, ndim, false, &t, &err) != ZC_OK) {
+        return zc_report(error, &err, NULL, NULL);
+    }
+    const zc_region r = {start, step, count, strides, memory, threads, nbytes, t.differ ? &t.memory : NULL, &t.own};
+    return transfer(array, &r, false, false, error);
 }
 
 int zarrcore_write_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start, const int64_t *step,
                       const int64_t *count, const void *memory, size_t nbytes, const int64_t *strides, int threads,
                       int flags, zarrcore_error *error)
 {
-    const region r = {start, step, count, strides, (char *)memory, threads, nbytes};       /* only read from */
-    const int status = check_array(array, type, ndim, error);
+    zc_error err = {0};
+    zc_types t;
 
-    return status == ZARRCORE_OK ? write_region(array, &r, flags, error) : status;
+    if (zc_region_types(array, type, ndim, true, &t, &err) != ZC_OK) {
+        return zc_report(error, &err, NULL, NULL);
+    }
+    const zc_region r = {start, step, count, strides, (char *)memory, threads, nbytes, t.differ ? &t.memory : NULL, &t.own};
+    return write_region(array, &r, flags, error);
 }

@@ -18,12 +18,18 @@
  *
  * Rules for all functions
  * - They return ZARRCORE_OK or a negative zarrcore_status and fill *error, which may be NULL.  Where a
- *   pointer must not be NULL, NULL returns ZARRCORE_ERR_ARGUMENT.  Nothing aborts, nothing prints.
+ *   pointer must not be NULL, NULL returns ZARRCORE_ERR_ARGUMENT.  Nothing aborts, nothing prints (but see
+ *   zarrcore_release).
  * - Any number of threads may call them at once, with one handle too.  Handles are immutable and counted.
  * - They are meant to be called without the GIL.  A thread that has it may call them too (it is released
  *   where Python code has to run); only zarrcore_from_python needs it.
  * - Arrays of indices, lengths and strides have one entry for each dimension of the array; strides are in
  *   bytes, may be negative, and NULL means C order without gaps.
+ * - Pointers are used during the call alone; nothing that the caller passed is kept or freed.  Texts that are returned live as long as
+ *   their handle.  What a handle needs is freed with it; threads keep scratch memory for later calls.
+ * - fork(): a child may go on with the handles that it has inherited.  It starts without threads, with empty caches and with nothing
+ *   pending in write buffers.
+ * - Signals: no function may be called by a signal handler of C; none installs a handler, and the library's threads take no signals.
  * - Elements in memory have the data type and byte order that zarrcore_typestr() returns.
  */
 #ifndef ZARRCORE_H
@@ -59,7 +65,8 @@ typedef enum zarrcore_status {
     ZARRCORE_ERR_ENCODE = -13,     /* a compressor failed */
     ZARRCORE_ERR_METADATA = -14,   /* a metadata document is not valid, or asks for what is not supported */
     ZARRCORE_ERR_LOCKED = -15,     /* a chunk is written to while this thread, or one that waits for it, writes it */
-    ZARRCORE_ERR_STALE = -17       /* Python has made the array smaller, or replaced or removed it, since the handle was made */
+    ZARRCORE_ERR_STALE = -17,      /* Python has made the array smaller, or replaced or removed it, since the handle was made */
+    ZARRCORE_ERR_VALUE = -18       /* a number is to be converted to a type that has no such number */
 } zarrcore_status;
 
 /* What went wrong, and where.  Initialise with ZARRCORE_ERROR_INIT, or with zero bytes; one may be used for many
@@ -105,6 +112,19 @@ typedef struct zarrcore_extent {
 
 /* An open array. */
 typedef struct zarrcore_array zarrcore_array;
+
+/* A region for zarrcore_read_many; members are parameters of zarrcore_read_as. */
+typedef struct zarrcore_region {
+    const zarrcore_array *array;
+    const char *type;
+    int64_t ndim;
+    const int64_t *start;
+    const int64_t *step;
+    const int64_t *count;
+    void *memory;
+    size_t nbytes;
+    const int64_t *strides;
+} zarrcore_region;
 
 /*
  * The functions as extension modules reach them.  What each does is said at its prototype, below.
@@ -167,9 +187,15 @@ typedef struct zarrcore_api {
                     const int64_t *count, const void *memory, size_t nbytes, const int64_t *strides, int threads,
                     int flags, zarrcore_error *error);
     int (*set_cache)(const zarrcore_array *array, int64_t nbytes);
+    int (*set_write_buffer)(const zarrcore_array *array, int64_t nbytes, zarrcore_error *error);
+    int (*flush)(const zarrcore_array *array, zarrcore_error *error);
+    int (*close)(const zarrcore_array *array, zarrcore_error *error);
+    int (*read_points)(const zarrcore_array *array, const char *type, int ndim, size_t n, const int64_t *points,
+                       void *memory, size_t nbytes, int threads, zarrcore_error *error);
+    int (*read_many)(const zarrcore_region *regions, size_t n, int threads, size_t *failed, zarrcore_error *error);
 } zarrcore_api;
 
-#define ZARRCORE_N_SLOTS 36
+#define ZARRCORE_N_SLOTS 41
 
 #ifndef ZARRCORE_PYTHON_API
 
@@ -210,7 +236,7 @@ ZARRCORE_PUBLIC int zarrcore_open(const char *path, int flags, zarrcore_array **
 ZARRCORE_PUBLIC void zarrcore_retain(const zarrcore_array *array);
 
 /* One owner less; the last one frees the handle (of a Python array: takes the GIL for that).  NULL is
- * ignored. */
+ * ignored.  What is pending in a write buffer is stored; if that fails, that is a line on stderr alone, where zarrcore_close returns it. */
 ZARRCORE_PUBLIC void zarrcore_release(const zarrcore_array *array);
 
 /* ---- what an array is --------------------------------------------------------------------------- */
@@ -284,9 +310,14 @@ ZARRCORE_PUBLIC int zarrcore_write(const zarrcore_array *array, const int64_t *s
 
 /*
  * The same for memory whose type, number of dimensions and size are given and checked, so that nothing is written beyond it
- * or taken for what it is not.  type: as numpy spells it, such as "f8" (the machine's byte order), "<i4" or "|V12"; another
- * one than the array's, or another number of dimensions, is ZARRCORE_ERR_ARGUMENT: nothing is converted.  nbytes: of memory,
- * from the lowest to the highest address that the strides reach; too few are ZARRCORE_ERR_SIZE.
+ * or taken for what it is not.  type: as numpy spells it, such as "f8" (the machine's byte order), "<i4" or "|V12".  nbytes: of
+ * memory, from the lowest to the highest address that the strides reach; too few are ZARRCORE_ERR_SIZE.
+ *
+ * Numbers (b1, i1 to i8, u1 to u8, f2 to f8, c8, c16) are converted where the type is not the array's, under the rules of the Python
+ * package: floats are rounded to the nearest one, and what is too large becomes infinite; a number that an integer type, or a Boolean,
+ * has not (out of range, with a fraction, NaN) is ZARRCORE_ERR_VALUE.  Nothing is written then; memory may be partly read into.
+ * Complex numbers become no real ones: that, types of other kinds that differ from the array's, and another number of
+ * dimensions, are ZARRCORE_ERR_ARGUMENT.  A conversion takes memory for some chunks, at most for the region in the array's type.
  */
 ZARRCORE_PUBLIC int zarrcore_read_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
                                      const int64_t *step, const int64_t *count, void *memory, size_t nbytes,
@@ -294,6 +325,23 @@ ZARRCORE_PUBLIC int zarrcore_read_as(const zarrcore_array *array, const char *ty
 ZARRCORE_PUBLIC int zarrcore_write_as(const zarrcore_array *array, const char *type, int ndim, const int64_t *start,
                                       const int64_t *step, const int64_t *count, const void *memory, size_t nbytes,
                                       const int64_t *strides, int threads, int flags, zarrcore_error *error);
+
+/*
+ * Read n single elements: points has ndim indices for each, one point after the other, in any order; they may repeat.  Elements go to
+ * memory one after the other; type, ndim and nbytes as of zarrcore_read_as.  An index that leaves the array is ZARRCORE_ERR_ARGUMENT, and
+ * nothing is read.  Each chunk is decoded once.  What is pending in a write buffer is stored first, and a failure of that returned.
+ */
+ZARRCORE_PUBLIC int zarrcore_read_points(const zarrcore_array *array, const char *type, int ndim, size_t n,
+                                         const int64_t *points, void *memory, size_t nbytes, int threads,
+                                         zarrcore_error *error);
+
+/*
+ * Read n regions, of one array or of several, as one job: all their chunks are shared among the threads, and a store is asked for many at
+ * once.  Each is checked as by zarrcore_read_as before anything is read.  *failed (may be NULL) is the number of the region that failed, or
+ * SIZE_MAX.  Handles are not released.  Regions to be converted, and those of handles with something in a write buffer, follow one by one.
+ */
+ZARRCORE_PUBLIC int zarrcore_read_many(const zarrcore_region *regions, size_t n, int threads, size_t *failed,
+                                       zarrcore_error *error);
 
 /*
  * Keep decoded chunks for later reads of parts of them, up to nbytes in all for this handle; 0 keeps none, and frees what
@@ -310,6 +358,33 @@ ZARRCORE_PUBLIC int zarrcore_write_as(const zarrcore_array *array, const char *t
  * cache.  ZARRCORE_ERR_ARGUMENT if array is NULL or nbytes negative.
  */
 ZARRCORE_PUBLIC int zarrcore_set_cache(const zarrcore_array *array, int64_t nbytes);
+
+/*
+ * Collect writes of parts of chunks (of shards, where there are any) in memory, so that each chunk is encoded once.  A chunk is
+ * stored when all of it was given, when what is collected has more than nbytes (first the chunks that were not written to for
+ * longest), and by zarrcore_flush, zarrcore_close and the last zarrcore_release.  Chunks that one call covers as a whole, and those
+ * that are larger than nbytes, are stored at once.  nbytes 0, as handles begin: all are.
+ *
+ * Reads of regions through the same handle see what was given; other handles, Python and the functions of single chunks see it when it is
+ * stored.  A write or this call may return the failure of another chunk that it had to store; that chunk stays pending, and what was
+ * given to the failed write may be pending or not.  Between threads the order of writes to one element is the order of their calls.
+ *
+ * Any thread may call it at any time; it stores what is pending first, and returns the failure of that, with the old limit still in
+ * place.  The memory is the handle's.  It exceeds nbytes by no more than one chunk for each writing thread.  What is pending when a
+ * process ends or is killed is lost.  A child of fork() begins with nothing pending: that is the parent's.
+ */
+ZARRCORE_PUBLIC int zarrcore_set_write_buffer(const zarrcore_array *array, int64_t nbytes, zarrcore_error *error);
+
+/*
+ * Store what is pending.  After a failure all other chunks were tried, the first failure is returned, and what could not be stored stays
+ * pending for another try.  Nothing is synchronised with the disk but what ZARRCORE_SYNC asks for.  Any thread.
+ */
+ZARRCORE_PUBLIC int zarrcore_flush(const zarrcore_array *array, zarrcore_error *error);
+
+/*
+ * zarrcore_flush, and then zarrcore_release whatever came of it.  What could not be stored is lost with the last owner.
+ */
+ZARRCORE_PUBLIC int zarrcore_close(const zarrcore_array *array, zarrcore_error *error);
 
 /* ---- single chunks ------------------------------------------------------------------------------ */
 
@@ -464,6 +539,15 @@ ZARRCORE_FORWARD(int, write_as, (const zarrcore_array *array, const char *type, 
                  int threads, int flags, zarrcore_error *error),
                  (array, type, ndim, start, step, count, memory, nbytes, strides, threads, flags, error))
 ZARRCORE_FORWARD(int, set_cache, (const zarrcore_array *array, int64_t nbytes), (array, nbytes))
+ZARRCORE_FORWARD(int, set_write_buffer, (const zarrcore_array *array, int64_t nbytes, zarrcore_error *error),
+                 (array, nbytes, error))
+ZARRCORE_FORWARD(int, flush, (const zarrcore_array *array, zarrcore_error *error), (array, error))
+ZARRCORE_FORWARD(int, close, (const zarrcore_array *array, zarrcore_error *error), (array, error))
+ZARRCORE_FORWARD(int, read_points, (const zarrcore_array *array, const char *type, int ndim, size_t n, const int64_t *points,
+                 void *memory, size_t nbytes, int threads, zarrcore_error *error),
+                 (array, type, ndim, n, points, memory, nbytes, threads, error))
+ZARRCORE_FORWARD(int, read_many, (const zarrcore_region *regions, size_t n, int threads, size_t *failed, zarrcore_error
+                 *error), (regions, n, threads, failed, error))
 
 #undef ZARRCORE_FORWARD
 

@@ -46,6 +46,7 @@ def test_contents_are_those_of_the_tree() -> None:
         "zarrcore/py.typed",
         "zarrcore/__init__.pxd",
         "zarrcore/include/zarrcore.h",
+        "zarrcore/include/zarrcore.hpp",
         "zarrcore/_core/engine/_modules.MODULE",
         "zarrcore/_core/engine/__init__.pyi",
         "zarrcore/_core/kernels.MODULE",

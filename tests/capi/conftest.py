@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from capi_documents import LibraryError
+from capi_regions import Region
 
 import zarrcore
 
@@ -75,6 +76,7 @@ C_TYPES = {
     "size_t *": SIZE,
     "zarrcore_error *": ctypes.POINTER(Error),
     "zarrcore_extent *": ctypes.POINTER(Extent),
+    "zarrcore_region *": ctypes.POINTER(Region),
 }
 
 

@@ -430,7 +430,7 @@ def test_memory_is_checked(api: Any, opened: Any, error_of: Any, tmp_path: Path)
         memory = out.ctypes.data
         return api.read_as(handle, type_, ndim, start, None, count, memory, nbytes, strides, 0, error)
 
-    for wrong in (b"f4", b"i8", b"c16", b">f8", b"", b"8", b"<f80"):
+    for wrong in (b"S8", b"M8[s]", b"V8", b"", b"8", b"<f80"):
         assert read(wrong, 2, out.nbytes) == -2
         assert b"data type <f8" in error.message
     assert read(b"f8", 3, out.nbytes) == -2
@@ -448,7 +448,8 @@ def test_memory_is_checked(api: Any, opened: Any, error_of: Any, tmp_path: Path)
         assert (out[:, 3:] == -1).all()
     out[...] = 7
     arguments = (start, None, count, out.ctypes.data)
-    assert api.write_as(handle, b"f4", 2, *arguments, 96, None, 0, 0, error) == -2
+    assert api.write_as(handle, b"c16", 2, *arguments, 192, None, 0, 0, error) == -2
+    assert api.write_as(handle, b"f4", 2, *arguments, 47, None, 0, 0, error) == -5
     assert api.write_as(handle, b"f8", 2, *arguments, 95, None, 0, 0, error) == -5
     np.testing.assert_array_equal(zarrcore.open_array(tmp_path)[...], values)
     assert api.write_as(handle, b"f8", 2, *arguments, 96, None, 0, 0, error) == 0

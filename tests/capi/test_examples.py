@@ -99,6 +99,60 @@ def test_a_prefix_can_be_moved(prefix: Path, values: np.ndarray, tmp_path: Path)
     assert len(numbers(run_program(program, tmp_path / "array").stdout)) == values.size
 
 
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_cpp(prefix: Path, tmp_path: Path) -> None:
+    values = np.random.default_rng(0).integers(0, 100, (23, 14)).astype("i4")
+    array = zarrcore.create_array(store=tmp_path / "array", shape=values.shape, chunks=(5, 4), dtype="i4")
+    array[...] = values
+    source, libs = EXAMPLES / "cpp" / "rows.cpp", [*flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
+    warnings = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    program = compile_program("c++", source, tmp_path / "rows", *warnings, *flags(prefix, "--cflags"), *libs)
+    done = run_program(program, tmp_path / "array")
+    assert (done.returncode, float(done.stdout)) == (0, 2 * values.sum()), done.stderr
+    np.testing.assert_array_equal(array[...], 2 * values)
+    done = run_program(program, tmp_path / "nothing")
+    assert (done.returncode, "there is no such directory (status -8)" in done.stderr) == (1, True)
+    array[0, 0] = 2**31 - 1
+    done = run_program(program, tmp_path / "array")
+    assert (done.returncode, "value 4294967294 cannot be stored as i4" in done.stderr) == (1, True)
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake (apt-get install cmake)")
+@pytest.mark.skipif(bool(os.environ.get("ZARRCORE_SANITIZE")), reason="its programs are not instrumented")
+def test_cmake(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
+    build = tmp_path / "build"
+    for command in (
+        ["cmake", "-S", EXAMPLES / "cmake", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"],
+        ["cmake", "--build", build],
+    ):
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    for program in ("read_region", "read_region_static"):
+        found = run_program(build / program, tmp_path / "array").stdout
+        np.testing.assert_array_equal(numbers(found), values.ravel())
+
+
+def test_install_puts_the_same_files_below_destdir(prefix: Path, tmp_path: Path) -> None:
+    """It plans to, at least: what it would run is what `make lib` runs, with another prefix."""
+    command = [
+        "make",
+        "-n",
+        "-C",
+        str(EXAMPLES.parent / "csrc"),
+        "install",
+        f"DESTDIR={tmp_path}",
+        "PREFIX=/usr",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name in ("lib/libzarrcore.a", "include/zarrcore.h", "lib/pkgconfig/zarrcore.pc"):
+        assert f"{tmp_path}/usr/{name}" in done.stdout
+    assert {path.name for path in (prefix / "lib" / "cmake" / "Zarrcore").iterdir()} == {
+        "ZarrcoreConfig.cmake",
+        "ZarrcoreConfigVersion.cmake",
+    }
+
+
 def test_fortran(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
     if shutil.which("gfortran") is None:
         pytest.skip("no gfortran (apt-get install gfortran)")

@@ -52,6 +52,7 @@ def signatures() -> list[str]:
         *(f"status {member}" for member in members(text, "zarrcore_status")),
         *(f"error {number} {member}" for number, member in enumerate(members(text, "zarrcore_error"))),
         *(f"extent {number} {member}" for number, member in enumerate(members(text, "zarrcore_extent"))),
+        *(f"region {number} {member}" for number, member in enumerate(members(text, "zarrcore_region"))),
         *(f"slot {number} {slot}" for number, slot in enumerate(slots(text))),
         *(f"function {prototype}" for prototype in prototypes(text)),
     ]

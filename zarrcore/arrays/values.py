@@ -294,12 +294,11 @@ def _unchanged(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     with np.errstate(invalid="ignore", over="ignore"):
         cast = array.astype(dtype)
         same = cast.astype(array.dtype) == array
-    if dtype.kind in "iu" and array.dtype.kind == "f":
-        # the limits as floats: a float equal to 2**63 survives a saturating cast and back
-        limits = np.iinfo(dtype)
-        same &= (array >= float(limits.min)) & (
-            array < float(limits.max) + (1.0 if limits.max < 2**53 else 0.0)
-        )
+        if dtype.kind in "iu" and array.dtype.kind == "f":
+            # the limits as floats: 2**63 survives a saturating cast and back, as infinite halves do
+            limits = np.iinfo(dtype)
+            same &= np.isfinite(array) & (array >= float(limits.min))
+            same &= array < float(limits.max) + (1.0 if limits.max < 2**53 else 0.0)
     if not np.all(same):
         worst = array[~same].flat[0] if array.ndim else array[()]
         raise ValueError(f"value {worst!r} cannot be stored as {dtype} without changing it")

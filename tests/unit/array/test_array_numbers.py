@@ -109,3 +109,13 @@ def test_records_are_matched_by_the_names_of_their_fields() -> None:
     assert array[0].tolist() == (2, 1)
     with pytest.raises(TypeError, match="fields"):
         array[...] = np.array([(1, 2)], [("x", "i4"), ("y", "i4")])
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("given", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+def test_infinite_numbers_of_every_width_are_no_integers(value: float, given: str, dtype: str) -> None:
+    """A half is infinite beyond 65504, so that the lowest integer and -inf are equal as halves."""
+    array = zarrcore.create_array({}, shape=(2,), dtype=dtype)
+    with pytest.raises(ValueError, match="without changing it"):
+        array[...] = np.array([1, value], given)

@@ -159,6 +159,8 @@ cdef zc_status _handle_begin(zc_session *out, zc_error *err) noexcept nogil:
     cdef zc_status status
     if out.writes:
         zc_writing_begin((<NativeArray>owner.native).c.place, &out.writing)     # before the losses are looked at
+    if (owner.opened != NULL or not owner.is_local) and not Py_IsInitialized():
+        return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the interpreter has ended")
     if owner.opened != NULL and zc_known_losses_get(&owner.known) != zc_losses():
         status = _handle_follow(owner, err)
         if status != ZC_OK:
@@ -280,6 +282,8 @@ cdef object _exception(int status, str reason, dict place):
     if status in (ZC_ERR_MEMORY, ZC_ERR_ARGUMENT, ZC_ERR_OVERFLOW, ZC_ERR_STALE) and not place:
         kinds = {<int>ZC_ERR_MEMORY: MemoryError, <int>ZC_ERR_STALE: errors.ArrayNotFoundError}
         return kinds.get(status, ValueError)(reason)
+    if status == ZC_ERR_VALUE:
+        return (OverflowError if "out of range" in reason else ValueError)(reason)
     if status == ZC_ERR_MISSING:
         return errors.ChunkNotFoundError(str(errors.ChunkError(reason, **place)))
     kind = errors.ChunkIOError if status == ZC_ERR_CALLBACK else chunk_errors.get(status, errors.ChunkDecodeError)

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+//
+// zarrcore for C++17: handles that release themselves, exceptions in place of statuses, vectors for regions.  Header-only, over
+// zarrcore.h, whose rules hold: it may be included in programs and, after Python.h and ZARRCORE_PYTHON_API, in extension modules.
+//
+//     zarrcore::array a("/data/temperature.zarr");
+//     std::vector<double> row = a.read<double>({0, 0}, {1, a.shape()[1]});     // converted if it is another type
+#ifndef ZARRCORE_HPP
+#define ZARRCORE_HPP
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "zarrcore.h"
+
+namespace zarrcore {
+
+// A call that failed: its status and the whole record; what() is the message, with the key of the chunk.
+class error : public std::runtime_error {
+public:
+    explicit error(const zarrcore_error &record) : std::runtime_error(text(record)), record_(record) {}
+    int status() const noexcept { return record_.status; }
+    const zarrcore_error &record() const noexcept { return record_; }
+
+private:
+    static std::string text(const zarrcore_error &record)
+    {
+        const std::string message = record.message[0] != '\0' ? record.message : zarrcore_status_name(record.status);
+        return record.key[0] != '\0' ? std::string(record.key) + ": " + message : message;
+    }
+
+    zarrcore_error record_;
+};
+
+namespace detail {
+
+// The name of a type of numbers in the machine's byte order, as zarrcore_read_as takes it.
+template <typename T> struct name;
+#define ZARRCORE_NAME(type, text) \
+    template <> struct name<type> { static constexpr const char *value = text; };
+ZARRCORE_NAME(bool, "b1")
+ZARRCORE_NAME(std::int8_t, "i1")
+ZARRCORE_NAME(std::int16_t, "i2")
+ZARRCORE_NAME(std::int32_t, "i4")
+ZARRCORE_NAME(std::int64_t, "i8")
+ZARRCORE_NAME(std::uint8_t, "u1")
+ZARRCORE_NAME(std::uint16_t, "u2")
+ZARRCORE_NAME(std::uint32_t, "u4")
+ZARRCORE_NAME(std::uint64_t, "u8")
+ZARRCORE_NAME(float, "f4")
+ZARRCORE_NAME(double, "f8")
+ZARRCORE_NAME(std::complex<float>, "c8")
+ZARRCORE_NAME(std::complex<double>, "c16")
+#undef ZARRCORE_NAME
+
+// A status without a record.
+inline void check(int status)
+{
+    if (status < 0) {
+        zarrcore_error record = ZARRCORE_ERROR_INIT;
+        record.status = status;
+        throw error(record);
+    }
+}
+
+template <typename Call> void run(Call call)
+{
+    zarrcore_error record = ZARRCORE_ERROR_INIT;
+    if (call(&record) != ZARRCORE_OK) {
+        throw error(record);
+    }
+}
+
+} // namespace detail
+
+using indices = std::vector<std::int64_t>;
+
+// One owner of a handle.  Copies are owners of the same one.
+class array {
+public:
+    // Takes over a handle, such as one of zarrcore_from_python.
+    explicit array(zarrcore_array *handle) : handle_(handle)
+    {
+        if (handle == nullptr) {
+            throw std::invalid_argument("zarrcore::array: the handle is null");
+        }
+    }
+
+#ifndef ZARRCORE_PYTHON_API
+    // Opens the array in a local directory; flags as of zarrcore_open.
+    explicit array(const std::string &path, int flags = 0)
+    {
+        detail::run([&](zarrcore_error *e) { return zarrcore_open(path.c_str(), flags, &handle_, e); });
+    }
+#endif
+
+    array(const array &other) noexcept : handle_(other.handle_) { zarrcore_retain(handle_); }
+    array(array &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    array &operator=(array other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~array() { zarrcore_release(handle_); }
+
+    zarrcore_array *get() const noexcept { return handle_; }
+
+    indices shape() const { return lengths(zarrcore_shape); }
+    indices chunk_shape() const { return lengths(zarrcore_chunk_shape); }
+    std::string typestr() const
+    {
+        const char *const text = zarrcore_typestr(handle_);
+        return text != nullptr ? text : "";
+    }
+
+    // Read count elements from start on, in C order; without arguments all.
+    template <typename T> std::vector<T> read(const indices &start, const indices &count, int threads = 0) const
+    {
+        static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no bytes: read std::uint8_t");
+        check_dimensions(start, count);
+        std::vector<T> out(size(count));
+        detail::run([&](zarrcore_error *e) {
+            return zarrcore_read_as(handle_, detail::name<T>::value, static_cast<int>(count.size()), start.data(), nullptr,
+                                    count.data(), out.data(), out.size() * sizeof(T), nullptr, threads, e);
+        });
+        return out;
+    }
+    template <typename T> std::vector<T> read(int threads = 0) const
+    {
+        const indices count = shape();
+        return read<T>(indices(count.size()), count, threads);
+    }
+
+    // Write them.
+    template <typename T>
+    void write(const indices &start, const indices &count, const std::vector<T> &values, int threads = 0, int flags = 0)
+    {
+        static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no bytes: write std::uint8_t");
+        check_dimensions(start, count);
+        detail::run([&](zarrcore_error *e) {
+            return zarrcore_write_as(handle_, detail::name<T>::value, static_cast<int>(count.size()), start.data(), nullptr,
+                                     count.data(), values.data(), values.size() * sizeof(T), nullptr, threads, flags, e);
+        });
+    }
+
+    void set_cache(std::int64_t nbytes) { detail::check(zarrcore_set_cache(handle_, nbytes)); }
+    void set_write_buffer(std::int64_t nbytes)
+    {
+        detail::run([&](zarrcore_error *e) { return zarrcore_set_write_buffer(handle_, nbytes, e); });
+    }
+    void flush()
+    {
+        detail::run([&](zarrcore_error *e) { return zarrcore_flush(handle_, e); });
+    }
+
+    // Flush and release; the destructor, which cannot throw, would only print a failure.
+    void close()
+    {
+        detail::run([&](zarrcore_error *e) { return zarrcore_close(std::exchange(handle_, nullptr), e); });
+    }
+
+private:
+    template <typename Function> indices lengths(Function function) const
+    {
+        const int ndim = zarrcore_ndim(handle_);
+        detail::check(ndim);
+        indices out(static_cast<std::size_t>(ndim) + 1);         // never without memory
+        detail::check(function(handle_, out.data()));
+        out.pop_back();
+        return out;
+    }
+
+    static void check_dimensions(const indices &start, const indices &count)
+    {
+        if (start.size() != count.size()) {
+            throw std::invalid_argument("zarrcore::array: start and count have different numbers of dimensions");
+        }
+    }
+
+    // Elements; of what the library refuses anyway, any number.
+    std::size_t size(const indices &count) const
+    {
+        const indices lengths = shape();
+        std::size_t n = 1;
+        for (std::size_t d = 0; d < count.size(); d++) {
+            if (d >= lengths.size() || count[d] < 0 || count[d] > lengths[d]) {
+                throw std::invalid_argument("zarrcore::array: the region leaves the array");
+            }
+            n *= static_cast<std::size_t>(count[d]);
+        }
+        return n;
+    }
+
+    zarrcore_array *handle_ = nullptr;
+};
+
+} // namespace zarrcore
+
+#endif
