@@ -85,6 +85,12 @@ SETTINGS = {
         "Most requests at a time to a store over a network; None: 256 that read, or 64 that write.",
         "a positive integer",
     ),
+    "async.bytes_in_flight": _count(
+        None,
+        "Most bytes of a read that are on the way from a store over a network, or wait to be decoded, at a "
+        "time; None: 128 MiB.  A single chunk, or what is read of a single shard, may have more.",
+        "a positive integer",
+    ),
     "threading.max_workers": _count(
         None,
         "Threads of a call where `threads=` is not given; None: one for each CPU that the process may use, "

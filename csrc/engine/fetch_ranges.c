@@ -54,7 +54,7 @@ static bool note(zc_fetch *set, const zc_fetched *item, uint64_t offset, size_t 
     }
     set->requests = requests;
     requests[set->n_requests++] =
-        (zc_request){.key = item->key, .offset = offset, .n = n, .owner = (size_t)(item - set->items)};
+        (zc_request){.key = item->key, .offset = offset, .n = n, .owner = (size_t)(item - set->items), .bytes = item->bytes};
     return true;
 }
 
@@ -245,6 +245,62 @@ bool zc_fetch_is_torn(const zc_fetched *item)
     return atomic_load_explicit(&item->late, memory_order_relaxed) && has_changed(item);
 }
 
+/* All that is asked of an item has been answered. */
+static void complete(zc_fetched *item)
+{
+    if (item->pending == 0 && item->n > 1) {
+        qsort(item->ranges, item->n, sizeof *item->ranges, compare_ranges);
+        item->alone = item->alone || has_changed(item);  /* a write of this process may have come between two rounds */
+    }
+}
+
+/* Put off what has been noted of an item, from a request on, to the last round. */
+static void put_off(zc_fetch *set, size_t first)
+{
+    for (size_t i = first; i < set->n_requests; i++) {
+        zc_request *const last = grow(set->last, set->n_last, &set->last_room, sizeof *last);
+        if (last == NULL) {
+            set->items[set->requests[i].owner].alone = true;
+            break;
+        }
+        set->last = last;
+        last[set->n_last++] = set->requests[i];
+    }
+    set->n_requests = first;
+}
+
+/* Begin to fetch in the background what was put off; what cannot be is read by its key. */
+static zc_status begin_last(zc_fetch *set, zc_error *err)
+{
+    zc_request *const used = set->requests;
+
+    set->requests = set->last;
+    set->n_requests = set->n_last;
+    set->last = used;
+    set->n_last = 0;
+    join_noted(set);
+    set->feed = zc_feed_new(set->requests, set->n_requests, set->real->window);
+    for (size_t i = 0; i < set->n_requests; i++) {
+        zc_fetched *item = &set->items[set->requests[i].owner];
+        if (set->feed == NULL) {
+            item->alone = true;
+        } else {
+            set->n_pending += item->pending++ == 0;
+        }
+    }
+    return set->feed != NULL ? set->real->serve(set->real, set->feed, zc_feed_open(set->feed), err) : ZC_OK;
+}
+
+/* Let go of answers that are not used. */
+static void release_rest(const zc_fetch *set, zc_arrival *arrivals, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (arrivals[i].value.data != NULL) {
+            set->real->release(&arrivals[i].value, 1);
+        }
+    }
+}
+
 zc_status zc_fetch_open(zc_fetch *set, size_t *failed, zc_error *err)
 {
     zc_fetched *const items = set->items;
@@ -263,19 +319,102 @@ zc_status zc_fetch_open(zc_fetch *set, size_t *failed, zc_error *err)
         bool ranges = false;
         set->n_requests = 0;
         for (size_t i = 0; i < n; i++) {
+            const size_t before = set->n_requests;
             ranges |= list_item(set, &items[i]);
+            if (set->real->serve != NULL && !items[i].more) {
+                put_off(set, before);
+            }
         }
         if (set->n_requests == 0) {
             break;
         }
         status = fetch_noted(set, ranges || set->real->fetch == NULL, failed, err);
     }
+    if (status == ZC_OK && set->n_last > 0) {
+        status = begin_last(set, err);
+    }
     for (size_t i = 0; i < n; i++) {
-        if (items[i].n > 1 && has_changed(&items[i])) {
-            items[i].alone = true;   /* a write of this process may have come between two rounds */
-        }
+        complete(&items[i]);
     }
     return status;
+}
+
+size_t zc_fetch_ready(const zc_fetch *set, size_t *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n; i++) {
+        if (set->items[i].pending == 0) {
+            out[n++] = i;
+        }
+    }
+    return n;
+}
+
+zc_status zc_fetch_next(zc_fetch *set, size_t *out, size_t *n, size_t *bytes, zc_poll poll, void *poll_arg, size_t *failed,
+                        zc_error *err)
+{
+    zc_arrival arrivals[64];
+
+    for (*n = *bytes = 0; *n == 0 && set->n_pending > 0;) {
+        const size_t arrived = zc_feed_take(set->feed, arrivals, sizeof arrivals / sizeof *arrivals, poll, poll_arg);
+        if (arrived == 0) {
+            return zc_fail(err, ZC_ERR_CANCELLED, "interrupted");
+        }
+        for (size_t i = 0; i < arrived; i++) {
+            const zc_request *request = &set->requests[arrivals[i].request];
+            zc_fetched *item = &set->items[request->owner];
+            if (arrivals[i].outcome == ZC_FED_FAILED) {
+                release_rest(set, &arrivals[i], arrived - i);
+                *failed = request->owner;
+                return zc_fail(err, ZC_ERR_CALLBACK, "the store failed");
+            }
+            item->held += (size_t)arrivals[i].value.size;
+            item->alone = item->alone || arrivals[i].outcome == ZC_FED_ALONE;
+            if (arrivals[i].outcome == ZC_FED) {
+                take(set, request, &arrivals[i].value, false);
+            }
+            if (--item->pending == 0) {
+                complete(item);
+                *bytes += item->held;
+                out[(*n)++] = request->owner;
+                set->n_pending--;
+            }
+        }
+    }
+    return ZC_OK;
+}
+
+zc_status zc_fetch_done(zc_fetch *set, const size_t *items, size_t n, zc_error *err)
+{
+    size_t bytes = 0, n_spent = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        n_spent += set->items[items[i]].n;
+    }
+    zc_value *spent = n > 1 ? zc_alloc_array(n_spent, sizeof *spent) : NULL;
+    n_spent = 0;
+    for (size_t i = 0; i < n; i++) {
+        zc_fetched *item = &set->items[items[i]];
+        bytes += item->held;
+        if (spent != NULL && item->n > 0) {      /* together, since each release may take a lock of the interpreter */
+            memcpy(spent + n_spent, item->ranges, item->n * sizeof *spent);
+            n_spent += item->n;
+        } else if (item->n > 0) {
+            set->real->release(item->ranges, item->n);
+        }
+        item->n = 0;
+    }
+    if (n_spent > 0) {
+        set->real->release(spent, n_spent);
+    }
+    free(spent);
+    if (set->feed == NULL) {
+        return ZC_OK;
+    }
+    zc_feed_let_go(set->feed, bytes);
+    const size_t more = zc_feed_open(set->feed);
+    return more > 0 ? set->real->serve(set->real, set->feed, more, err) : ZC_OK;
 }
 
 zc_value zc_fetch_value(const zc_fetched *item)
@@ -289,6 +428,7 @@ zc_value zc_fetch_value(const zc_fetched *item)
 
 void zc_fetch_close(zc_fetch *set)
 {
+    zc_feed_close(set->feed, set->real->release);
     for (size_t i = 0; i < set->n; i++) {
         zc_fetched *item = &set->items[i];
         if (item->n > 0) {
@@ -304,4 +444,5 @@ void zc_fetch_close(zc_fetch *set)
     }
     free(set->values);
     free(set->requests);
+    free(set->last);
 }

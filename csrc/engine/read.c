@@ -21,6 +21,8 @@
 
 #define BATCH_MAX ((size_t)4096)     /* items whose values are fetched together */
 
+#define WORTH_A_THREAD ((size_t)128 << 10)   /* bytes that have arrived, for each thread that decodes them */
+
 typedef struct read_job {
     zc_wants wants;
     int threads;
@@ -31,6 +33,7 @@ typedef struct read_job {
     void *poll_arg;
     size_t first;                    /* the items being read now begin here ... */
     zc_fetched *fetched;             /* ... and this has been fetched of them; NULL: each is opened */
+    const size_t *order;             /* which of them are read now; NULL: all */
 } read_job;
 
 /* One chunk, and all that is wanted of it. */
@@ -355,6 +358,7 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
     chunk_job c;
     zc_status status;
 
+    item = job->order != NULL ? job->order[item] : item;
     chunk_open(&c, job, job->first + item, ws, err);
     if (c.none && c.n == 1) {
         return ZC_OK;
@@ -423,6 +427,7 @@ static size_t prepare_item(chunk_job *c, char *key, zc_fetched *out)
         chunk_select(c);
         out->whole = wants_whole(c, &bytes);
     }
+    out->bytes = bytes;
     if (array->cache == NULL && c->job->shared == NULL && out->whole) {
         return bytes;
     }
@@ -448,7 +453,9 @@ static size_t prepare_batch(read_job *job, size_t most, char *keys, size_t key_s
     while (n < most) {
         chunk_job c;
         chunk_find(&c, job, job->first + n, job->wants.ws, NULL);
-        if (!is_fetched(job, c.call) || (bytes > c.call->store->batch_bytes && n >= (size_t)job->threads)) {
+        const zc_store *store = c.call->store;
+        if (!is_fetched(job, c.call) ||
+            (store->serve == NULL && bytes > store->batch_bytes && n >= (size_t)job->threads)) {
             break;
         }
         const size_t own = prepare_item(&c, keys + n * key_size, &job->fetched[n]);
@@ -458,8 +465,71 @@ static size_t prepare_batch(read_job *job, size_t most, char *keys, size_t key_s
     return n;
 }
 
-/* Fetch what n items want, store by store, and read them; sets has room for as many. */
-static zc_status fetch_and_read(read_job *job, size_t n, zc_fetch *sets, size_t *failed, zc_error *err)
+/* Read n of the items, whose numbers are in `order`. */
+static zc_status run_some(read_job *job, const size_t *order, size_t n, int threads, size_t *failed, zc_error *err)
+{
+    const int usual = job->threads;
+
+    job->order = order;
+    job->threads = threads;
+    job->split = n < (size_t)threads;
+    const zc_status status = n > 0 ? run_items(job, n, failed, err) : ZC_OK;
+    if (status != ZC_OK && *failed < n) {
+        *failed = order[*failed];
+    }
+    job->threads = usual;
+    job->order = NULL;
+    return status;
+}
+
+/* Read the items of one store, from number `first` on, as their values arrive. */
+static zc_status read_arriving(read_job *job, zc_fetch *set, size_t first, size_t *order, size_t *failed, zc_error *err)
+{
+    size_t n, bytes;
+
+    for (;;) {
+        zc_status status = zc_fetch_next(set, order, &n, &bytes, job->poll, job->poll_arg, failed, err);
+        if (status != ZC_OK || n == 0) {
+            *failed += *failed != SIZE_MAX ? first : 0;
+            return status;
+        }
+        for (size_t i = 0; i < n; i++) {
+            order[i] += first;
+        }
+        const size_t worth = bytes / WORTH_A_THREAD + 1;
+        status = run_some(job, order, n, worth < (size_t)job->threads ? (int)worth : job->threads, failed, err);
+        for (size_t i = 0; i < n; i++) {
+            order[i] -= first;
+        }
+        if (status == ZC_OK) {
+            status = zc_fetch_done(set, order, n, err);
+        }
+        if (status != ZC_OK) {
+            return status;
+        }
+    }
+}
+
+/* Read items whose values are fetched by n sets: first what is there, then what arrives. */
+static zc_status read_fetched_by(read_job *job, zc_fetch *sets, size_t n_sets, size_t *order, size_t *failed, zc_error *err)
+{
+    size_t n = 0;
+
+    for (size_t s = 0; s < n_sets; s++) {
+        const size_t first = (size_t)(sets[s].items - job->fetched), own = zc_fetch_ready(&sets[s], order + n);
+        for (size_t i = 0; i < own; i++) {
+            order[n++] += first;
+        }
+    }
+    zc_status status = run_some(job, order, n, job->threads, failed, err);
+    for (size_t s = 0; s < n_sets && status == ZC_OK; s++) {
+        status = read_arriving(job, &sets[s], (size_t)(sets[s].items - job->fetched), order, failed, err);
+    }
+    return status;
+}
+
+/* Fetch what n items want, store by store, and read them; sets has room for as many, as has order for items. */
+static zc_status fetch_and_read(read_job *job, size_t n, zc_fetch *sets, size_t *order, size_t *failed, zc_error *err)
 {
     zc_status status = ZC_OK;
     size_t n_sets = 0;
@@ -476,7 +546,7 @@ static zc_status fetch_and_read(read_job *job, size_t n, zc_fetch *sets, size_t 
         }
     }
     if (status == ZC_OK) {
-        status = run_items(job, n, failed, err);
+        status = read_fetched_by(job, sets, n_sets, order, failed, err);
     }
     while (n_sets > 0) {
         zc_fetch_close(&sets[--n_sets]);
@@ -497,12 +567,13 @@ static zc_status read_batch(read_job *job, size_t *n, size_t *failed, zc_error *
         n_sets += i > 0 && wants->calls[i].store != wants->calls[i - 1].store;
     }
     n_sets = n_sets < most ? n_sets : most;
-    job->fetched = zc_scratch_array(wants->ws, most, sizeof *job->fetched + key_size, err);
+    job->fetched = zc_scratch_array(wants->ws, most, sizeof *job->fetched + sizeof(size_t) + key_size, err);
     zc_fetch *sets = job->fetched != NULL ? zc_scratch_array(wants->ws, n_sets, sizeof *sets, err) : NULL;
     zc_status status = ZC_ERR_MEMORY;
     if (sets != NULL) {
-        *n = prepare_batch(job, most, (char *)(job->fetched + most), key_size);
-        status = fetch_and_read(job, *n, sets, failed, err);
+        size_t *const order = (size_t *)(job->fetched + most);
+        *n = prepare_batch(job, most, (char *)(order + most), key_size);
+        status = fetch_and_read(job, *n, sets, order, failed, err);
     }
     zc_pop(wants->ws, (job->fetched != NULL) + (sets != NULL));
     job->fetched = NULL;

@@ -17,6 +17,7 @@
 
 typedef struct zc_store zc_store;
 typedef struct zc_origin zc_origin;
+typedef struct zc_feed zc_feed;
 
 /* An open value: in memory (data), or to be read by ranges. */
 typedef struct zc_value {
@@ -36,6 +37,7 @@ typedef struct zc_request {
     uint64_t offset;         /* ZC_SIZE_UNKNOWN: the last n bytes */
     size_t n;                /* ZC_SIZE_MAX: to the end */
     size_t owner;            /* the caller's own */
+    size_t bytes;            /* about how many there are to the end */
 } zc_request;
 
 /* Keys are relative to the store's root, '/'-separated, terminated. */
@@ -87,6 +89,9 @@ struct zc_store {
     zc_status (*fetch_parts)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                              zc_error *err);
 
+    /* Answer at most n requests of a feed at the same time, in the background (feed.h).  NULL: the store cannot do that. */
+    zc_status (*serve)(const zc_store *store, zc_feed *feed, size_t n, zc_error *err);
+
     /* Where values lie in memory: keep the object of a token alive, and let it go again.  Any thread; may be NULL. */
     void (*hold)(const void *token);
     void (*drop)(const void *token);
@@ -98,6 +103,7 @@ struct zc_store {
 
     size_t gap;              /* unneeded bytes between two ranges that are cheaper to read than to skip */
     size_t most;             /* most bytes of ranges to join */
+    size_t window;           /* bytes that may be on the way at the same time, or wait to be decoded */
     size_t small;            /* decoded size of shards that are fetched whole sooner than by index and ranges */
 };
 

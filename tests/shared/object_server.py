@@ -89,6 +89,15 @@ class Fault:
 
 
 @dataclass
+class Held:
+    """Answers that are held back: see :meth:`ObjectServer.hold`."""
+
+    key: re.Pattern[str]
+    released: asyncio.Event
+    requests: list[Request] = field(default_factory=list)  # that wait for theirs
+
+
+@dataclass
 class Answer:
     status: int = 200
     body: bytes = b""
@@ -114,6 +123,7 @@ class ObjectServer:
         self._faults: list[Fault] = []
         self._uploads: dict[str, dict[int, bytes]] = {}
         self._seen: Seen | None = None
+        self._held: Held | None = None
         self._gate: asyncio.Future[None] | None = None
         self._arrived = 0  # requests so far
         self._loop = asyncio.new_event_loop()
@@ -185,6 +195,17 @@ class ObjectServer:
         self._faults.append(fault)
         return fault
 
+    @contextmanager
+    def hold(self, key: str) -> Iterator[Held]:
+        """Hold back the answers to requests for keys in which a pattern is found, until the block ends."""
+        held = Held(re.compile(key), asyncio.Event())
+        self._held = held
+        try:
+            yield held
+        finally:
+            self._held = None
+            self._loop.call_soon_threadsafe(held.released.set)
+
     def mend(self) -> None:
         """Fail no more."""
         self._faults.clear()
@@ -227,6 +248,9 @@ class ObjectServer:
         request = Request(method, unquote(path).lstrip("/"), words, headers, body)
         self.log.append(request)
         self._arrived += 1
+        if self._held is not None and self._held.key.search(request.key):
+            self._held.requests.append(request)
+            await self._held.released.wait()
         await self._hold(request)
         fault = self._fault(request)
         kind = fault.kind if fault is not None else None

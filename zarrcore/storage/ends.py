@@ -32,7 +32,11 @@ class Ends:
 
     def version(self, key: str) -> str | None:
         """Return the tag of the value whose end the read of this thread has; None if it has none."""
-        return getattr(self._reads, "versions", {}).get(key)  # type: ignore[no-any-return]
+        return self.versions().get(key)
+
+    def versions(self) -> dict[str, str]:
+        """Return the tags of all of them, to be used by the threads that help this read."""
+        return getattr(self._reads, "versions", {})
 
     def find(self, key: str, nbytes: int) -> bytes | None:
         """Return the last bytes of a value, if they are kept, and have the read go on with its version."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
@@ -20,7 +20,7 @@ from zarrcore.storage.byte_range import (
     resolve_range,
 )
 from zarrcore.storage.clients import Client, obstore
-from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel, interruptibly
+from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel, interruptibly, serve
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -31,6 +31,9 @@ from zarrcore.storage.validation import (
     validate_key,
     validate_prefix,
 )
+
+if TYPE_CHECKING:
+    from zarrcore._core.engine import Feed
 
 R = TypeVar("R")
 
@@ -140,7 +143,7 @@ class ObjectStore(RemoteStore):
         most = MAX_DOCUMENT_NBYTES if is_document(key) else None
         with self._failures(validate_key(key), request):
             try:
-                return self._wait(lambda: self._get(key, request, most))
+                return bytes(self._wait(lambda: self._get(key, request, most)))
             except FileNotFoundError:
                 return None
 
@@ -148,14 +151,7 @@ class ObjectStore(RemoteStore):
         if overrides(self, ObjectStore):
             return self.get_many(keys)
 
-        def get(key: str) -> bytes | None:
-            with self._failures(validate_key(key)):
-                try:
-                    return self._get(key, None, most)
-                except FileNotFoundError:
-                    return None
-
-        return in_parallel(get, list(keys))
+        return in_parallel(lambda key: self._whole_or_part(key, None, most), list(keys))
 
     def _get_parts(self, key_ranges: Sequence[tuple[str, ByteRange | None]]) -> Sequence[Buffer | None]:
         """:meth:`get_partial_values` for the engine, which reads the index at the end of a shard first.
@@ -169,15 +165,32 @@ class ObjectStore(RemoteStore):
         requests = [(validate_key(key), as_request(byte_range)) for key, byte_range in key_ranges]
         if any(isinstance(request, SuffixByteRequest) for _, request in requests):
             ends.begin()
-        parts = [self._kept_end(key, request) for key, request in requests]
+        parts: list[Buffer | None] = [self._kept_end(key, request) for key, request in requests]
         missing = [(at, *requests[at]) for at, part in enumerate(parts) if part is None]
         versions = {key: ends.version(self._root + key) for _, key, _ in missing}
         found = in_parallel(lambda one: self._part(one[1], one[2], versions[one[1]]), missing)
         for (at, key, request), (part, tag) in zip(missing, found, strict=True):
             parts[at] = part
             if part is not None and isinstance(request, SuffixByteRequest):
-                ends.note(self._root + key, request.suffix, tag, part)
+                ends.note(self._root + key, request.suffix, tag, bytes(part))
         return parts
+
+    @property
+    def _serve(self) -> Callable[[Feed, int], None] | None:
+        return None if overrides(self, ObjectStore) else self._answer
+
+    def _answer(self, feed: Feed, n: int) -> None:
+        """Answer the requests of a read in the background: for whole chunks, or for ranges of shards."""
+        from zarrcore._core.engine import trust
+
+        trust(obstore().Bytes)
+        versions = self._client.ends.versions()
+
+        def get(key: str, byte_range: ByteRange | None, most: int | None) -> Buffer | None:
+            request = as_request(byte_range)
+            return self._part(key, request, versions.get(self._root + key), most)[0]
+
+        serve(feed, n, get)
 
     def _kept_end(self, key: str, request: ByteRange | None) -> bytes | None:
         if not isinstance(request, SuffixByteRequest):
@@ -185,8 +198,8 @@ class ObjectStore(RemoteStore):
         return self._client.ends.find(self._root + key, request.suffix)
 
     def _part(
-        self, key: str, request: ByteRange | None, version: str | None
-    ) -> tuple[bytes | None, str | None]:
+        self, key: str, request: ByteRange | None, version: str | None, most: int | None = None
+    ) -> tuple[Buffer | None, str | None]:
         """Return a part of a value and the tag of its version, which must be `version` if that is given."""
         match request:
             case SuffixByteRequest(suffix) if suffix and self._client.kind != "AzureStore":
@@ -194,11 +207,11 @@ class ObjectStore(RemoteStore):
             case RangeByteRequest(start, end) if start < end and version is not None:
                 options = {"range": (start, end), "if_match": version}
             case _:
-                return self.get(key, request), None
+                return self._whole_or_part(key, request, most), None
         with self._failures(key, request):
             try:
                 found = self._ask("get", self._root + key, options=options)
-                data, tag = bytes(found.bytes()), found.meta["e_tag"]
+                data, tag = found.bytes(), found.meta["e_tag"]
             except FileNotFoundError:
                 return None, None
             except obstore().exceptions.PreconditionError:
@@ -206,19 +219,27 @@ class ObjectStore(RemoteStore):
             except obstore().exceptions.BaseError as error:
                 if version is not None or "416 " not in str(error):
                     raise
-                return self.get(key, request), None
+                return self._whole_or_part(key, request, most), None
         if version is not None and tag != version:
             self._client.ends.drop(self._root + key)
             raise StoreError(f"{self}: key {key!r}: the value was replaced while it was read", key=key)
         return data, tag
 
-    def _get(self, key: str, request: ByteRange | None, most: int | None) -> bytes:
+    def _whole_or_part(self, key: str, request: ByteRange | None, most: int | None) -> Buffer | None:
+        """Return a value, or a part of it, as obstore has it; None if it is absent."""
+        with self._failures(validate_key(key), request):
+            try:
+                return self._get(key, request, most)
+            except FileNotFoundError:
+                return None
+
+    def _get(self, key: str, request: ByteRange | None, most: int | None) -> Buffer:
         match request:
             case None:
                 found = self._ask("get", self._root + key)  # its contents are fetched by the next call
                 if most is not None and (size := int(found.meta["size"])) > most:
                     raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
-                return bytes(found.bytes())
+                return found.bytes()  # type: ignore[no-any-return]
             case RangeByteRequest(start, end) if start < end:
                 wanted: Any = (start, end)
             case OffsetByteRequest(offset):
@@ -230,7 +251,7 @@ class ObjectStore(RemoteStore):
         errors = obstore().exceptions
         try:
             if wanted is not None:
-                return bytes(self._ask("get", self._root + key, options={"range": wanted}).bytes())
+                return self._ask("get", self._root + key, options={"range": wanted}).bytes()  # type: ignore[no-any-return]
         except errors.NotSupportedError:  # counted from the end, which not all stores can
             pass
         except errors.BaseError as error:
@@ -241,7 +262,7 @@ class ObjectStore(RemoteStore):
         start, stop = resolve_range(request, self._head(key))
         if start == stop:
             return b""
-        return bytes(self._ask("get_range", self._root + key, start=start, end=stop))
+        return self._ask("get_range", self._root + key, start=start, end=stop)  # type: ignore[no-any-return]
 
     def _head(self, key: str) -> int:
         """Return the size of a value; FileNotFoundError if there is none."""

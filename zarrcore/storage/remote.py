@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from threading import Semaphore, Thread, current_thread, main_thread
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.config import config
@@ -17,11 +17,15 @@ from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, described
 from zarrcore.storage.files import real_directory
 
+if TYPE_CHECKING:
+    from zarrcore._core.engine import Feed
+
 T = TypeVar("T")
 R = TypeVar("R")
 
 _WRITES = 64  # at the same time, where ``async.concurrency`` sets no limit
 _READS = 256
+_WINDOW = 128 << 20  # bytes, where ``async.bytes_in_flight`` sets no limit
 _pool: tuple[int, int, _Threads] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
 
@@ -50,6 +54,13 @@ def in_parallel(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
     finally:
         for future in futures:
             future.cancel()
+
+
+def serve(feed: Feed, n: int, get: Callable[[str, Any, int | None], Any]) -> None:
+    """Have at most n threads answer the requests of a feed with `get`; this does not wait for them."""
+    threads = _threads()
+    for _ in range(min(n, reads_at_once())):
+        threads.submit(feed.answer, get)
 
 
 def interruptibly(call: Callable[[], R]) -> R:
@@ -122,6 +133,10 @@ class RemoteStore(Store):
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return self._copy_with_read_only(read_only)
+
+    def _window(self) -> int:
+        """Return how many bytes of a read may be on their way, or wait to be decoded."""
+        return int(config.get("async.bytes_in_flight") or _WINDOW)
 
     def _local_root(self) -> str | None:
         """Return the directory, if the values are files of this machine."""

@@ -115,6 +115,12 @@ class StoreSource:
         most: int | None = None,
     ) -> None: ...
 
+@final
+class Feed:
+    def answer(self, get: Callable[[str, Any, int | None], Any]) -> None: ...
+
+def trust(kind: type) -> None: ...
+
 _Source = LocalSource | MemorySource | StoreSource
 
 # chains

@@ -281,6 +281,10 @@ cdef extern from "engine/store.h" nogil:
         const char *key
         uint64_t offset
         size_t n
+        size_t owner
+
+    ctypedef struct zc_feed:
+        pass
 
     ctypedef struct zc_store:
         void *self
@@ -297,13 +301,14 @@ cdef extern from "engine/store.h" nogil:
         void (*release)(zc_value *values, size_t n) noexcept nogil
         zc_status (*fetch_parts)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                                  zc_error *err) noexcept nogil
+        zc_status (*serve)(const zc_store *store, zc_feed *feed, size_t n, zc_error *err) noexcept nogil
         zc_status (*check)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err) noexcept nogil
         void (*hold)(const void *token) noexcept nogil
         void (*drop)(const void *token) noexcept nogil
         size_t batch_bytes
         int waits
         bint values_in_memory
-        size_t gap, most, small
+        size_t gap, most, small, window
 
     ctypedef struct zc_local:
         const char *root
@@ -313,6 +318,22 @@ cdef extern from "engine/store.h" nogil:
         bint documents
 
     void zc_store_local(zc_local *local, zc_store *out)
+
+cdef extern from "engine/feed.h" nogil:
+    ctypedef enum zc_outcome:
+        ZC_FED
+        ZC_FED_ALONE
+        ZC_FED_FAILED
+
+    ctypedef struct zc_arrival:
+        size_t request
+        zc_outcome outcome
+        zc_value value
+
+    void zc_feed_hold(zc_feed *feed)
+    void zc_feed_drop(zc_feed *feed)
+    cbool zc_feed_next(zc_feed *feed, zc_request *out)
+    cbool zc_feed_put(zc_feed *feed, const zc_arrival *answer)
 
 cdef extern from "engine/keys.h" nogil:
     ctypedef struct zc_lock_file:

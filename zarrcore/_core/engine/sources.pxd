@@ -26,7 +26,7 @@ cdef class StoreSource:
     cdef object suffix
     cdef object is_gone
     cdef object waits
-    cdef object get_chunks, get_parts
+    cdef object get_chunks, get_parts, serve
     cdef size_t small
     cdef object most
 

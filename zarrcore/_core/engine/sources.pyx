@@ -7,6 +7,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from zarrcore._core.engine.csrc cimport *
@@ -66,7 +67,9 @@ cdef class StoreSource:
     :class:`MemorySource`; ``waits()`` returns how many threads may wait for the store at the same time while chunks
     are written; shards that have at most ``_small_shard`` bytes, decoded, are asked for as a whole.  If it has
     ``_bounds_chunks``, ``_get_chunks(keys, most)`` is asked for whole chunks, which have at most `most` bytes, or as
-    many as metadata justify.
+    many as metadata justify.  If it has ``_serve``, the last requests of a read are put into a :class:`Feed`, and
+    ``_serve(feed, n)`` has at most n threads answer them; ``_window()`` returns how many bytes may be on the way, or
+    wait to be decoded.
     """
 
     def __init__(self, store, suffix, is_gone=None, waits=None, most=None):
@@ -77,6 +80,7 @@ cdef class StoreSource:
         self.get_chunks = getattr(store, "_get_chunks", None) if getattr(store, "_bounds_chunks", False) else None
         self.most = most
         self.small = getattr(store, "_small_shard", 0)
+        self.serve = getattr(store, "_serve", None)
         self.get_parts = getattr(store, "_get_parts", None) or getattr(store, "get_partial_values", None)
 
 
@@ -145,9 +149,17 @@ cdef bint is_of_a_signal(object error) except -1:
     return False
 
 
+def trust(type kind not None):
+    """Take the memory of all objects of a class for that of bytes, which nobody changes: it is not copied."""
+    _trusted.add(kind)
+
+
+cdef set _trusted = {bytes}
+
+
 cdef bint _is_fixed(object owner):
     """Is the memory that of a bytes object, which nobody changes?"""
-    return type(owner) is bytes or (isinstance(owner, cnp.ndarray) and type(owner.base) is bytes
+    return type(owner) in _trusted or (isinstance(owner, cnp.ndarray) and type(owner.base) is bytes
                                     and not cnp.PyArray_ISWRITEABLE(owner))
 
 
@@ -392,6 +404,74 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
         return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked again, key by key
 
 
+@cython.final
+cdef class Feed:
+    """Requests of a read that goes on meanwhile: see engine/feed.h."""
+
+    cdef zc_feed *feed
+    cdef const zc_store *store
+    cdef _Session session
+    cdef StoreSource source
+
+    def __dealloc__(self):
+        if self.feed != NULL:
+            zc_feed_drop(self.feed)
+
+    def answer(self, get):
+        """Answer requests on this thread while there are any.
+
+        ``get(key, byte_range, most)`` returns a bytes-like value, or None if it is absent; `byte_range` is as of a
+        store's ``get``, and `most` the most bytes that a whole chunk may have, or None.
+        """
+        cdef zc_request request
+        while zc_feed_next(self.feed, &request):
+            self._answer(get, &request)
+
+    cdef int _answer(self, object get, zc_request *request) except -1:
+        cdef zc_arrival answer
+        memset(&answer, 0, sizeof(answer))
+        answer.request = request.owner
+        try:
+            try:
+                key = request.key.decode()
+            finally:
+                free(<void *>request.key)
+            if request.n == ZC_SIZE_MAX:
+                value = get(key, None, self.source.most)
+            elif request.offset == ZC_SIZE_UNKNOWN:
+                value = get(key, self.source.suffix(request.n), None)
+            else:
+                value = get(key, (request.offset, request.n), None)
+            if value is not None:
+                _lend_checked(key, value, self.store, &answer.value)
+        except BaseException as error:
+            # Ranges are asked for again by their key, under a lock, since the value may have been replaced meanwhile.
+            if request.n == ZC_SIZE_MAX or not isinstance(error, Exception):
+                answer.outcome = ZC_FED_FAILED
+                self.session.keep(error)
+            else:
+                answer.outcome = ZC_FED_ALONE
+        if not zc_feed_put(self.feed, &answer) and answer.value.token != NULL:
+            Py_DECREF(<object>answer.value.token)
+        return 0
+
+
+cdef zc_status _store_serve(const zc_store *store, zc_feed *feed, size_t n, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef Feed shared
+    try:
+        shared = Feed.__new__(Feed)
+        zc_feed_hold(feed)
+        shared.feed = feed
+        shared.store = store
+        shared.session = session
+        shared.source = <StoreSource>session.source
+        shared.source.serve(shared, n)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
 # -- dicts and stores in Python
 
 cdef zc_status _replace(const zc_store *store, const char *key, const void *data, size_t n,
@@ -474,6 +554,9 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
     out.fetch = _store_fetch
     if (<StoreSource>source).get_parts is not None:
         out.fetch_parts = _store_fetch_parts
+        if (<StoreSource>source).serve is not None:
+            out.serve = _store_serve
+            out.window = (<StoreSource>source).store._window()
     out.gap = 1 << 18             # bytes that a remote store sends about as fast as it answers one more request
     out.most = 1 << 26
     out.small = (<StoreSource>source).small

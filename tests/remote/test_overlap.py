@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Chunks are decoded while others are on the way, and only so many bytes are on the way."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from object_server import Held, ObjectServer
+
+import zarrcore
+from zarrcore.storage import ObjectStore
+
+pytest.importorskip("obstore")
+
+SIZE = 1 << 14
+VALUES = np.arange(1, 64 * SIZE + 1, dtype="i4")  # nothing is 0
+
+
+@pytest.fixture
+def store(bucket: Any) -> ObjectStore:
+    return ObjectStore(bucket)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition is met."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)
+
+
+def settled(held: Held) -> int:
+    """Return how many requests wait, once no more are coming."""
+    n = -1
+    while n != len(held.requests):
+        n = len(held.requests)
+        time.sleep(0.3)
+    return n
+
+
+@contextmanager
+def in_background(call: Callable[[], object]) -> Iterator[None]:
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(30)
+    assert not thread.is_alive()
+    assert not failures, failures
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("compressors", [None, "auto"])
+def test_chunks_are_decoded_while_another_is_on_the_way(
+    server: ObjectServer, store: ObjectStore, threads: int, compressors: str | None
+) -> None:
+    array = zarrcore.create_array(store, data=VALUES, chunks=(SIZE,), compressors=compressors)
+    out = np.zeros_like(VALUES)
+    with in_background(lambda: array.read(out=out, threads=threads)), server.hold(r"c/7$"):
+        until(lambda: np.count_nonzero(out) == VALUES.size - SIZE)
+        assert not out[7 * SIZE : 8 * SIZE].any()
+    assert np.array_equal(out, VALUES)
+
+
+def test_parts_of_shards_are_decoded_while_others_are_on_the_way(
+    server: ObjectServer, store: ObjectStore
+) -> None:
+    values = VALUES.reshape(64, SIZE)
+    array = zarrcore.create_array(store, data=values, chunks=(4, SIZE // 4), shards=(16, SIZE))
+    array[:, 0]  # the indexes are there
+    out = np.zeros((64, 8), "i4")
+    with in_background(lambda: array.read((slice(None), slice(0, 8)), out=out)), server.hold(r"c/2/0$"):
+        until(lambda: np.count_nonzero(out) == 48 * 8)
+        assert not out[32:48].any()
+    assert np.array_equal(out, values[:, :8])
+
+
+def test_only_so_many_bytes_are_on_the_way(server: ObjectServer, store: ObjectStore) -> None:
+    array = zarrcore.create_array(store, data=VALUES, chunks=(SIZE,), compressors=None)
+    nbytes = SIZE * 4
+    with zarrcore.config.set({"async.bytes_in_flight": 5 * nbytes}):
+        out = np.zeros_like(VALUES)
+        with in_background(lambda: array.read(out=out)), server.hold(r"c/\d+$") as held:
+            assert settled(held) == 5
+        assert np.array_equal(out, VALUES)
+
+
+def test_a_chunk_larger_than_the_window_is_read(store: ObjectStore) -> None:
+    plain = zarrcore.create_array(store, name="plain", data=VALUES, chunks=(SIZE,), compressors=None)
+    shards = zarrcore.create_array(
+        store, name="shards", data=VALUES.reshape(64, SIZE), chunks=(1, SIZE // 16), shards=(32, SIZE)
+    )
+    with zarrcore.config.set({"async.bytes_in_flight": 1}):
+        assert np.array_equal(plain[...], VALUES)
+        assert np.array_equal(shards[:, 5], VALUES.reshape(64, SIZE)[:, 5])
+
+
+def test_many_more_requests_than_threads(store: ObjectStore) -> None:
+    array = zarrcore.create_array(store, data=VALUES[:3000], chunks=(1,))
+    with zarrcore.config.set({"async.concurrency": 3}):
+        assert np.array_equal(array[...], VALUES[:3000])
+
+
+def test_a_failure_ends_the_read_while_others_are_on_the_way(
+    server: ObjectServer, store: ObjectStore
+) -> None:
+    array = zarrcore.create_array(store, data=VALUES, chunks=(SIZE,))
+    server.fail(403, r"c/3$")
+    with server.hold(r"c/9$"), pytest.raises(zarrcore.errors.BaseZarrError, match=r"c/3.*403|403.*c/3"):
+        array[...]
+    server.mend()
+    assert np.array_equal(array[...], VALUES)  # what arrives late is nobody's
+
+
+def test_two_reads_at_once_on_few_threads(store: ObjectStore) -> None:
+    array = zarrcore.create_array(store, data=VALUES, chunks=(SIZE // 4,))
+    results: list[np.ndarray[Any, Any]] = [np.zeros_like(VALUES) for _ in range(4)]
+    with zarrcore.config.set({"async.concurrency": 2, "async.bytes_in_flight": SIZE}):
+        threads = [threading.Thread(target=array.read, kwargs={"out": out}) for out in results]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    for out in results:
+        assert np.array_equal(out, VALUES)
+
+
+def test_several_arrays_in_one_call(server: ObjectServer, store: ObjectStore) -> None:
+    root = zarrcore.create_group(store)
+    arrays = [root.create_array(f"a{n}", data=VALUES[:SIZE] + n, chunks=(SIZE // 8,)) for n in range(6)]
+    with server.watch() as seen:
+        found = zarrcore.read_many([(array, ...) for array in arrays])
+    assert seen.waves == 1
+    for n, values in enumerate(found):
+        assert np.array_equal(values, VALUES[:SIZE] + n)
