@@ -37,7 +37,7 @@ LAYERS = [
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
     {"metadata", "storage", "indexing", "engine"},
     {"nodes", "migration"},
-    {"arrays", "attributes", "info", "node", "inspection"},
+    {"arrays", "attributes", "display", "info", "node", "inspection"},
     {"groups"},
     {"api", "typing"},
     {"__init__", "__main__", "cli", "integrations", "testing", "compat", *HANDED_ON},

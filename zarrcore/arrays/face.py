@@ -82,7 +82,12 @@ class ArrayFace(ArrayDescription, Selectable):
     def __repr__(self) -> str:
         shape = self.shape
         dtype = self._metadata.dtype_text
-        return f"<{type(self).__name__} {self._store_path} {shape=!s} {dtype=!s}>"
+        return f"<{type(self).__name__} {self._store_path} {shape=!s} {dtype=!s}{_grid_text(self)}>"
+
+    def _repr_html_(self) -> str:
+        from zarrcore.display.arrays import array_html
+
+        return array_html(self, type(self).__name__)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
@@ -197,3 +202,11 @@ class ArrayFace(ArrayDescription, Selectable):
     ) -> Any:
         """Write whole chunks, given by their position in the chunk grid."""
         return self._set(self._select_blocks, selection, value, fields)
+
+
+def _grid_text(array: ArrayDescription) -> str:
+    """Return the shapes of shards and chunks, as far as all are equal."""
+    try:
+        return f" chunks={array.chunks}" + ("" if array.shards is None else f" shards={array.shards}")
+    except NotImplementedError:  # a rectilinear grid has no single shape
+        return " chunks=<variable>"

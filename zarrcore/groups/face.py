@@ -164,6 +164,16 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._store_path}>"
 
+    def _repr_html_(self) -> str:
+        from zarrcore.display.groups import group_html
+
+        return group_html(self._store_path, self.metadata, type(self).__name__)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        from zarrcore.groups.members import completions
+
+        return completions(self._opened)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return NotImplemented

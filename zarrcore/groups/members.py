@@ -25,7 +25,7 @@ from zarrcore.errors import (
 from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.nodes.consolidated import checked_lookup
 from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import implied_group, read_node, readable
+from zarrcore.nodes.find import first_names, implied_group, read_node, readable
 from zarrcore.nodes.walk import Found, children
 from zarrcore.nodes.walk import walk as nodes_below
 from zarrcore.storage.validation import normalize_path
@@ -108,6 +108,21 @@ def contains(group: OpenGroup, member: object) -> bool:
 
 
 # --- all members ---
+
+_MOST_COMPLETIONS = 1000
+
+
+def completions(group: OpenGroup) -> list[str]:
+    """Return names of direct members for completion: the first ones, and none that would take requests."""
+    copy, store = group.current().consolidated_metadata, group.place.store
+    if copy is not None:
+        return sorted(islice(copy.children(), _MOST_COMPLETIONS))
+    if not (store._is_near and store.supports_listing):
+        return []
+    with suppress(BaseZarrError, OSError):  # a prompt is no place for an error of a store
+        names, _ = first_names(group.place, _MOST_COMPLETIONS)
+        return names
+    return []
 
 
 class Names:

@@ -126,19 +126,27 @@ class Explanation:
         """Decoded bytes for each byte of the result."""
         return self.decoded / self.kept if self.kept else 0.0
 
-    def __str__(self) -> str:
+    def _rows(self) -> dict[str, str]:
         stored = sum(cost.is_stored for cost in self.chunks)
-        rows = {
+        return {
             "Result": f"{self.selection}, {self.kept} bytes",
             "Chunks": f"{len(self.chunks)}, {stored} of them stored",
             "Requests": f"{len(self.requests)}, {self.fetched} bytes",
             "Decoded": f"{self.decoded} bytes, {self.amplification:.2f} for each byte of the result",
             "Engine": self.engine,
         }
-        lines = [f"{label:<9}: {value}" for label, value in rows.items()]
+
+    def __str__(self) -> str:
+        lines = [f"{label:<9}: {value}" for label, value in self._rows().items()]
         return "\n".join([*lines, *(f"{'In Python':<9}: {reason}" for reason in self.reasons)])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from zarrcore.display.reports import report_html
+
+        reasons = {"In Python": "; ".join(self.reasons)} if self.reasons else {}
+        return report_html("Explanation", "what a read would cost", {**self._rows(), **reasons})
 
 
 class _Enough(BaseException):  # noqa: N818  # no error: all requests for a chunk are known

@@ -61,13 +61,20 @@ class Finding:
     clause: str | None = None
 
     def __str__(self) -> str:
+        return f"{self.severity:<8} {self.kind:<12} {self._place}: {self._reason}"
+
+    @property
+    def _place(self) -> str:
         place = printable(self.key if self.key is not None else self.path or "/")
         for name, at in (("chunk", self.chunk), ("inner chunk", self.inner_chunk)):
             place += "" if at is None else f", {name} {at}"
         if self.byte_range is not None:
             place += f", {self.byte_range[1]} bytes at {self.byte_range[0]}"
-        clause = f" ({self.clause})" if self.clause else ""
-        return f"{self.severity:<8} {self.kind:<12} {place}: {shown(self.message)}{clause}"
+        return place
+
+    @property
+    def _reason(self) -> str:
+        return shown(self.message) + (f" ({self.clause})" if self.clause else "")
 
 
 @dataclass
@@ -134,6 +141,21 @@ class VerifyReport:
         return "\n".join([head, seen, *map(str, self.findings), *more])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from zarrcore.display.reports import report_html
+
+        seen = ("groups", "arrays", "chunks", "inner_chunks", "nbytes")
+        rows = {
+            "Result": "sound"
+            if self.ok
+            else ", ".join(f"{n} {name}s" for name, n in self.counts().items() if n),
+            "Level": self.level,
+            "Looked at": ", ".join(f"{getattr(self, name):,} {name.replace('_', ' ')}" for name in seen),
+        }
+        first = [(one.severity, one.kind, one._place, one._reason) for one in self.findings[:200]]
+        count = len(self.findings) + self.omitted
+        return report_html("Verified", f"{self.store} {self.path or '/'}", rows, first, count)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a dictionary of JSON values."""

@@ -180,6 +180,35 @@ def read_children(place: StorePath, zarr_format: int) -> Iterator[_Child]:
         yield from found
 
 
+def first_names(
+    place: StorePath, most: int, is_late: Callable[[], bool] = lambda: False
+) -> tuple[list[str], bool]:
+    """Return at most so many names below a place in a store that is near, sorted, and whether these are all.
+
+    Names that are no node's are among them; once it `is_late` no more are looked at.
+    """
+    with reading(place):
+        listed = place.store._first_names(key_prefix(place.path))
+        names: set[str] = set()
+        for number, name in enumerate(place.store.list_dir(place.path) if listed is None else listed):
+            if len(names) > most or (number % 64 == 63 and is_late()):
+                return sorted(names)[:most], False
+            if name not in documents.ALL_NAMES and ".zc-" not in name:  # files of the group, and of writers
+                names.add(name)
+    return sorted(names), True
+
+
+def read_some(place: StorePath, names: Sequence[str], zarr_format: int) -> list[_Child]:
+    """Return those of some names directly below a place that are nodes with documents, and their metadata."""
+    wanted = documents.NAMES[zarr_format]
+    with reading(place):
+        values = iter(
+            place.store.get_many([join_path(place.path, n, name) for n in names for name in wanted])
+        )
+    found = ((name, _documented(place._child(name), zarr_format, values)) for name in names)
+    return [(name, node) for name, node in found if node is not None]
+
+
 def read_tree(
     place: StorePath, zarr_format: int, max_depth: int | None, enters: Callable[[GroupMetadata], bool]
 ) -> dict[str, list[_Child]]:
@@ -241,9 +270,13 @@ def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: 
 
 def _parsed(place: StorePath, zarr_format: int, values: Iterator[Any]) -> Metadata | Unreadable | None:
     """Return the node at a place, whose documents are the next of the values."""
+    node = _documented(place, zarr_format, values)
+    return implied_group(place, zarr_format) if node is None else node
+
+
+def _documented(place: StorePath, zarr_format: int, values: Iterator[Any]) -> Metadata | Unreadable | None:
     found = {name: value for name in documents.NAMES[zarr_format] if (value := next(values)) is not None}
     try:
-        node = parse_node(place, zarr_format, found)
+        return parse_node(place, zarr_format, found)
     except BaseZarrError as error:
         return Unreadable(error)
-    return implied_group(place, zarr_format) if node is None else node

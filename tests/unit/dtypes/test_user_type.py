@@ -172,7 +172,7 @@ def test_a_users_refinement_does_not_take_the_type_strings_of_the_library(cls: t
         array = zarrcore.create_array({}, shape=8, dtype=cls(), fill_value=5)
         assert zarrcore.open_array(array.store).metadata.data_type == cls()
         assert array[:].dtype == np.uint16
-        assert repr(array).endswith(f"shape=(8,) dtype={cls()}>")
+        assert repr(array).endswith(f"shape=(8,) dtype={cls()} chunks=(8,)>")
         assert repr(array.info["Data type"]) == str(cls())
         group = zarrcore.create_group({})
         group.create_array("x", shape=8, dtype=cls())

@@ -104,3 +104,17 @@ cdef class ChunkCache:
         cdef zc_cache_stats stats = self._stats()
         return (f"<ChunkCache {stats.n_chunks} chunks, {stats.n_bytes} of {stats.max_bytes} bytes, "
                 f"{stats.hits} hits, {stats.misses} misses>")
+
+    def _repr_html_(self) -> str:
+        # Numbers alone: nothing needs to be escaped.
+        cdef zc_cache_stats stats = self._stats()
+        asked = stats.hits + stats.misses
+        rows = {
+            "Chunks": f"{stats.n_chunks:,}",
+            "Memory": f"<meter min='0' max='{stats.max_bytes}' value='{stats.n_bytes}'></meter> "
+                      f"{stats.n_bytes:,} of {stats.max_bytes:,} bytes",
+            "Hits": f"{stats.hits:,} of {asked:,}" + (f" ({stats.hits / asked:.0%})" if asked else ""),
+        }
+        cells = "".join(f"<tr><td style='text-align:left'>{label}</td><td style='text-align:left'>{value}</td></tr>"
+                        for label, value in rows.items())
+        return f"<div><b>ChunkCache</b><table>{cells}</table></div>"
