@@ -147,9 +147,8 @@ class _Handler(BaseHTTPRequestHandler):
             except Exception as error:
                 self.log_error("%s", f"{type(error).__name__}: {error}")
                 part = None
-            if (
-                part is None or memoryview(part).nbytes != length
-            ):  # it was replaced meanwhile: the client sees a short answer
+            if part is None or memoryview(part).nbytes != length:
+                # It was replaced meanwhile: the client sees an answer that is too short.
                 self.close_connection = True
                 return
             self.wfile.write(part)
