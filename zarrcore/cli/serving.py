@@ -83,7 +83,7 @@ def make_server(
 
             error = sys.exception()
             if not isinstance(error, ConnectionError | TimeoutError):  # clients may go at any time
-                click.echo(f"zarrcore: {one_line(f'{type(error).__name__}: {error}')}", err=True)
+                _report(f"{type(error).__name__}: {error}")
 
     return Server((host, port), Bound)
 
@@ -117,7 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (InvalidKeyError, UnicodeDecodeError):
             return self._fail(HTTPStatus.NOT_FOUND)
         except Exception as error:
-            self.log_error("%s", f"{type(error).__name__}: {error}")
+            _report(f"{type(error).__name__}: {error}")
             return self._fail(HTTPStatus.INTERNAL_SERVER_ERROR)
         if size is None:
             return self._fail(HTTPStatus.NOT_FOUND)
@@ -145,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
             try:
                 part = self.store.get(key, (at, length))
             except Exception as error:
-                self.log_error("%s", f"{type(error).__name__}: {error}")
+                _report(f"{type(error).__name__}: {error}")
                 part = None
             if part is None or memoryview(part).nbytes != length:
                 # It was replaced meanwhile: the client sees an answer that is too short.
@@ -172,12 +172,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Access-Control-Expose-Headers", "Content-Range, Content-Length")
         self.end_headers()
 
-    def log_request(self, code: Any = "-", size: Any = "-") -> None:
-        if self.verbose:
-            self.log_error("%s", f"{self.requestline} {int(code)}")
-
     def log_message(self, format: str, *args: Any) -> None:
-        click.echo(f"zarrcore: {one_line(format % args)}", err=True)
+        if self.verbose:
+            _report(format % args)
+
+
+def _report(message: str) -> None:
+    click.echo(f"zarrcore: {one_line(message)}", err=True)
 
 
 def _part(asked: str, size: int) -> tuple[int, int]:

@@ -267,6 +267,16 @@ def test_serve_a_zip_file(store: Path, tmp_path: Path, command: Callable[..., An
         site.close()
 
 
+def test_serve_reports_requests_only_when_asked(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verbose in (False, True):
+        site = Site(str(store), verbose=verbose)
+        site.ask("/zarr.json")
+        site.ask("/no\\x1b[31mthing")
+        site.close()
+        shown = capsys.readouterr().err
+        assert ("GET /zarr.json" in shown) is verbose and "\x1b" not in shown
+
+
 def test_serve_needs_a_node(command: Callable[..., Any], tmp_path: Path) -> None:
     code, _, err = command("serve", tmp_path)
     assert code == 1 and "no array or group" in err
