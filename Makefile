@@ -9,13 +9,14 @@ PYTEST := $(PY) -m pytest
 ZARR2 := .venvs/zarr2
 S3 := .venvs/s3
 SUITE := .venvs/zarr-suite
+DOCS := .venvs/docs
 PYTEST_ARGS ?=
 JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
     'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-guide xarray-suite dask-suite pytest soak demo smoke system-libs csrc-test csrc-asan csrc-tsan \
-        csrc-foreign fuzz fuzz-test asan tsan bench bench-random style lint lib wheel portable contents stubs clean
+        csrc-foreign fuzz fuzz-test asan tsan bench bench-random style lint lib wheel portable contents stubs docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -165,6 +166,14 @@ style: $(ENV)/.complete ## style and types of Python and Cython
 
 lint: style ## the same, and warnings of C
 	$(MAKE) --no-print-directory -s -C csrc all BUILD=../build/csrc/lint WERROR=1 $(NATIVE)
+
+$(DOCS)/.complete: docs/requirements.txt $(ENV)/.complete
+	rm -rf $(DOCS) && $(PY) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install -qq -r $< numpy
+	@touch $@
+
+docs: build $(DOCS)/.complete ## the site of the documentation, into build/docs; warnings are errors
+	PYTHONPATH=$(CURDIR) $(DOCS)/bin/python -m sphinx -q -W --keep-going -j $(JOBS) -b html docs build/docs
 
 lib: $(ENV)/.complete ## libzarrcore for programs without Python, static and shared, into build/lib
 	$(MAKE) --no-print-directory -s -C csrc lib $(NATIVE)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from zarrcore.arrays.array import Array
     from zarrcore.groups.copying import CopyOptions, Counts
     from zarrcore.groups.group import Group
+    from zarrcore.progress import Progress
 
     Log = Callable[[str], object] | TextIO | str | PathLike[str] | None
-    Progress = Callable[[int, int], object]
 
 Options = TypeVar("Options", bound="CopyOptions")
 
@@ -76,9 +76,9 @@ def copy(
         written always end the copy.
     threads : int
         Number of threads; 0 for the configured number.
-    progress : callable, optional
+    progress : callable or True, optional
         Called with the number of bytes of values that are done, and of all, after each step.  What it raises
-        ends the copy.
+        ends the copy.  True shows a bar, which takes rich or tqdm.
     **create_kws
         As for :func:`from_array`, such as other chunks; `compressor` is the same as `compressors`.
 
@@ -174,8 +174,11 @@ def _copied(
     from zarrcore.groups.copying import NodeCopyOptions
 
     start, end = state_of(source), state_of(dest)
-    options = NodeCopyOptions(**dict(zip(_CHOICES, chosen, strict=True)))
-    return _logged(log, options, lambda options: act(start, end, options=options))
+    options = dict(zip(_CHOICES, chosen, strict=True))
+    progress = options.pop("progress")
+    return _logged(
+        log, NodeCopyOptions(**options), progress, lambda options: act(start, end, options=options)
+    )
 
 
 def copy_store(
@@ -212,9 +215,9 @@ def copy_store(
         Gets a line for each key, and one with the counts.
     threads : int
         Number of threads; 0 for the configured number.
-    progress : callable, optional
+    progress : callable or True, optional
         Called as ``progress(done, total)`` after each key, with numbers of keys.  An exception that it raises
-        ends the copy.
+        ends the copy.  True shows a bar, which takes rich or tqdm.
 
     Returns
     -------
@@ -249,14 +252,22 @@ def copy_store(
 
     start = make_store_path(source, path=source_path)
     end = make_store_path(dest, path=dest_path, mode=None if dry_run else "a")
-    options = CopyOptions(if_exists=if_exists, dry_run=dry_run, threads=threads, progress=progress)
-    return _logged(log, options, lambda options: copy_keys(start, end, options, is_wanted))
+    options = CopyOptions(if_exists=if_exists, dry_run=dry_run, threads=threads)
+    return _logged(log, options, progress, lambda options: copy_keys(start, end, options, is_wanted), False)
 
 
-def _logged(log: Log, options: Options, act: Callable[[Options], Counts]) -> tuple[int, int, int]:
+def _logged(
+    log: Log,
+    options: Options,
+    progress: Progress | None,
+    act: Callable[[Options], Counts],
+    of_bytes: bool = True,
+) -> tuple[int, int, int]:
     """Return the counts of `act`; write a line for each step and a last one to the log."""
-    with _lines(log) as write:
-        copied, skipped, nbytes = act(replace(options, log=write))
+    from zarrcore.progress import reporting
+
+    with _lines(log) as write, reporting(progress, "copying", of_bytes=of_bytes) as step:
+        copied, skipped, nbytes = act(replace(options, log=write, progress=step))
         head, tail = ("dry run", "") if options.dry_run else ("all done", f", {nbytes:,} bytes copied")
         write(f"{head}: {copied:,} copied, {skipped:,} skipped{tail}")
         return copied, skipped, nbytes

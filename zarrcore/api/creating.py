@@ -138,9 +138,9 @@ def from_array(
         As for :func:`create_array`, or ``"keep"``.
     threads : int
         Number of threads; 0 for the configured number.
-    progress : callable, optional
+    progress : callable or True, optional
         Called as ``progress(done, total)`` after each step, with numbers of bytes of values.  An exception
-        that it raises ends the copy.
+        that it raises ends the copy.  True shows a bar, which takes rich or tqdm.
 
     Examples
     --------

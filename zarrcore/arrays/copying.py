@@ -21,12 +21,12 @@ from zarrcore.engine.projection import Axis, axes_of, batches
 from zarrcore.errors import CopyError, MetadataValidationError, UnknownCodecError
 from zarrcore.metadata import ArrayMetadata, layout
 from zarrcore.node import state_of
+from zarrcore.progress import Step
 from zarrcore.storage.base import Store
 from zarrcore.storage.validation import key_prefix
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Progress = Callable[[int, int], object]
 
 REGION_BYTES = 16 << 20
 """Memory for the values that are on their way, unless one chunk for each thread needs more.
@@ -37,7 +37,7 @@ Items of variable length have what one chunk for each thread needs.
 _BATCH = 32  # keys that a thread copies before it reports
 
 
-def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Progress | None = None) -> None:
+def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Step | None = None) -> None:
     """Copy all values into an array of the same shape that has no chunks yet.
 
     Chunks that are absent stay absent, unless they stand for another value than in `source`, which is an

@@ -17,7 +17,7 @@ from zarrcore.arrays.access import store_values
 from zarrcore.arrays.chunking import normalize_chunks, resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
-from zarrcore.arrays.copying import Progress, copy_values
+from zarrcore.arrays.copying import copy_values
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import ArrayOptions, complete
@@ -33,6 +33,7 @@ from zarrcore.errors import MetadataValidationError, UnknownCodecError
 from zarrcore.metadata import known
 from zarrcore.node import state_of
 from zarrcore.nodes.create import create_node, new_node
+from zarrcore.progress import Progress, reporting
 from zarrcore.registry import codec_registry, registrations
 from zarrcore.storage.path import StorePath
 
@@ -426,7 +427,8 @@ def create_new(
             for _, key in list(stored_chunks(array)):
                 place.store.delete(key)
         if by_regions:
-            copy_values(values, array, threads=threads, progress=progress)
+            with reporting(progress, "writing") as step:
+                copy_values(values, array, threads=threads, progress=step)
         else:
             store_values(array, indexing.basic_selection(..., array.shape), values, threads)
     return array

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from zarrcore.arrays.copying import Progress
 from zarrcore.arrays.creation import NewArray, as_source, create_new, default_format, new_array
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import KeepOptions, complete
 from zarrcore.arrays.sources import attributes_of, kept_options
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.layout import codecs_of, grid_edges, inner_chunks
+from zarrcore.progress import Progress
 from zarrcore.storage.path import StorePath
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from zarrcore.dtypes.parse import DTypeLike
     from zarrcore.grids.base import ChunkGridLike
     from zarrcore.keys.standard import ChunkKeyEncodingLike
+    from zarrcore.progress import Progress
     from zarrcore.storage.path import AccessMode, StoreLike
     from zarrcore.transformers import StorageTransformersLike
 
@@ -98,7 +99,7 @@ class FromArrayOptions(KeepOptions, total=False):
     """Options of :func:`zarrcore.from_array`."""
 
     threads: Annotated[int, 0]
-    progress: Annotated["Callable[[int, int], object] | None", None]
+    progress: Annotated["Progress | None", None]
 
 
 class LegacyLayoutOptions(TypedDict, total=False):
@@ -209,7 +210,7 @@ class OfValuesOptions(EmptyOptions, total=False):
     serializer: "CodecLike"
     write_data: bool
     threads: int
-    progress: "Callable[[int, int], object] | None"
+    progress: "Progress | None"
 
 
 class SaveOptions(LegacyOptions, total=False):

@@ -17,6 +17,7 @@ from zarrcore.errors import masked, printable
 # The modules below, by command: only the one that is run is imported.
 COMMANDS = {
     "attrs": "attributes",
+    "bench": "speed",
     "cat": "values",
     "compact": "upkeep",
     "completion": "about",
@@ -26,7 +27,9 @@ COMMANDS = {
     "info": "nodes",
     "ls": "nodes",
     "migrate": "upkeep",
+    "plot": "pictures",
     "repair": "upkeep",
+    "serve": "serving",
     "stat": "nodes",
     "tree": "nodes",
     "verify": "upkeep",

@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+
+from zarrcore.progress import Step, bar
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a function that takes the number of bytes that are done, and of all; None if nothing is shown."""
-    try:
-        if not sys.stderr.isatty():
-            raise ImportError
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            DownloadColumn,
-            Progress,
-            TimeRemainingColumn,
-            TransferSpeedColumn,
-        )
-    except ImportError:
+def progress_bar(what: str, *, of_bytes: bool = True) -> Iterator[Step | None]:
+    """Give a function that takes how much is done, and of how much; None if nothing is shown."""
+    if not sys.stderr.isatty() or find_spec("rich") is None:
         yield None
         return
-    columns = (
-        "{task.description}",
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(what)
-        yield lambda done, total: shown.update(task, completed=done, total=total)
+    with bar(what, of_bytes=of_bytes, transient=True) as step:
+        yield step

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from zarrcore.errors import printable
+from zarrcore.errors import masked, printable
 
 
 def size_text(nbytes: int) -> str:
@@ -50,6 +50,11 @@ def _plain(value: Any) -> Any:
         if hasattr(value, method):
             return getattr(value, method)()
     return str(value)
+
+
+def one_line(text: str) -> str:
+    """Return what others have said as one line that a terminal may show, without passwords."""
+    return printable(masked(" ".join(text.split())))
 
 
 def can_print(text: str) -> bool:

@@ -19,7 +19,7 @@ _COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}
 def _verified(place: str, options: tuple[str, ...], level: Any) -> Any:
     import zarrcore
 
-    with progress_bar("verifying") as shown:
+    with progress_bar("verifying", of_bytes=False) as shown:
         return zarrcore.verify(store_path(place, options), level=level, on_progress=shown)
 
 

@@ -25,11 +25,11 @@ from zarrcore.metadata.departures import level_of_caller
 from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.move import stored_value
 from zarrcore.nodes.reading import keys_below, which_exist
+from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import is_document, join_path, normalize_path
 
 Log = Callable[[str], object]
-Progress = Callable[[int, int], object]
 
 _NODE_CHOICES = ("raise", "replace", "skip", "skip_initialized")
 _KEY_CHOICES = ("raise", "replace", "skip")
@@ -54,7 +54,7 @@ class CopyOptions:
     dry_run: bool = False
     log: Log = lambda line: None
     threads: int = 0
-    progress: Progress | None = None
+    progress: Step | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +246,7 @@ class _Copy:
             copied += 1
         return Counts(copied, skipped + self.failed, nbytes)
 
-    def _copy_one(self, step: _Step, progress: Progress | None) -> None:
+    def _copy_one(self, step: _Step, progress: Step | None) -> None:
         if step.new is None:
             if step.replace:
                 changing.remove(self.dest, step.path)
@@ -302,7 +302,7 @@ def _members(group: Any) -> Iterable[tuple[str, Any]]:
     return found
 
 
-def _progress_of_all(progress: Progress, before: int, total: int, done: int, _: int) -> None:
+def _progress_of_all(progress: Step, before: int, total: int, done: int, _: int) -> None:
     progress(before + done, total)
 
 

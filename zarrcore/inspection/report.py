@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from zarrcore._locks import Lock
 from zarrcore.errors import ChunkError, printable, shown
+from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
-
-#: ``progress(done, total)``: values looked at, and those known so far; `total` grows while stores are listed.
-Progress: TypeAlias = Callable[[int, int], object]
 
 #: How much is looked at.
 Level: TypeAlias = Literal["metadata", "index", "data"]
@@ -177,7 +175,7 @@ class VerifyReport:
 class Findings:
     """A report that is being made."""
 
-    def __init__(self, report: VerifyReport, most: int, progress: Progress | None) -> None:
+    def __init__(self, report: VerifyReport, most: int, progress: Step | None) -> None:
         self.report = report
         self._most = most
         self._progress = progress

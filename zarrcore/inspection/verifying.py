@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, get_args
 from zarrcore.errors import BaseZarrError
 from zarrcore.inspection.arrays import ArrayCheck
 from zarrcore.inspection.nodes import Node, NodeWalk
-from zarrcore.inspection.report import Findings, Level, Progress, VerifyReport, reason
+from zarrcore.inspection.report import Findings, Level, VerifyReport, reason
 from zarrcore.metadata.departures import collected
+from zarrcore.progress import Progress, reporting
 from zarrcore.storage.path import StoreLike, StorePath, make_store_path
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def verify(
         ``"metadata"``: documents are compared with the specifications and consolidated copies with the nodes'
         own documents; keys that no node has and files of interrupted writers are found.  ``"index"``: sizes
         of chunks and indexes of shards as well.  ``"data"``: every chunk is decoded as well, in parallel.
-    on_progress : callable, optional
+    on_progress : callable or True, optional
         ``on_progress(done, total)`` is called with the number of stored chunks that have been looked at, and
-        that are known so far.
+        that are known so far.  True shows a bar, which takes rich or tqdm.
     max_bytes : int
         Chunks that are larger than this when decoded are reported as unchecked.
     max_findings : int
@@ -87,17 +88,19 @@ def verify(
         Findings(report, max_findings, None).add("error", "store", reason(error), path=path)
         return report
     report = VerifyReport(str(place.store), place.path, level, _place=place)
-    found = Findings(report, max_findings, on_progress)
+    with reporting(on_progress, "verifying", of_bytes=False) as step, collected():  # departures are findings
+        _look_at_all(place, level, Findings(report, max_findings, step), max_bytes, threads)
+    return report
 
+
+def _look_at_all(place: StorePath, level: Level, found: Findings, max_bytes: int, threads: int) -> None:
     def look(at: StorePath, node: Node) -> None:
         def run() -> None:
             ArrayCheck(at, node, found, max_bytes=max_bytes, threads=threads).run(level)
 
         _guarded(found, at.path, run)
 
-    with collected():  # departures become findings, never warnings
-        _guarded(found, place.path, lambda: NodeWalk(place, found, look).run())
-    return report
+    _guarded(found, place.path, lambda: NodeWalk(place, found, look).run())
 
 
 def _guarded(found: Findings, path: str, call: Callable[[], None]) -> None:

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Files about the project: workflows, recipe, citation.  They agree with the package and the Makefile."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import zarrcore
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+
+pytestmark = pytest.mark.skipif(not WORKFLOWS, reason="only the package is here, not its source tree")
+
+
+def text(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_versions_agree() -> None:
+    assert f"version: {zarrcore.__version__}\n" in text("CITATION.cff")
+    assert f'version = "{zarrcore.__version__}"' in text("recipe/meta.yaml")
+
+
+def test_workflows_make_targets_that_exist() -> None:
+    targets = set(re.findall(r"^([a-z0-9-]+):(?!=)", text("Makefile"), re.MULTILINE))
+    named: set[str] = set()
+    for path in WORKFLOWS:
+        workflow = path.read_text(encoding="utf-8")
+        named |= set(re.findall(r"\bmake ([a-z][a-z0-9-]+)", workflow))
+        for listed in re.findall(r"target: \[(.*)\]", workflow):
+            named |= set(listed.split(", "))
+    assert {"test", "fuzz", "asan", "docs", "xarray-suite"} <= named
+    assert named - targets == set()
+
+
+def test_files_that_workflows_name_exist() -> None:
+    for path in WORKFLOWS:
+        for named in re.findall(r"\b(?:wheels|tests|docs)/[\w/]+\.\w+", path.read_text(encoding="utf-8")):
+            assert (ROOT / named).is_file(), f"{path.name}: {named}"
+
+
+def test_every_python_is_tested_and_has_a_wheel() -> None:
+    releases = re.findall(r"Python :: (3\.\d+)", text("pyproject.toml"))
+    tests, wheels = text(".github/workflows/tests.yml"), text("wheels/cibuildwheel.toml")
+    for release in releases:
+        assert f'"{release}"' in tests
+        assert f'"cp{release.replace(".", "")}-*"' in wheels
+    assert '"3.14t"' in tests and '"cp314t-*"' in wheels
+
+
+def test_workflows_have_no_rights_that_they_do_not_need() -> None:
+    for path in WORKFLOWS:
+        workflow = path.read_text(encoding="utf-8")
+        assert "\npermissions:\n  contents: read\n" in workflow, path.name
+        assert "pull_request_target" not in workflow and "secrets." not in workflow
+        assert workflow.count("actions/checkout@") == workflow.count("persist-credentials: false")
+        assert workflow.count("runs-on:") == workflow.count("timeout-minutes:")
+
+
+def test_actionlint_finds_nothing() -> None:
+    program = shutil.which("actionlint")
+    if program is None:
+        pytest.skip("actionlint is not installed")
+    done = subprocess.run([program, *WORKFLOWS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

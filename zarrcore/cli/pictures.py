@@ -1,0 +1,123 @@
+"""The command plot: values of an array, or its stored chunks, as a picture."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from zarrcore.cli import png
+from zarrcore.cli.places import open_array, selection_of, takes_options
+from zarrcore.cli.text import can_print, size_text
+
+_MOST_PIXELS = 1024  # of a side of the picture
+
+
+@click.command()
+@click.argument("place")
+@click.argument("selection", default="...")
+@takes_options
+@click.option(
+    "--output", "-O", type=click.Path(dir_okay=False), help="Write a PNG file, in place of the terminal."
+)
+@click.option("--chunks", is_flag=True, help="Show which chunks are stored, and how large they are.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+def plot(
+    place: str, selection: str, options: tuple[str, ...], output: str | None, chunks: bool, overwrite: bool
+) -> None:
+    """Draw numbers in two dimensions: a SELECTION of an array, in the terminal or as a PNG file.
+
+    Of more dimensions the first index is drawn.  Large slices are thinned to at most 1024 pixels a side.
+
+    \b
+    zarrcore plot data.zarr/temperature "0"
+    zarrcore plot data.zarr/temperature "0" -O first.png
+    zarrcore plot data.zarr/temperature --chunks
+    """
+    array = open_array(place, options)
+    if chunks and selection != "...":
+        raise click.UsageError("--chunks shows the whole array: leave out the selection")
+    values, what = _chunk_sizes(array) if chunks else _values(array, selection)
+    low, high = png.limits(values)
+    ends = f"{size_text(int(low))} to {size_text(int(high))}" if chunks else f"{low:g} to {high:g}"
+    scaled = png.fractions(values)
+    if output is None:
+        _show(scaled)
+    else:
+        picture = png.png(png.enlarged(png.colors(scaled), 256))
+        with Path(output).open("wb" if overwrite else "xb") as file:
+            file.write(picture)
+    click.echo(f"{what}, {ends}", err=output is None and not sys.stdout.isatty())
+
+
+def _values(array: Any, selection: str) -> tuple[Any, str]:
+    """Return numbers in two dimensions, and what they are."""
+    if array.dtype.kind not in "biufcmM":
+        raise ValueError(f"plot: expected numbers, the array has {array.dtype}")
+    chosen = _dims(selection_of(selection), array.shape)
+    left = [k for k, dim in enumerate(chosen) if isinstance(dim, slice)]
+    notes = []
+    for k in left[:-2]:  # more than can be drawn
+        chosen[k] = 0
+        notes.append(f"dimension {k} at 0")
+    for k in left[-2:]:
+        start, stop, step = chosen[k].indices(array.shape[k])
+        if step < 0:
+            raise click.UsageError("plot: steps are positive")
+        step *= max(1, -(-len(range(start, stop, step)) // _MOST_PIXELS))
+        chosen[k] = slice(start, stop, step)
+    values = np.asarray(array[tuple(chosen)])
+    if values.dtype.kind == "c":
+        values = np.abs(values)
+    if values.dtype.kind in "mM":
+        values = np.where(np.isnat(values), np.nan, values.astype("i8").astype(np.float64))
+    values = np.atleast_2d(values.astype(np.float64))
+    if not values.size:
+        raise ValueError("plot: the selection is empty")
+    return values, ", ".join([" x ".join(map(str, values.shape)), *notes])
+
+
+def _dims(selection: Any, shape: tuple[int, ...]) -> list[Any]:
+    """Return an integer or a slice for each dimension."""
+    given = list(selection) if isinstance(selection, tuple) else [selection]
+    if given.count(...) > 1 or len(given) - given.count(...) > len(shape):
+        raise click.UsageError(f"selection: too many indices for {len(shape)} dimensions")
+    if ... not in given:
+        given.append(...)
+    at = given.index(...)
+    return given[:at] + [slice(None)] * (len(shape) - len(given) + 1) + given[at + 1 :]
+
+
+def _chunk_sizes(array: Any) -> tuple[Any, str]:
+    """Return the stored size of each chunk in two dimensions, NaN where there is none, and what that is."""
+    census = array.chunk_info()
+    grid = census.grid[-2:]
+    rows = int(np.prod(grid[:-1])) if grid else 1
+    width = grid[-1] if grid else 1
+    if not rows * width:
+        raise ValueError("plot: the array has no chunks")
+    steps = [max(1, -(-n // _MOST_PIXELS)) for n in (rows, width)]
+    sizes = np.full((-(-rows // steps[0]), -(-width // steps[1])), np.nan)
+    at = census.chunks[:, -2:] if census.chunks.shape[1] else np.zeros((len(census), 0), np.int64)
+    row = at[:, 0] if at.shape[1] == 2 else np.zeros(len(census), np.int64)
+    column = at[:, -1] if at.shape[1] else row
+    # Of several chunks at one pixel, which there are in more dimensions too, the largest is shown.
+    np.fmax.at(sizes, (row // steps[0], column // steps[1]), np.maximum(census.nbytes, 0).astype(np.float64))
+    return sizes, f"{len(census)} of {np.prod(census.grid, dtype=object)} chunks stored"
+
+
+def _show(scaled: Any) -> None:
+    size = shutil.get_terminal_size()
+    has_colors = (
+        sys.stdout.isatty() and click.get_current_context().color is not False and can_print("\u2580")
+    )
+    height = max(4, size.lines - 3) * (2 if has_colors else 1)
+    drawn = png.thinned(scaled, height, max(8, size.columns))
+    if len(drawn) < 4 and drawn.shape[1] < 16:
+        drawn = png.enlarged(drawn, 16)[:height]
+    for line in (png.blocks if has_colors else png.shades)(drawn):
+        click.echo(line, color=has_colors or None)

@@ -1,0 +1,155 @@
+"""The command bench: how fast an array of the user is read."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import click
+
+from zarrcore.cli.places import (
+    json_option,
+    open_array,
+    selection_of,
+    split_place,
+    storage_options,
+    takes_options,
+)
+from zarrcore.cli.text import print_json, size_text, table
+
+_MOST_BYTES = 1 << 28  # of a selection that nobody has chosen
+
+
+class Threads(click.ParamType[Any]):
+    """Numbers of threads as 1,2,4."""
+
+    name = "threads"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, tuple):
+            return value
+        try:
+            found = tuple(int(number) for number in value.split(","))
+        except ValueError:
+            found = ()
+        if not found or min(found) < 1:
+            self.fail(f"expected numbers such as 1,2,4, got {value!r}", param, ctx)
+        return found
+
+
+@click.command()
+@click.argument("place")
+@click.argument("selection", required=False)
+@takes_options
+@click.option(
+    "-j",
+    "--threads",
+    type=Threads(),
+    help="Numbers of threads to try, such as 1,2,4; default: 1, 2, 4 ... cores.",
+)
+@click.option(
+    "-r",
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Rounds; the best one counts.",
+)
+@click.option(
+    "--peer/--no-peer", default=True, show_default=True, help="Read with zarr-python too, if it is installed."
+)
+@json_option
+def bench(
+    place: str, selection: str | None, options: tuple[str, ...], threads: tuple[int, ...] | None, repeat: int,
+    peer: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Measure how fast an array is read, by number of threads; nothing is written.
+
+    Without a SELECTION all of it is read, or the first 256 MiB in whole chunks.  The first read of each row
+    is not counted, so files are read from the memory that the system keeps of them.
+
+    \b
+    zarrcore bench data.zarr/temperature
+    zarrcore bench data.zarr/temperature "0" --threads 1,8 --repeat 10
+    """
+    array = open_array(place, options)
+    chosen = selection_of(selection) if selection is not None else _first(array)
+    rows: list[dict[str, Any]] = []
+    for number in threads or _thread_counts():
+        rows.append(_measured("zarrcore", number, partial(array.read, chosen, threads=number), repeat))
+    if peer:
+        other = _other(place, options)
+        if other is not None:
+            rows.append(_measured("zarr-python", None, lambda: other[chosen], repeat))
+    if as_json:
+        print_json(rows)
+        return
+    best = max(row["bytes_per_second"] for row in rows)
+    table(
+        (
+            row["reader"],
+            "" if row["threads"] is None else f"{row['threads']} threads",
+            f"{size_text(int(row['bytes_per_second']))}/s",
+            f"{row['seconds'] * 1e3:.3g} ms",
+            f"{row['bytes_per_second'] / best:.0%}",
+        )
+        for row in rows
+    )
+
+
+def _first(array: Any) -> tuple[slice, ...]:
+    """Return a selection of whole chunks from the beginning that has at most 256 MiB, or one chunk."""
+    sizes = [list(found) for found in array.write_chunk_sizes]
+    lengths = [found[0] if found else 0 for found in sizes]
+    for k in reversed(range(array.ndim)):
+        others = array.dtype.itemsize
+        for j, length in enumerate(lengths):
+            others *= length if j != k else 1
+        total = lengths[k]
+        for size in sizes[k][1:]:
+            if (total + size) * others > _MOST_BYTES:
+                break
+            total += size
+        lengths[k] = total
+    return tuple(slice(0, length) for length in lengths)
+
+
+def _thread_counts() -> list[int]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return sorted({1 << k for k in range(cores.bit_length())} & set(range(1, cores + 1)) | {cores})
+
+
+def _measured(reader: str, threads: int | None, read: Callable[[], Any], repeat: int) -> dict[str, Any]:
+    nbytes = getattr(read(), "nbytes", 0)
+    seconds = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        read()
+        seconds.append(max(time.perf_counter() - begin, 1e-9))
+    best = min(seconds)
+    return {
+        "reader": reader, "threads": threads, "nbytes": int(nbytes), "seconds": best,
+        "bytes_per_second": nbytes / best,
+    }  # fmt: skip
+
+
+def _other(place: str, options: tuple[str, ...]) -> Any:
+    """Return the same array, opened by zarr-python; None if that is not installed, or refuses with a note."""
+    try:
+        import zarr
+    except ImportError:
+        return None
+    store, path = split_place(place)
+    try:
+        keywords: dict[str, Any] = {"path": path} if path else {}
+        if options:
+            keywords["storage_options"] = storage_options(options)
+        return zarr.open_array(store, mode="r", **keywords)
+    except Exception as error:
+        from zarrcore.cli.text import one_line
+
+        click.echo(f"zarrcore: warning: zarr-python cannot open it: {one_line(str(error))}", err=True)
+        return None
