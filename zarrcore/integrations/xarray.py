@@ -251,7 +251,7 @@ class _Spelled:
             )
             # The key stays, so that nothing else gets its identity.
             self._known[identity] = key, _copier(spelled)
-        return self._known[identity][1]()
+        return self._known[identity][1]()  # type: ignore[no-any-return]
 
 
 def _copier(value: Any) -> Callable[[], Any]:
