@@ -1,0 +1,57 @@
+"""Coroutines that are run to their end; zarrcore.core.sync hands the names on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, TypeVar
+
+from zarrcore.storage.zarr_python import own_loop
+
+__all__ = ["collect_aiterator", "sync"]
+
+T = TypeVar("T")
+
+
+def sync(
+    coro: Coroutine[Any, Any, T],
+    loop: asyncio.AbstractEventLoop | None = None,
+    timeout: float | None = None,
+) -> T:
+    """Return the result of a coroutine, run by an event loop in another thread.
+
+    Parameters
+    ----------
+    coro : coroutine
+        What is run.
+    loop : asyncio.AbstractEventLoop, optional
+        The loop, which runs in another thread.  Default: one of this package.
+    timeout : float, optional
+        Seconds to wait.
+
+    Raises
+    ------
+    RuntimeError
+        If the loop runs in this thread, which would wait for itself.
+    TimeoutError
+        After `timeout`.
+    """
+    loop = loop or own_loop()
+    if asyncio._get_running_loop() is loop:
+        coro.close()
+        raise RuntimeError("sync: the event loop that runs in this thread cannot be waited for in it")
+    future = asyncio.run_coroutine_threadsafe(coro, loop)
+    try:
+        return future.result(timeout)
+    except BaseException:
+        future.cancel()
+        raise
+
+
+def collect_aiterator(data: AsyncIterator[T]) -> tuple[T, ...]:
+    """Return all that an asynchronous iterator has."""
+
+    async def collect() -> tuple[T, ...]:
+        return tuple([item async for item in data])
+
+    return sync(collect())
