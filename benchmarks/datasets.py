@@ -145,6 +145,8 @@ _V2_BLOSC = {"id": "blosc", "cname": "blosclz", "clevel": 9, "shuffle": 2}
 _V2_ZSTD = {"id": "zstd", "level": 0}
 _V2_LZ4 = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}
 #: Groups of arrays with these names, with consolidated metadata or not.
+#: Data sets of xarray.
+XARRAY = ("variables-plain", "variables-consolidated", "series", "tree")
 GROUPS = {"group-plain": False, "group-consolidated": True}
 NAMES = [f"array-{number:04}" for number in range(2000)]
 
@@ -201,6 +203,8 @@ def ensure(root: Path, *, full: bool) -> None:
         makers[name] = partial(_write, home, dataset, full)
     for name, consolidated in GROUPS.items():
         makers[name] = partial(_write_group, consolidated)
+    for name in XARRAY:
+        makers[name] = partial(_write_xarray, name)
     for name, make in makers.items():
         if not home.array(name).exists():
             print(f"making {name}", file=sys.stderr)
@@ -214,6 +218,31 @@ def _write_group(consolidated: bool, path: Path) -> None:
     from benchmarks.libraries import REFERENCE, load
 
     load(REFERENCE).create_members(path, NAMES, consolidated=consolidated)
+
+
+def _write_xarray(name: str, path: Path) -> None:
+    """Write 200 small variables, a long series, or a tree of 100 groups."""
+    import xarray
+
+    rng = np.random.default_rng(5)
+    if name == "series":
+        coords = {"time": np.arange(1000), "x": np.arange(50)}
+        series = xarray.Dataset({"t": (("time", "x"), rng.normal(size=(1000, 50)))}, coords=coords)
+        series.to_zarr(path, encoding={"t": {"chunks": (100, 50)}})
+        return
+    days = np.arange("2026-01-01", "2026-01-05", dtype="M8[D]").astype("M8[ns]")
+    coords = {"time": days, "lat": np.arange(8.0), "lon": np.arange(10.0)}
+    names = [f"v{number:03}" for number in range(200)]
+    made = {
+        one: (tuple(coords), rng.normal(size=(4, 8, 10)).astype("f4"), {"units": "K", "long_name": one})
+        for one in names
+    }
+    variables = xarray.Dataset(made, coords=coords)
+    if name == "tree":
+        groups = {f"/g{number // 10}/h{number % 10}": variables[names[:2]] for number in range(100)}
+        xarray.DataTree.from_dict(groups).to_zarr(path)
+    else:
+        variables.to_zarr(path, consolidated=name == "variables-consolidated")
 
 
 def _write(home: Home, dataset: Dataset, full: bool, path: Path) -> None:

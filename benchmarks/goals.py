@@ -81,6 +81,23 @@ WRITE_TEXT = Family("strings of any length: write", 3)
 READ_BYTES = Family("byte strings of any length: read", 3)
 WRITE_BYTES = Family("byte strings of any length: write", 3)
 
+BRIDGE_SMALL = Family("under zarr-python: small chunks: read", 2.5)
+BRIDGE_SMALL_DEFAULT = Family("under zarr-python: small chunks, over its default: read", 12)
+BRIDGE_READS = Family("under zarr-python: whole arrays: read", 1.15)
+BRIDGE_WRITES = Family("under zarr-python: whole arrays: write", 1.0)
+BRIDGE_TINY = Family("under zarr-python: 100 elements: read", 1.5)
+BRIDGE_ACCELERATED = Family("zarr-python accelerated: 100 elements: read", 40)
+
+XARRAY_OPEN = Family("xarray: open 200 variables, consolidated", 10)
+XARRAY_OPEN_PLAIN = Family("xarray: open 200 variables", 6)
+XARRAY_CHUNKED = Family("xarray: open 200 variables as dask arrays", 1.3)
+XARRAY_TREE = Family("xarray: open 100 groups", 2.6)
+XARRAY_WRITE = Family("xarray: write 200 variables", 4)
+XARRAY_APPEND = Family("xarray: append along time", 2)
+XARRAY_POINTS = Family("xarray: single points", 3)
+DASK = Family("dask: sums", 1.3)
+TOKENIZE = Family("dask: tokens", 4)
+
 #: In the order above.
 FAMILIES = tuple(value for value in globals().values() if isinstance(value, Family))
 
@@ -97,4 +114,6 @@ KINDS = {
     "open, create, list": (OPENING, CREATING, LISTING),
     "strings, byte strings: read": (READ_TEXT, READ_BYTES),
     "strings, byte strings: write": (WRITE_TEXT, WRITE_BYTES),
+    "zarr-python on this engine": FAMILIES[FAMILIES.index(BRIDGE_SMALL) : FAMILIES.index(XARRAY_OPEN)],
+    "xarray, dask": FAMILIES[FAMILIES.index(XARRAY_OPEN) :],
 }

@@ -122,7 +122,8 @@ def cases(found: list[Verdict]) -> str:
         wall, kind = one.wall, "met" if one.met else "miss"
         lines.append(f'<text class="s e" x="{left - 8}" y="{y}">{escape(one.case.partition("/")[2])}</text>')
         lines.append(_bar(axis, wall.ratio, y - 9, 9, met=one.met))
-        lines.append(f'<path class="q" d="M{axis.x(wall.low)} {y - 4}H{axis.x(wall.high)}"/>')
+        quartiles = round(axis.x(wall.high) - axis.x(wall.low), 1)
+        lines.append(f'<path class="q" d="M{axis.x(wall.low)} {y - 4}h{quartiles:g}"/>')
         lines.append(_goal(axis, one.family.goal, y - 11, 13))
         lines.append(f'<text class="s {kind} e" x="{WIDTH - 116}" y="{y}">{_times(wall.ratio)}</text>')
         lines.append(f'<text class="s" x="{WIDTH - 108}" y="{y}">{wall.other}</text>')
@@ -143,9 +144,7 @@ def _times(ratio: float) -> str:
 def _bar(axis: _Axis, ratio: float, y: int, height: int, *, met: bool) -> str:
     start, end = sorted((axis.x(1), axis.x(ratio)))
     kind = "bar" if met else "barm"
-    return (
-        f'<rect class="{kind}" x="{start}" y="{y}" width="{round(end - start, 1)}" height="{height}" rx="2"/>'
-    )
+    return f'<path class="{kind}" d="M{start} {y}H{end}v{height}H{start}z"/>'
 
 
 def _goal(axis: _Axis, goal: float, y: int, height: int) -> str:

@@ -124,7 +124,7 @@ class Registry(Generic[T]):
 
     def _imported(self, place: str, name: str) -> T:
         """Return the class at a place, or one made of a class that a package has for zarr-python."""
-        if not isinstance(place, _Lent) or self._lent is None:
+        if not isinstance(place, Lent) or self._lent is None:
             return _import(place)  # type: ignore[no-any-return]
         try:
             return _import(self._lent[1])(_import(str(place)), name, place.package)  # type: ignore[no-any-return]
@@ -184,23 +184,23 @@ class Registry(Generic[T]):
         self._searched = True  # now: another thread may search at the same time, but not miss what is there
         return list(new)
 
-    def _lent_places(self) -> dict[str, _Lent]:
+    def _lent_places(self) -> dict[str, Lent]:
         """Return the places of classes for zarr-python; a group may also be called after one name."""
         if self._lent is None:
             return {}
         from importlib.metadata import entry_points
 
-        found: dict[str, _Lent] = {}
+        found: dict[str, Lent] = {}
         group, points = self._lent[0], entry_points()
         for one in sorted(name for name in points.groups if name == group or name.startswith(f"{group}.")):
             for point in points.select(group=one):
                 name = one.removeprefix(f"{group}.") if one != group else point.name
                 package = point.dist.name if point.dist is not None else point.module
-                found.setdefault(name, _Lent(point.value, package))
+                found.setdefault(name, Lent(point.value, package))
         return found
 
 
-class _Lent(str):
+class Lent(str):
     """The place of a class that an installed package has registered with zarr-python."""
 
     package: str

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from benchmarks.cases import codecs, dense, hierarchy, partial, small_chunks, text, tiny, updates
+from benchmarks.cases import (
+    bridge,
+    codecs,
+    dense,
+    hierarchy,
+    partial,
+    small_chunks,
+    text,
+    tiny,
+    updates,
+    xarray_dask,
+)
 from benchmarks.cases.base import Case
 
-_MODULES = (dense, codecs, tiny, small_chunks, partial, updates, hierarchy, text)
+_MODULES = (dense, codecs, tiny, small_chunks, partial, updates, hierarchy, text, bridge, xarray_dask)
 CASES: dict[str, Case] = {case.name: case for module in _MODULES for case in module.cases()}

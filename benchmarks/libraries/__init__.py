@@ -7,6 +7,7 @@ from collections.abc import Callable
 from benchmarks.libraries.base import Library
 
 SUBJECT = "zarrcore"
+SUBJECT_PIPELINE = "zarrcore.integrations.zarr_python.CodecPipeline"
 REFERENCE = "zarr"
 PEERS = ("zarr", "zarr-fused", "zarrs", "tensorstore", "tensorstore-mmap")
 LIBRARIES = (SUBJECT, *PEERS)
@@ -29,7 +30,9 @@ def load(name: str, threads: int = 0) -> Library:
     threads : int
         Threads for its work; 0 leaves the library's own default.
     """
-    return _FACTORIES[name](threads)
+    made = _FACTORIES[name](threads)
+    made.name = name
+    return made
 
 
 def _zarrcore(threads: int) -> Library:

@@ -14,6 +14,9 @@ MEMBER: dict[str, Any] = {"shape": (100,), "chunks": (100,), "dtype": "int32"}
 class Library(Protocol):
     """One library under test. Handles and locations are the library's own objects."""
 
+    name: str
+    """By which it is loaded."""
+
     def locate(self, directory: Path, *, memory: bool = False) -> Any:
         """Where the array in `directory` is: the directory itself, or a memory store holding its files."""
 

@@ -121,3 +121,39 @@ def test_imagecodecs(options: dict[str, Any], tmp_path: Path) -> None:
         array[3:40:2, 5] = 8
         assert np.array_equal(zarrcore.open_array(path, mode="r")[:], array[:])
         assert np.array_equal(zarr.open_array(path, mode="r")[:], array[:])
+
+
+@pytest.fixture
+def hdf5(tmp_path: Path) -> tuple[Path, np.ndarray]:
+    """A file of HDF5 with a chunked and compressed data set, and its values."""
+    h5py = pytest.importorskip("h5py")
+    values = np.random.default_rng(3).integers(0, 255, (30, 20), dtype="i2")
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("t", data=values, chunks=(10, 7), compression="gzip", shuffle=True)
+    return path, values
+
+
+def test_references_of_kerchunk_are_read(hdf5: tuple[Path, np.ndarray]) -> None:
+    hdf = pytest.importorskip("kerchunk.hdf")
+    path, values = hdf5
+    references = hdf.SingleHdf5ToZarr(str(path)).translate()
+    fsspec = pytest.importorskip("fsspec")
+    files = fsspec.filesystem("reference", fo=references, asynchronous=True, remote_protocol="file")
+    store = zarr.storage.FsspecStore(files, read_only=True)
+    assert np.array_equal(zarr.open_group(store, mode="r", zarr_format=2)["t"][:], values)
+    array = zarrcore.open_group(store, mode="r", zarr_format=2)["t"]
+    assert np.array_equal(array[:], values) and np.array_equal(array[3:17:2, 5], values[3:17:2, 5])
+
+
+def test_manifests_of_virtualizarr_are_read(hdf5: tuple[Path, np.ndarray]) -> None:
+    parsers = pytest.importorskip("virtualizarr.parsers")
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore
+
+    path, values = hdf5
+    url = path.as_uri()
+    store = parsers.HDFParser()(url=url, registry=ObjectStoreRegistry({"file://": LocalStore()}))
+    assert np.array_equal(zarr.open_group(store, mode="r")["t"][:], values)
+    array = zarrcore.open_group(store, mode="r")["t"]
+    assert np.array_equal(array[:], values) and np.array_equal(array[3:17:2, 5], values[3:17:2, 5])

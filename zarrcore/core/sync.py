@@ -1,5 +1,7 @@
 """Coroutines that are run to their end, under the names of ``zarr.core.sync``."""
 
-from zarrcore.compat.coroutines import collect_aiterator, sync
+from __future__ import annotations
+
+from zarrcore.compat.sync import collect_aiterator, sync
 
 __all__ = ["collect_aiterator", "sync"]

@@ -12,7 +12,7 @@ from zarrcore._validate import describe
 from zarrcore.dtypes.base import DataTypeTypeError, DTypeJSON, ZarrFormat, ZDType, canonical_v3
 from zarrcore.dtypes.spelling import check_dtype_spec_v2, type_string
 from zarrcore.errors import DataTypeValidationError
-from zarrcore.registry import Registry, note_registration, registrations
+from zarrcore.registry import Lent, Registry, note_registration, registrations
 
 _LONG_DOUBLE = ": its bits differ between platforms"
 _NEEDS = "from_json to_json from_native_dtype to_native_dtype cast_scalar from_json_scalar to_json_scalar"
@@ -30,7 +30,8 @@ class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
     """Data types by their Zarr v3 name; entry points are those of the group ``zarrcore.dtypes``."""
 
     def __init__(self) -> None:
-        super().__init__("data type", "zarrcore.dtypes", _UnknownDataTypeError, _NEEDS)
+        lent = "zarr.data_type", "zarrcore.integrations.zarr_python.data_types:data_type_class"
+        super().__init__("data type", "zarrcore.dtypes", _UnknownDataTypeError, _NEEDS, lent)
         self._own: set[str] = set()  # the names of the library's
         self._kinds: dict[str, list[str]] = {}
 
@@ -143,10 +144,10 @@ class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
         data = canonical_v3(data)
         name = _registered_name(data if isinstance(data, str) else data["name"])
         if name not in self:
-            for cls in self.contents.values():  # a class may read other names than its own
+            for known in tuple(self._classes):  # a class may read other names than its own
                 try:
-                    return cls.from_json(data, zarr_format=3)
-                except DataTypeValidationError:
+                    return self.get(known).from_json(data, zarr_format=3)
+                except DataTypeValidationError:  # or cannot be imported: it is not asked for
                     continue
         return self.get(name).from_json(data, zarr_format=3)
 
@@ -190,9 +191,10 @@ class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
     def _load_entry_points(self) -> bool:
         """Load the classes of all entry points, once; return whether there were any."""
         found = self._search_entry_points()
-        for name in found:
+        own = [name for name in found if not isinstance(self._classes[name], Lent)]  # others read names alone
+        for name in own:
             self.get(name)
-        return bool(found)
+        return bool(own)
 
 
 @lru_cache(maxsize=64)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import importlib
 import json
+import marshal
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from functools import wraps
+from contextlib import ExitStack, suppress
+from functools import cache, lru_cache, partial, wraps
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
@@ -208,8 +209,25 @@ class ZarrcoreStore(theirs.ZarrStore):
             if self.zarr_group.metadata.zarr_format == 3:
                 encoding["fill_value"] = array.fill_value
             if "_FillValue" in attributes:
-                attributes["_FillValue"] = theirs.FillValueCoder.decode(attributes["_FillValue"], array.dtype)
-        return Variable(dimensions, indexing.LazilyIndexedArray(values), attributes, encoding, fastpath=True)
+                attributes["_FillValue"] = _fill_value(attributes["_FillValue"], array.dtype)
+        lazy = indexing.LazilyIndexedArray(values, _all_of(len(dimensions)))
+        return Variable(dimensions, lazy, attributes, encoding, fastpath=True)
+
+
+@cache
+def _all_of(ndim: int) -> indexing.BasicIndexer:
+    return indexing.BasicIndexer((slice(None),) * ndim)
+
+
+def _fill_value(stored: Any, dtype: Any) -> Any:
+    """Return what xarray has written as a fill value; one that many variables have is decoded once."""
+    decode: Any = theirs.FillValueCoder.decode
+    return _known_fill_value(stored, dtype) if type(stored) is str else decode(stored, dtype)
+
+
+@lru_cache(maxsize=64)
+def _known_fill_value(stored: str, dtype: Any) -> Any:
+    return theirs.FillValueCoder.decode(stored, dtype)
 
 
 class _Spelled:
@@ -217,7 +235,7 @@ class _Spelled:
 
     def __init__(self, spell: Callable[[Any], Any]) -> None:
         self._spell = spell
-        self._known: dict[tuple[int, ...], tuple[Any, Any]] = {}
+        self._known: dict[tuple[int, ...], tuple[Any, Callable[[], Any]]] = {}
 
     def codecs_of(self, metadata: Any) -> tuple[Any, Any, Any]:
         """Return filters, serializer and compressors; nothing that can be changed is shared."""
@@ -233,12 +251,21 @@ class _Spelled:
                 self._spell(serializer),
                 tuple(map(self._spell, compressors)),
             )
-            self._known[identity] = key, spelled  # the key stays, so that nothing else gets its identity
-        return _unshared(self._known[identity][1])  # type: ignore[no-any-return]
+            # The key stays, so that nothing else gets its identity.
+            self._known[identity] = key, _copier(spelled)
+        return self._known[identity][1]()  # type: ignore[no-any-return]
+
+
+def _copier(value: Any) -> Callable[[], Any]:
+    """Return a function for copies of what JSON or a tuple has; objects are not copied."""
+    with suppress(ValueError):
+        written = marshal.dumps(value)
+        if marshal.loads(written) == value:  # other objects may be written as their bytes
+            return partial(marshal.loads, written)
+    return partial(_unshared, value)
 
 
 def _unshared(value: Any) -> Any:
-    """Return a copy of what JSON or a tuple has; objects are not copied."""
     if type(value) is dict:
         return {name: _unshared(item) for name, item in value.items()}
     return type(value)(map(_unshared, value)) if type(value) in (list, tuple) else value

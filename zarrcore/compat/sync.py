@@ -1,4 +1,4 @@
-"""Coroutines that are run to their end, as zarr-python's ``zarr.core.sync`` does it."""
+"""Coroutines that are run to their end; zarrcore.core.sync hands the names on."""
 
 from __future__ import annotations
 
