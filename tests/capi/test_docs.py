@@ -81,11 +81,13 @@ def test_cython(tmp_path: Path) -> None:
     out = np.zeros(4)
     row.first_row(array, out)
     np.testing.assert_array_equal(out, values[0])
-    for dtype in ("c16", "i8", ">f8"):
-        other = zarrcore.create_array({}, shape=(3, 4), dtype=dtype, fill_value=1)
-        if other.dtype != np.dtype("f8"):
-            with pytest.raises(ValueError, match="data type"):
-                row.first_row(other, out)
+    for dtype in ("i8", ">f8", "u1"):  # converted
+        row.first_row(zarrcore.create_array({}, shape=(3, 4), dtype=dtype, fill_value=7), out)
+        assert out.tolist() == [7] * 4
+    for dtype in ("c16", "S8", "datetime64[s]"):
+        with pytest.raises(ValueError, match="data type"):
+            row.first_row(zarrcore.create_array({}, shape=(3, 4), dtype=dtype), out)
+    row.first_row(array, out)
     with pytest.raises(ValueError, match="3 dimensions, the region 2"):
         row.first_row(zarrcore.create_array({}, shape=(3, 4, 5), dtype="f8"), out)
     with pytest.raises(ValueError, match="leave the array's 4"):
