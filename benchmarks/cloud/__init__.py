@@ -59,7 +59,7 @@ class Server:
     def begin(
         self, *, latency: float = 0, connection_rate: float = 0, total_rate: float = 0, fail_every: int = 0
     ) -> None:
-        """Count from zero; answer after `latency` seconds, with so many bytes a second (0: as fast as it goes)."""
+        """Count from zero; answer after `latency` seconds, with so many bytes a second (0: any)."""
         words = f"latency={latency}&connection_rate={connection_rate}&total_rate={total_rate}"
         self._ask("PUT", f"_control?{words}&fail_every={fail_every}")
 

@@ -48,7 +48,7 @@ typedef struct connection {
     size_t sent, body_at, body_left; /* of out; of the object */
     object *body;
     size_t taken;                    /* bytes of the request that is being answered */
-    bool busy, continued;
+    bool busy, continued, is_head;
     int64_t may_send;
 } connection;
 
@@ -228,16 +228,20 @@ static char *word(const request *r, const char *name)
 static void answer(connection *c, const char *status, const char *headers, const char *body, size_t size)
 {
     add(&c->out, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n", status, headers, size);
-    room_for(&c->out, size);
-    memcpy(c->out.data + c->out.size, body, body == NULL ? 0 : size);
-    c->out.size += body == NULL ? 0 : size;
+    if (body != NULL && !c->is_head) {
+        room_for(&c->out, size);
+        memcpy(c->out.data + c->out.size, body, size);
+        c->out.size += size;
+    }
 }
 
 static void refuse(connection *c, const char *status, const char *code)
 {
+    const char *message = strcmp(code, "InvalidRange") == 0 ? "The requested range is not satisfiable" : code;
     char body[256];
 
-    const int n = snprintf(body, sizeof body, "<?xml version=\"1.0\"?><Error><Code>%s</Code><Message>%s</Message></Error>", code, code);
+    const int n = snprintf(body, sizeof body, "<?xml version=\"1.0\"?><Error><Code>%s</Code><Message>%s</Message></Error>", code,
+                           message);
     answer(c, status, "Content-Type: application/xml\r\n", body, (size_t)n);
 }
 
@@ -427,6 +431,7 @@ static void control(connection *c, const request *r)
 {
     text body = {0};
 
+    c->is_head = false;
     add(&body, "{\"requests\": %ld, \"connections\": %ld, \"failed\": %ld, \"most\": %ld, \"sent\": %llu, \"received\": %llu}",
         counts.requests, counts.connections, counts.failed, counts.most, (unsigned long long)counts.sent,
         (unsigned long long)counts.received);
@@ -445,6 +450,7 @@ static void serve(connection *c, const request *r)
 {
     const bool is_get = strcmp(r->method, "GET") == 0;
 
+    c->is_head = strcmp(r->method, "HEAD") == 0;
     counts.requests++;
     counts.received += r->body_size;
     if (how.fail_every > 0 && counts.requests % how.fail_every == 0) {
@@ -452,9 +458,9 @@ static void serve(connection *c, const request *r)
         refuse(c, "503 Slow Down", "SlowDown");
     } else if (is_get && (r->query != NULL && strstr(r->query, "list-type=2") != NULL)) {
         list(c, r);
-    } else if (strcmp(r->method, "HEAD") == 0 && strchr(r->key, '/') == NULL) {
+    } else if (c->is_head && strchr(r->key, '/') == NULL) {
         answer(c, "200 OK", "x-amz-bucket-region: us-east-1\r\n", NULL, 0);
-    } else if (is_get || strcmp(r->method, "HEAD") == 0) {
+    } else if (is_get || c->is_head) {
         get(c, r);
     } else if (strcmp(r->method, "PUT") == 0) {
         put(c, r);
