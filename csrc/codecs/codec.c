@@ -2,6 +2,7 @@
 #include "codecs/codec.h"
 
 #include "base/assert.h"
+#include "base/counts.h"
 #include "kernels/cast_numpy.h"
 #include "kernels/long_copy.h"
 
@@ -47,7 +48,9 @@ zc_status zc_codec_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t
 
     const zc_coding c = {codec, true, ws, src, n, dst, cap, err};
     if (codec->cls->strip == NULL) {
-        return named(codec, codec->cls->decode(&c, written), err);
+        const zc_status status = codec->cls->decode(&c, written);
+        zc_count_add(ZC_COUNT_DECODED, status == ZC_OK && codec->cls->open_blocks == NULL ? *written : 0);
+        return named(codec, status, err);
     }
     const zc_status status = codec->cls->strip(codec, src, n, &src, &n, err);
     return named(codec, status == ZC_OK ? zc_codec_put(&c, src, n, written) : status, err);

@@ -129,6 +129,57 @@ static void no_block_is_decompressed_twice(void)
     }
 }
 
+/* Reads and patches decode each chunk, or inner chunk, that they touch once, and no other one, with any number of threads;
+ * what replaces chunks decodes none. */
+static void no_chunk_is_decompressed_twice(void)
+{
+    enum { HIGH = TALL / 4, BROAD = WIDE / 6 };        /* of a chunk */
+    static const char *const codecs[] = {"zstd", "gzip", "lz4", "blosc", "shards"};
+    static const char *const prefixes[] = {"once-zstd/", "once-gzip/", "once-lz4/", "once-blosc/", "once-sharded/"};
+    static const struct { bool write; int64_t row, rows, column, columns; size_t chunks; } calls[] = {
+        {false, 0, TALL, 0, WIDE, 24}, {false, HIGH, HIGH, BROAD, BROAD, 1}, {false, 3, 1, 0, WIDE, 6},
+        {false, 0, TALL, 7, 1, 4}, {false, HIGH - 1, 2, BROAD - 1, 2, 4}, {false, 9, 1, 9, 1, 1},
+        {true, 0, TALL, 0, WIDE, 0}, {true, HIGH, HIGH, BROAD, BROAD, 0}, {true, 9, 1, 9, 1, 1},
+        {true, HIGH - 1, 2, BROAD - 1, 2, 4}, {true, 0, HIGH, 0, BROAD + 1, 1},
+    };
+    static uint16_t values[TALL * WIDE], some[TALL * WIDE];
+    size_t helpers = 0;
+    zc_fault fault;
+    zc_error err;
+    fixture f;
+
+    for (int i = 0; i < TALL * WIDE; i++) {
+        values[i] = (uint16_t)(i / 3 + rand() % 16);
+    }
+    for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++) {
+        const bool sharded = strcmp(codecs[c], "shards") == 0, blocks = strcmp(codecs[c], "blosc") == 0;
+        open_fixture(&f, prefixes[c], sharded ? TALL / 2 : HIGH, sharded ? WIDE / 2 : BROAD);
+        f.array.grid[0].length = TALL;
+        f.array.grid[1].length = WIDE;
+        if (sharded) {
+            make_sharded(&f, HIGH, BROAD, false);
+        } else {
+            add_stage(&f.chain, codecs[c]);
+        }
+        if (blocks) {
+            f.chain.stages[0].blosc.typesize = 2;
+            f.chain.stages[0].blosc.blocksize = HIGH * BROAD;      /* of each of two streams */
+        }
+        CHECK(transfer(&f, true, 0, TALL, 0, WIDE, values, 1, &fault, &err) == ZC_OK);
+        for (int threads = 1; threads < 6; threads += 2) {
+            for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+                zc_counts_reset();
+                CHECK(transfer(&f, calls[k].write, calls[k].row, calls[k].rows, calls[k].column, calls[k].columns,
+                               calls[k].write ? values : some, threads, &fault, &err) == ZC_OK);
+                helpers += zc_counted(ZC_COUNT_HELPERS);
+                const size_t decoded = blocks ? zc_counted(ZC_COUNT_BLOCKS) * HIGH * BROAD * 2 : zc_counted(ZC_COUNT_DECODED);
+                CHECK(!ZC_ASSERTIONS || decoded == calls[k].chunks * HIGH * BROAD * 2);
+            }
+        }
+    }
+    CHECK((helpers > 0) == ZC_ASSERTIONS);
+}
+
 /* A few elements written to one large blosc chunk: it is decoded, patched and encoded by all threads, each block once, and
  * the bytes are those of one thread. */
 static void patches_of_a_large_chunk_are_shared(void)
@@ -410,6 +461,7 @@ int main(void)
     RUN(swapped_and_transposed);
     RUN(large_chunks_are_decoded_over_themselves);
     RUN(no_block_is_decompressed_twice);
+    RUN(no_chunk_is_decompressed_twice);
     RUN(patches_of_a_large_chunk_are_shared);
     RUN(no_thread_is_woken_for_little);
     RUN(copies_are_shared_where_it_pays);
