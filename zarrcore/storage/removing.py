@@ -62,7 +62,9 @@ def _entered(name: str, above: int, *, sync: bool) -> list[tuple[str, int, list[
 
 def _without_files(entries: Iterable[os.DirEntry[str]], fd: int | None, *, sync: bool) -> list[str]:
     """Remove the files among entries, documents first; returns the paths of the directories."""
-    directories, files, documents = [], [], []
+    directories: list[str] = []
+    files: list[str] = []
+    documents: list[str] = []
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             directories.append(entry.path)
