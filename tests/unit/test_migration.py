@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import GroupNotFoundError, ReadOnlyError
+from zarrcore.errors import ContainsGroupError, GroupNotFoundError, ReadOnlyError
 from zarrcore.migration import MigrationError, migrate, migrate_v2_to_v3, remove_metadata
 from zarrcore.storage import MemoryStore, WrapperStore
 
@@ -511,3 +512,24 @@ def test_a_report_is_short_in_a_repl_and_complete_in_print() -> None:
 def test_a_place_without_nodes_is_an_error(dry_run: bool, tmp_path: Any) -> None:
     with pytest.raises(GroupNotFoundError, match="nowhere does not exist"):
         zarrcore.migrate(tmp_path / "nowhere", dry_run=dry_run)
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_a_group_of_before_creates_nothing_that_format_3_hides(tmp_path: Path, in_memory: bool) -> None:
+    """Its new members had documents of format 2, next to one of format 3: nobody saw them."""
+    store: Any = {} if in_memory else tmp_path
+    group = zarrcore.create_group(store, zarr_format=2)
+    below = group.create_group("below")
+    zarrcore.migrate(store, remove_old=True)
+    for create in (
+        lambda: group.create_group("g"),
+        lambda: group.create_array("a", shape=2, dtype="i4"),
+        lambda: group.__setitem__("a", np.arange(3)),
+        lambda: group.zeros(name="a", shape=3),
+        lambda: below.require_group("g"),
+    ):
+        with pytest.raises(ContainsGroupError, match="has become one of format 3: open it again"):
+            create()
+    again = zarrcore.open_group(store)
+    assert sorted(again) == ["below"]
+    assert {key.rpartition("/")[2] for key in group.store.list()} == {"zarr.json"}

@@ -8,10 +8,11 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import NodeIOError, StoreError, ZarrUserWarning, masked
+from zarrcore.errors import BaseZarrError, NodeIOError, StoreError, ZarrUserWarning, masked
 from zarrcore.storage import FsspecStore, LoggingStore, MemoryStore, WrapperStore
 
 BAD = "x\x1b[31mRED\ny"
@@ -189,3 +190,36 @@ def test_a_pickle_has_what_the_store_was_opened_with(options: dict[str, Any], tm
     assert pickle.loads(data)[...].tolist() == [7, 7]
     assert (b"hunter2" in data) == bool(options)
     assert b"\7\0\0\0" not in data and b'"shape"' not in data
+
+
+def test_what_stores_say_while_values_are_copied_is_masked(group: zarrcore.Group) -> None:
+    """An error of a store went through as it was, with the password in its URL."""
+    url = "https://me:hunter2@host/a?sig=hunter2"
+
+    class Failing(WrapperStore):
+        fails: str = ""
+
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            if self.fails == "get" and "c/" in key:
+                raise RuntimeError(f"403: {url}")
+            return super().get(key, byte_range)
+
+        def set(self, key: str, value: Any) -> None:
+            if self.fails == "set" and "c/" in key:
+                raise RuntimeError(f"403: {url}")
+            super().set(key, value)
+
+    for fails in ("get", "set"):
+        source = zarrcore.create_group(Failing(MemoryStore()))
+        source["x"] = np.arange(4)
+        target = zarrcore.create_group(Failing(MemoryStore()))
+        source.store.fails = target.store.fails = fails
+        for copy in (
+            lambda: zarrcore.copy_store(source.store, target.store, if_exists="replace"),  # noqa: B023
+            lambda: zarrcore.copy(source["x"], target, "y"),  # noqa: B023
+            lambda: source.move("x", "moved"),  # noqa: B023
+        ):
+            with pytest.raises(BaseZarrError) as caught:
+                copy()
+            text = "".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+            assert "hunter2" not in text and "403: https://***@host/a?sig=***" in text

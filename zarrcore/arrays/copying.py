@@ -16,9 +16,17 @@ from zarrcore.arrays.access import get, put
 from zarrcore.arrays.chunks import can_list, grid_axes, present_chunks
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.regions import RegionGrid
-from zarrcore.engine.build import chunk_store
+from zarrcore.engine.build import chunk_spec, chunk_store, largest_chunk
+from zarrcore.engine.chunk_place import most_stored, reason
 from zarrcore.engine.projection import Axis, axes_of, batches
-from zarrcore.errors import CopyError, MetadataValidationError, UnknownCodecError
+from zarrcore.errors import (
+    ChunkError,
+    ChunkIOError,
+    CopyError,
+    MetadataValidationError,
+    UnknownCodecError,
+    shown,
+)
 from zarrcore.metadata import ArrayMetadata, layout
 from zarrcore.node import state_of
 from zarrcore.progress import Step
@@ -132,6 +140,8 @@ def _said_in_format_3(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
 def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[int, None, None]:
     """Copy the stored chunks without decoding them, batch by batch; yield the bytes of values in each."""
     read = chunk_store(source.metadata, source.store_path)
+    most = most_stored(source.metadata.chain(), chunk_spec(source.metadata, largest_chunk(source.metadata)))
+    is_bounded = most is not None and read._bounds_chunks
     write = chunk_store(dest.metadata, dest.store_path)
     encoding, prefix = dest.metadata.chunk_key_encoding, key_prefix(dest.path)
     place = write._place(dest.path)
@@ -141,11 +151,19 @@ def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[
     def move(batch: Sequence[tuple[tuple[int, ...], str]]) -> int:
         nbytes = 0
         for coords, key in batch:
-            value = read.get(key)
-            if value is not None:
-                name = encoding.encode(coords)
-                with ranked(engine.KeyLock(place, name), Rank.CHUNK):
-                    write.set(prefix + name, value)
+            array = source
+            try:
+                value = read._get_chunks([key], most)[0] if is_bounded else read.get(key)  # type: ignore[arg-type]
+                if value is not None:
+                    array, name = dest, encoding.encode(coords)
+                    key = prefix + name
+                    with ranked(engine.KeyLock(place, name), Rank.CHUNK):
+                        write.set(key, value)
+            except (ChunkError, MemoryError):
+                raise
+            except Exception as error:
+                where: Any = {"array": array.path or "/", "chunk": coords, "key": key}
+                raise ChunkIOError(reason(error), **where) from error
             nbytes += item_size * math.prod(
                 axis.valid_length(k) for axis, k in zip(axes, coords, strict=True)
             )
@@ -218,7 +236,7 @@ def _read_other(source: Any, region: Any) -> Any:
         return source[region]
     except Exception as error:
         name = getattr(source, "name", None) or type(source).__name__
-        raise CopyError(f"{name} cannot be read at {region}: {error}") from error
+        raise CopyError(f"{name} cannot be read at {region}: {shown(error)}") from error
 
 
 def _source_edges(source: Any, dest: OpenArray) -> Any:

@@ -52,10 +52,11 @@ def _nodes(
     last: dict[str, str] = {}
     for path, _ in found:
         last[path.rpartition("/")[0]] = path
+    lasts: dict[str, tuple[bool, ...]] = {"": ()}
     for path, member in found:
-        above = [path[:k] for k, letter in enumerate(path) if letter == "/"] + [path]
-        lasts = tuple(last[each.rpartition("/")[0]] == each for each in above)
-        yield path, lasts, _facts(member, sizes)
+        above = path.rpartition("/")[0]
+        lasts[path] = (*lasts[above], last[above] == path)
+        yield path, lasts[path], _facts(member, sizes)
 
 
 def _members(group: Any, depth: int | None) -> Iterator[tuple[str, Any]]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+from math import prod
 from typing import Any
 
 import click
 
 from zarrcore.cli.places import json_option, open_array, selection_of, takes_options
-from zarrcore.cli.text import print_json
+from zarrcore.cli.text import print_json, size_text
 from zarrcore.errors import printable
+from zarrcore.indexing import basic_selection
+
+_MOST_BYTES = 1 << 30  # of values that become text
 
 
 @click.command()
@@ -36,7 +40,10 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str) -> None
     """
     import numpy as np
 
-    values = open_array(place, options)[selection_of(selection)]
+    array, chosen = open_array(place, options), selection_of(selection)
+    if form != "npy":
+        _refuse_too_much(array, chosen)
+    values = array[chosen]
     if form == "npy":
         if sys.stdout.isatty():
             raise ValueError("npy is no text: send it to a file or a program")
@@ -49,6 +56,13 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str) -> None
         print_json(_listed(values))
     else:
         click.echo("\n".join(printable(line) for line in str(values).split("\n")))
+
+
+def _refuse_too_much(array: Any, selection: Any) -> None:
+    """A document of a few bytes may describe more zeros than there is memory."""
+    nbytes = prod(basic_selection(selection, array.shape).block) * array.dtype.itemsize
+    if nbytes > _MOST_BYTES:
+        raise ValueError(f"these are {size_text(nbytes)} of values: select fewer, or use npy")
 
 
 def _write_csv(values: Any) -> None:

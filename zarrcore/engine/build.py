@@ -105,7 +105,7 @@ def _native_engine(
     if key_encoding is None or dtype.kind in "OT" or dtype.hasobject or dtype.itemsize == 0:
         return None
     edges = grid_edges(metadata)
-    shape = tuple(edge if isinstance(edge, int) else max(edge, default=1) for edge in edges)
+    shape = largest_chunk(metadata)
     chain = metadata.chain().lower(chunk_spec(metadata, shape))
     if chain is None:
         return None
@@ -126,6 +126,11 @@ def _native_engine(
         cache=cache,
         scope=partial(store._place, store_path.path),
     )
+
+
+def largest_chunk(metadata: ArrayMetadata) -> tuple[int, ...]:
+    """Return the shape of the largest chunk."""
+    return tuple(edge if isinstance(edge, int) else max(edge, default=1) for edge in grid_edges(metadata))
 
 
 def _store_source(store: Store, metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:

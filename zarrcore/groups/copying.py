@@ -22,9 +22,10 @@ from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrU
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata.departures import level_of_caller
-from zarrcore.nodes.find import leads_on
+from zarrcore.nodes.find import Unreadable, leads_on, readable
 from zarrcore.nodes.move import stored_value
-from zarrcore.nodes.reading import keys_below, which_exist
+from zarrcore.nodes.reading import keys_below, moving, which_exist
+from zarrcore.nodes.walk import Found
 from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import is_document, join_path, normalize_path
@@ -157,7 +158,8 @@ class _Copy:
         while waiting:
             path, source, above = waiting.pop()
             is_array = _is_array(source)
-            if self.options.shallow and above is not None and not is_array and source is not None:
+            is_group = not is_array and source is not None and not isinstance(source, Unreadable)
+            if self.options.shallow and above is not None and is_group:
                 continue
             skip, replace = self._in_the_way(source, path, is_array)
             new, attributes = None, {}
@@ -272,6 +274,7 @@ def _refuse_unusable(node: Any, above: _Above) -> None:
     """Refuse what is in a group of another library, but is neither an array nor a group that ends."""
     if isinstance(node, OpenArray | OpenGroup):
         return
+    readable(node)
     if node is None:
         raise CopyError("it is a link to nothing")
     if _is_array(node):
@@ -295,11 +298,18 @@ def refuse_own_source(source: Any, target: StorePath, *, replace: bool = False) 
 
 
 def _members(group: Any) -> Iterable[tuple[str, Any]]:
-    """Names and nodes of the direct members; of foreign groups those that behave like a mapping."""
+    """Names and nodes of the direct members; of foreign groups those that behave like a mapping.
+
+    Members of ours whose documents cannot be used are Unreadable.
+    """
     if isinstance(group, OpenGroup):
-        return ((found.path, members.opened(group, found)) for found in members.usable(group, 0))
+        return ((found.path, _opened(group, found)) for found in members.walk(group, 0))
     found: Iterable[tuple[str, Any]] = group.members() if hasattr(group, "members") else group.items()
     return found
+
+
+def _opened(group: OpenGroup, found: Found) -> Any:
+    return found.metadata if isinstance(found.metadata, Unreadable) else members.opened(group, found)
 
 
 def _progress_of_all(progress: Step, before: int, total: int, done: int, _: int) -> None:
@@ -346,7 +356,8 @@ def _copy_pairs(
 
     def copy(pair: tuple[str, str]) -> int:
         value = stored_value(source.store, pair[0])
-        dest.store.set(pair[1], value)
+        with moving(dest.store, pair[1]):
+            dest.store.set(pair[1], value)
         return memoryview(value).nbytes
 
     dest.store._check_writable()

@@ -14,7 +14,7 @@ from zarrcore.errors import ContainsArrayError, ContainsGroupError
 from zarrcore.groups.members import find, member_path
 from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.metadata import GroupMetadata
-from zarrcore.nodes.create import create_node, create_nodes
+from zarrcore.nodes.create import create_node, create_nodes, refuse_hidden
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.storage.path import StorePath
 
@@ -111,6 +111,7 @@ def hierarchy_at(
 
 def set_member(group: OpenGroup, key: str, value: Any) -> None:
     """Store an array-like under a name, in place of the array of that name."""
+    refuse_hidden(group.place, group.zarr_format)
     place, found = _place_for(group, key), find(group, key)
     overwrite = found is not None and is_array_metadata(found.metadata)
     array_at(place, value, zarr_format=group.zarr_format, overwrite=overwrite)
@@ -119,6 +120,7 @@ def set_member(group: OpenGroup, key: str, value: Any) -> None:
 def filled(group: OpenGroup, name: str, shape: Any, fill_value: Any, options: dict[str, Any]) -> OpenArray:
     """Return a new array of `fill_value`, or of the default one (``...``)."""
     options.setdefault("zarr_format", group.zarr_format)
+    refuse_hidden(group.place, group.zarr_format)
     if fill_value is not ...:
         options["fill_value"] = fill_value
     return create_at(_place_for(group, name), shape, **options)

@@ -257,12 +257,20 @@ def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None
             break
         found = read_node(place, zarr_format)
         if found is None:
+            if is_read:
+                refuse_hidden(place, zarr_format)
             missing.append(place)
         elif is_array_metadata(found):
             raise ContainsArrayError(f"an array exists {place._located}; no node can be below it")
         elif found.without_consolidated() is found:
             note_group(store, key, version)
     return missing[::-1]
+
+
+def refuse_hidden(group: StorePath, zarr_format: int) -> None:
+    """Refuse to create nodes by a group of format 2 that has become one of format 3 and would hide them."""
+    if zarr_format == 2 and group.store.exists(join_path(group.path, ZARR_JSON)):
+        raise ContainsGroupError(f"the group {group._located} has become one of format 3: open it again")
 
 
 # --- many nodes ---

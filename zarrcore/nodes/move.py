@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from zarrcore.errors import ContainsGroupError, StoreError
+from zarrcore.errors import ContainsGroupError, StoreError, shown
 from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node, readable
-from zarrcore.nodes.reading import keys_below
+from zarrcore.nodes.reading import keys_below, moving
 from zarrcore.nodes.users import note_loss
 from zarrcore.nodes.walk import walk
 from zarrcore.storage.base import Store
@@ -76,7 +76,9 @@ def _copy(store: Store, source: str, dest: str) -> None:
     try:
         for key in keys:
             value = stored_value(store, key)
-            store.set(dest + key[len(source) :], value)
+            target = dest + key[len(source) :]
+            with moving(store, target):
+                store.set(target, value)
             if is_document(key):
                 documents[key] = value
         store.erase_values(documents)
@@ -86,13 +88,14 @@ def _copy(store: Store, source: str, dest: str) -> None:
                 store.set_if_not_exists(key, value)
             store.erase_prefix(dest)
         except Exception as second:
-            error.add_note(f"the copy in {dest!r} could not be removed again: {second}")
+            error.add_note(f"the copy in {dest!r} could not be removed again: {shown(second)}")
         raise
 
 
 def stored_value(store: Store, key: str) -> Any:
     """Return the value at a key that has been listed."""
-    value = store.get(key)
+    with moving(store, key):
+        value = store.get(key)
     if value is None:
         raise FileNotFoundError(f"{key!r} vanished from {store} while it was copied")
     return value

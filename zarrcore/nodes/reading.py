@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from zarrcore.errors import InvalidKeyError, NodeIOError, shown
+from zarrcore.errors import BaseZarrError, InvalidKeyError, NodeIOError, shown
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import key_prefix
@@ -47,6 +47,26 @@ class reading:  # a generator would take a twentieth of the time of opening a no
         located = NodeIOError(f"{what}: {shown(reason)}", key=key, path=place.path)
         located.errno = getattr(error, "errno", None)
         return located
+
+
+class moving:
+    """Raise what a store raises for a value that is copied as a NodeIOError, which names store and key."""
+
+    __slots__ = ("_key", "_store")
+
+    def __init__(self, store: Store, key: str) -> None:
+        self._store = store
+        self._key = key
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, (BaseZarrError, MemoryError)):
+            reason = shown(f"{type(error).__name__}: {error}")
+            located = NodeIOError(f"key {self._key!r} in {self._store}: {reason}", key=self._key)
+            located.errno = getattr(error, "errno", None)
+            raise located from error
 
 
 def names_below(place: StorePath) -> list[str]:

@@ -436,3 +436,44 @@ def test_selections() -> None:
 def test_storage_options(command: Callable[..., Result], store: Path) -> None:
     failed = command("info", store, "-o", "anon")
     assert failed.code == 2 and "expected KEY=VALUE" in failed.err
+
+
+def test_values_that_are_too_many_are_not_read(command: Callable[..., Result], tmp_path: Path) -> None:
+    """A document of a few hundred bytes made the command take all memory."""
+    zarrcore.create_array(tmp_path / "huge", shape=(10**6, 10**6), chunks=(1000, 1000), dtype="i1")
+    for form in ("text", "json", "csv"):
+        found = command("cat", tmp_path / "huge", "-f", form)
+        assert (found.code, found.out) == (1, "")
+        assert "these are 931.3 GiB of values: select fewer" in found.err
+    assert command("cat", tmp_path / "huge", "0, :3").out == "[0 0 0]\n"
+
+
+@pytest.mark.filterwarnings("default::zarrcore.errors.ZarrUserWarning")
+def test_copies_leave_out_members_that_cannot_be_opened(
+    command: Callable[..., Result], tmp_path: Path
+) -> None:
+    group = zarrcore.create_group(tmp_path / "s")
+    group["a"] = np.arange(3)
+    for name in ("b", "c"):
+        (tmp_path / "s" / name).mkdir()
+    (tmp_path / "s" / "b" / "zarr.json").write_text('{"zarr_format": 3')
+    (tmp_path / "s" / "c" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "other"}')
+    assert command("copy", tmp_path / "s", tmp_path / "t").code == 1
+    assert not list((tmp_path / "t").glob("*/*"))
+    found = command("copy", tmp_path / "s", tmp_path / "t", "--skip-unreadable", "--overwrite")
+    assert found.code == 0
+    assert "1 copied, 2 left out" in found.out
+    assert "not copied: /b:" in found.err and "/c:" in found.err
+    assert zarrcore.load(tmp_path / "t")["a"].tolist() == [0, 1, 2]
+
+
+def test_a_deep_chain_of_groups_is_drawn(command: Callable[..., Result], tmp_path: Path) -> None:
+    """Each line took as many copies of its path as the path has names."""
+    depth, name = 300, "n" * 200
+    with zarrcore.storage.ZipStore(tmp_path / "deep.zip", mode="w") as store:
+        for level in range(depth):
+            store.set("/".join([name] * level + ["zarr.json"]), b'{"zarr_format": 3, "node_type": "group"}')
+    found = command("tree", tmp_path / "deep.zip")
+    assert found.code == 0
+    assert len(found.out.splitlines()) == depth
+    assert found.out.splitlines()[-1] == "    " * (depth - 2) + "└── " + name

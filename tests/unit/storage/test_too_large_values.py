@@ -20,7 +20,7 @@ import zarrcore
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.codecs import BytesBytesCodec
 from zarrcore.config import config
-from zarrcore.errors import BaseZarrError, ChunkError, StoreError
+from zarrcore.errors import BaseZarrError, ChunkError, ChunkIOError, StoreError
 from zarrcore.registry import register_codec
 from zarrcore.storage import (
     CacheStore,
@@ -263,3 +263,13 @@ def test_chunks_of_remote_stores_are_not_fetched_beyond_what_can_be(kind: str, t
     for selection in (1, ...):
         with pytest.raises(ChunkError, match="'a/c/1'.*at most 4 are possible"):
             array[selection]
+
+
+def test_a_file_that_no_chunk_can_be_is_not_copied(tmp_path: Path) -> None:
+    """Chunks that are copied as they are were read whole, however large their files were."""
+    new(LocalStore(tmp_path))
+    with (tmp_path / "a" / "c" / "1").open("wb") as file:
+        file.truncate(10 << 30)
+    array = zarrcore.open_array(tmp_path, path="a")
+    copy = lambda: zarrcore.from_array({}, data=array)  # noqa: E731
+    assert with_little_memory(lambda: refused(copy, ChunkIOError, "'a/c/1'", "chunk (1,)", str(10 << 30)))
