@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "io/temporary.h"
 
 #include <stdatomic.h>
@@ -6,6 +9,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "io/file.h"
 
@@ -26,11 +33,38 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Names need not be secret: they are opened with O_EXCL, so that a clash costs another try. */
+/* What others cannot know, from the system; 0 if it has none to spare. */
+static uint64_t make_secret(void)
+{
+    uint64_t secret = 0;
+
+#if defined(__linux__)
+    if (syscall(SYS_getrandom, &secret, sizeof secret, 1) < 0) {     /* GRND_NONBLOCK */
+        secret = 0;
+    }
+#elif defined(__APPLE__)
+    arc4random_buf(&secret, sizeof secret);
+#endif
+    return secret;
+}
+
+static uint64_t this_secret(void)
+{
+    static _Atomic uint64_t known;
+    uint64_t secret = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (secret == 0) {
+        secret = make_secret() | 1;
+        atomic_store_explicit(&known, secret, memory_order_relaxed);
+    }
+    return secret;
+}
+
+/* Nobody can guess a name and be there first; who was costs another try, for files are opened with O_EXCL. */
 void zc_temporary_name(zc_owner owner, uint64_t unique, char *out)
 {
     static _Atomic uint64_t counter;
-    const uint64_t here = mix(unique + atomic_fetch_add(&counter, 1) * UINT64_C(0x9e3779b97f4a7c15));
+    const uint64_t here = mix(this_secret() + unique + atomic_fetch_add(&counter, 1) * UINT64_C(0x9e3779b97f4a7c15));
     const uint64_t x = owner << UNIQUE_BITS | here >> (64 - UNIQUE_BITS);
 
     memcpy(out, PREFIX, sizeof PREFIX - 1);

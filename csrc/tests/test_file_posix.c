@@ -289,9 +289,33 @@ static void a_directory_is_looked_at_once(void)
     CHECK(is_there(name));
 }
 
+/* The first case: none of these processes has made a name yet. */
+static void names_cannot_be_guessed(void)
+{
+    enum { N = 3 };
+    char names[N][ZC_TEMPORARY_LENGTH + 1];
+
+    for (int i = 0; i < N; i++) {
+        int ends[2];
+        CHECK(pipe(ends) == 0);
+        const pid_t child = fork();
+
+        if (child == 0) {
+            zc_temporary_name(1, 0, names[i]);
+            _exit(write(ends[1], names[i], sizeof names[i]) != (ssize_t)sizeof names[i]);
+        }
+        CHECK(read(ends[0], names[i], sizeof names[i]) == (ssize_t)sizeof names[i]);
+        waitpid(child, NULL, 0);
+        close(ends[0]);
+        close(ends[1]);
+    }
+    CHECK(strcmp(names[0], names[1]) != 0 || strcmp(names[0], names[2]) != 0);
+}
+
 int main(void)
 {
     static const file_case cases[] = {
+        {"names_cannot_be_guessed", names_cannot_be_guessed},
         {"nothing_else_is_missing", nothing_else_is_missing},
         {"no_descriptors_left_is_an_error", no_descriptors_left_is_an_error},
         {"links_to_files_are_files", links_to_files_are_files},

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import numpy as np
 import pytest
 from engine_chains import make_chain, make_shard
 
+import zarrcore
 from zarrcore._core.engine import Chain, ChunkCache, MemorySource, NativeArray, StoreSource
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError, StoreError
+from zarrcore.storage import MemoryStore
 
 SHAPE, CHUNKS = (4, 6), (2, 3)
 WHOLE = [(0, 1, 4), (0, 1, 6)]
@@ -190,3 +193,23 @@ def test_any_buffer_will_do() -> None:
     ):
         store.get_many = lambda keys, make=make: [make(store.values[key]) for key in keys]
         assert np.array_equal(array.get(...), VALUES)
+
+
+def test_an_interrupt_while_an_error_of_a_store_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was ignored, and the read went on."""
+
+    class Broken(MemoryStore):
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            if "/c/" in key or key.startswith("c/"):
+                monkeypatch.setattr(signal, "getsignal", interrupt)
+                raise OSError("no")
+            return super().get(key, byte_range)
+
+    def interrupt(number: int) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    store = Broken()
+    zarrcore.create_array(store, shape=4, chunks=2, dtype="i4")[...] = [1, 2, 3, 4]
+    with pytest.raises(KeyboardInterrupt):
+        zarrcore.open_array(store)[...]

@@ -248,19 +248,25 @@ int openat64(int at, const char *name, int flags, ...) { MODE(flags, flags) retu
 
 /* ---- reading ---- */
 
-static int read_fails(int fd, size_t *n)
+/* at < 0: where the file stands. */
+static int read_fails(int fd, size_t *n, long at)
 {
     const int how = fails_at(READ, fd, NULL);
+    struct stat64 st;
 
+    if (how == 2 && NEXT(int, fstat64, int, struct stat64 *)(fd, &st) == 0) {
+        const long from = at < 0 ? lseek(fd, 0, SEEK_CUR) : at, there = from < st.st_size ? st.st_size - from : 0;
+        *n = *n < (size_t)there ? *n : (size_t)there;
+    }
     *n = how == 2 ? (*n + 1) / 2 : *n;
     return how == 1;
 }
 
-ssize_t read(int fd, void *data, size_t n) { return read_fails(fd, &n) ? -1 : kernel()(SYS_read, fd, data, n); }
+ssize_t read(int fd, void *data, size_t n) { return read_fails(fd, &n, -1) ? -1 : kernel()(SYS_read, fd, data, n); }
 
 ssize_t pread64(int fd, void *data, size_t n, off64_t at)
 {
-    return read_fails(fd, &n) ? -1 : kernel()(SYS_pread64, fd, data, n, at);
+    return read_fails(fd, &n, at) ? -1 : kernel()(SYS_pread64, fd, data, n, at);
 }
 
 ssize_t pread(int fd, void *data, size_t n, off_t at) { return pread64(fd, data, n, at); }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -100,3 +101,30 @@ def test_a_source_that_creates_what_is_made_of_it_is_an_error(store: Any) -> Non
         )
     with pytest.raises(BaseZarrError):
         zarrcore.open_array(store, path="x", mode="r")
+
+
+def test_an_interrupt_at_any_step_of_a_creation_leaves_its_place_free(store: Any) -> None:
+    """A signal handler raises between two calls; so does a profile function."""
+    steps = 0
+
+    def interrupt(frame: Any, event: str, argument: Any) -> None:
+        nonlocal steps
+        if frame.f_code.co_filename.endswith(("reserved.py", "contextlib.py")):
+            steps -= 1
+            if steps == 0:
+                raise KeyboardInterrupt
+
+    for number in range(1, 400):
+        steps = number
+        zarrcore.open_group(store, mode="a")
+        sys.setprofile(interrupt)
+        try:
+            zarrcore.create_array(store, name="a", data=np.arange(3), overwrite=True)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+        zarrcore.create_array(store, name="a", data=np.arange(3), overwrite=True)
+        if steps > 0:
+            break
+    assert 5 < number < 399

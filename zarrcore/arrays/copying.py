@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -180,8 +181,10 @@ def in_threads(
 
     When this ends, for whatever reason, no thread is at work any more.
     """
-    if threads == 1:
-        yield from map(function, items)
+    items = iter(items)
+    first = [*islice(items, 2)]
+    if threads == 1 or len(first) < 2:  # what is one piece needs no other thread
+        yield from map(function, chain(first, items))
         return
     from collections import deque
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -189,7 +192,7 @@ def in_threads(
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[Result]] = deque()
     try:
-        for item in items:
+        for item in chain(first, items):
             waiting.append(pool.submit(function, item))
             if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()

@@ -13,7 +13,7 @@ from zarrcore.arrays.chunks import grid_axes, is_within
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.build import chunk_spec, chunk_store
-from zarrcore.errors import ChunkDecodeError, ChunkError
+from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError, ChunkMemoryError
 from zarrcore.inspection.indexes import ShardLayout, layout_of
 from zarrcore.nodes.users import writing
 from zarrcore.storage.validation import key_prefix
@@ -62,11 +62,19 @@ class EncodedChunk:
         return chunk_store(self._array.metadata, self._array.store_path)
 
     def is_damaged(self) -> bool:
-        """Return whether the chunk is stored and cannot be decoded; its lock is held."""
+        """Return whether the chunk is stored and cannot be decoded; its lock is held.
+
+        Raises
+        ------
+        ChunkMemoryError, ChunkIOError
+            If nobody can tell: it may be sound.
+        """
         try:
             value = self._store.get(self.key) if self._layout is None else self._get_inner(self._layout)
             if value is not None:
                 self.check(value)
+        except (ChunkMemoryError, ChunkIOError):
+            raise
         except ChunkError:
             return True
         return False

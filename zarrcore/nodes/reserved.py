@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from zarrcore._locks import Rank, forkable, lock, ranked
@@ -43,13 +43,15 @@ def after_others(place: StorePath) -> Any:
 def _locked(place: StorePath) -> Iterator[None]:
     from zarrcore._core.engine import KeyLock, Place
 
-    with ExitStack() as held:
-        try:
-            lock = KeyLock(Place(place.store._scope(place.path)), _NAME)
-            held.enter_context(ranked(lock, Rank.CREATION))
-        except ChunkLockError as error:
-            raise ChunkLockError(
-                f"a node is created {place._located} while the values of another one are stored there: the "
-                "source, or progress(), of that one wants the place that it is going to have"
-            ) from error
-        yield
+    is_held = False
+    try:
+        with ranked(KeyLock(Place(place.store._scope(place.path)), _NAME), Rank.CREATION):
+            is_held = True
+            yield
+    except ChunkLockError as error:
+        if is_held:
+            raise
+        raise ChunkLockError(
+            f"a node is created {place._located} while the values of another one are stored there: the "
+            "source, or progress(), of that one wants the place that it is going to have"
+        ) from error

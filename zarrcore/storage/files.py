@@ -265,7 +265,7 @@ def sync_directory(path: str, fd: int | None = None) -> None:
         os.fsync(found)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot and need not
-            raise
+            raise OSError(error.errno, error.strerror, path) from None
     finally:
         close(found)
 

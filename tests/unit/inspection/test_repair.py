@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ReadOnlyError
+from zarrcore.errors import ChunkIOError, ChunkMemoryError, ReadOnlyError
+from zarrcore.inspection.encoded import EncodedChunk
 from zarrcore.storage import LocalStore, MemoryStore
 
 
@@ -165,3 +166,22 @@ def test_where_nothing_may_be_repaired(tmp_path: Path) -> None:
 
     with pytest.raises(ReadOnlyError):
         zarrcore.repair(zarrcore.verify(NeverWritten(dict(contents(array.store)))))
+
+
+@pytest.mark.parametrize("error", [ChunkMemoryError, ChunkIOError])
+def test_a_chunk_that_could_not_be_looked_at_stays(error: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    filled(store, "a", compressors=None)
+    sound = bytes(store.get("a/c/1"))
+    store.set("a/c/1", b"damaged")
+    report = zarrcore.verify(store)
+    store.set("a/c/1", sound)
+
+    def fail(self: Any, value: Any) -> None:
+        raise error("not now")
+
+    monkeypatch.setattr(EncodedChunk, "check", fail)
+    aside: dict[str, bytes] = {}
+    (action,) = zarrcore.repair(report, dry_run=False, quarantine=aside)
+    assert not action.done and "not now" in action.message
+    assert aside == {} and bytes(store.get("a/c/1")) == sound

@@ -116,7 +116,10 @@ cdef class _Session:
 
     cdef zc_status fail(self, object error, zc_error *err):
         if self.keep(error):
-            self.interrupted = is_of_a_signal(error)
+            try:
+                self.interrupted = is_of_a_signal(error)
+            except BaseException as later:     # of a handler that ran meanwhile; a callback cannot raise it
+                self.error, self.interrupted = later, True
         return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the store failed")
 
 
