@@ -152,6 +152,14 @@ cdef bint is_of_a_signal(object error) except -1:
     return False
 
 
+cdef object _of_a_signal(object error):
+    """Return an error if a signal handler raised it, or what one raises meanwhile; else None."""
+    try:
+        return error if is_of_a_signal(error) else None
+    except BaseException as later:     # a callback cannot raise it: the call would go on, without values
+        return later
+
+
 def trust(type kind not None):
     """Take the memory of all objects of a class for that of bytes, which nobody changes: it is not copied."""
     _trusted.add(kind)
@@ -162,8 +170,8 @@ cdef set _trusted = {bytes}
 
 cdef bint _is_fixed(object owner):
     """Is the memory that of a bytes object, which nobody changes?"""
-    return type(owner) in _trusted or (isinstance(owner, cnp.ndarray) and type(owner.base) is bytes
-                                    and not cnp.PyArray_ISWRITEABLE(owner))
+    return type(owner) in _trusted or (
+        isinstance(owner, cnp.ndarray) and type(owner.base) is bytes and not cnp.PyArray_ISWRITEABLE(owner))
 
 
 cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
@@ -402,8 +410,9 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
         return ZC_OK
     except BaseException as error:
         _give_back_all(out, n)
-        if not isinstance(error, Exception) or is_of_a_signal(error):
-            return session.fail(error, err)
+        ended = error if not isinstance(error, Exception) else _of_a_signal(error)
+        if ended is not None:
+            return session.fail(ended, err)
         return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked again, key by key
 
 
