@@ -50,6 +50,7 @@ typedef struct connection {
     size_t taken;                    /* bytes of the request that is being answered */
     bool busy, continued, is_head;
     int64_t may_send;
+    size_t granted;                      /* bytes of the body that the bandwidth has room for now */
 } connection;
 
 typedef struct request {
@@ -533,7 +534,7 @@ static void hang_up(connection *c)
     }
 }
 
-/* When n bytes more may have been moved, by what is promised of the bandwidth. */
+/* When n bytes more have been moved, by what is promised of the bandwidth. */
 static int64_t moved_at(connection *c, size_t n)
 {
     int64_t now = now_ns();
@@ -562,8 +563,14 @@ static void send_answer(connection *c)
         if (left == 0) {
             break;
         }
+        if (limited && !in_head && c->granted == 0) {
+            c->granted = left < SLICE ? left : SLICE;
+            watch(c, false);
+            schedule(c, moved_at(c, c->granted));
+            return;
+        }
         const char *from = in_head ? c->out.data + c->sent : c->body->data + c->body_at;
-        const size_t most = limited && !in_head && left > SLICE ? SLICE : left;
+        const size_t most = limited && !in_head ? c->granted : left;
         const ssize_t n = send(c->fd, from, most, MSG_NOSIGNAL | (in_head && c->body_left > 0 ? MSG_MORE : 0));
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
             watch(c, true);
@@ -580,12 +587,9 @@ static void send_answer(connection *c)
         counts.sent += (size_t)n;
         c->body_at += (size_t)n;
         c->body_left -= (size_t)n;
-        if (limited) {
-            watch(c, false);
-            schedule(c, moved_at(c, (size_t)n));
-            return;
-        }
+        c->granted -= limited ? (size_t)n : 0;
     }
+    c->granted = 0;
     let_go(c->body);
     c->body = NULL;
     c->out.size = c->sent = 0;

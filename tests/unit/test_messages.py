@@ -100,6 +100,8 @@ def test_an_asynchronous_store_is_refused_when_it_is_defined() -> None:
 def test_dir_shows_what_is_public() -> None:
     names = [name for name in dir(zarrcore) if not name.startswith("__")]
     assert set(names) <= set(zarrcore.__all__) | {"abc", "api", "codecs", "dtype", "errors", "kernels"} | {
+        "compat",
+        "core",
         "dask",
         "registry",
         "storage",
