@@ -86,9 +86,9 @@ SETTINGS = {
         "a positive integer",
     ),
     "async.bytes_in_flight": _count(
-        None,
+        1 << 27,
         "Most bytes of a read that are on the way from a store over a network, or wait to be decoded, at a "
-        "time; None: 128 MiB.  A single chunk, or what is read of a single shard, may have more.",
+        "time; None: no limit.  A single chunk, or what is read of a single shard, may have more.",
         "a positive integer",
     ),
     "threading.max_workers": _count(

@@ -19,7 +19,8 @@ NEEDS = {
     "docs/guide/xarray.md": ("xarray",),
     "docs/guide/zarr-python.md": ("dask", "zarr"),
 }
-PAGES = ["README.md", "docs/index.md", *(str(page.relative_to(ROOT)) for page in GUIDE if page.stem != "index")]
+TASKS = [str(page.relative_to(ROOT)) for page in GUIDE if page.stem != "index"]
+PAGES = ["README.md", "docs/index.md", *TASKS]
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "README.md").is_file(), reason="only the package is here, not its source tree"

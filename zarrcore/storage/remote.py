@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -25,7 +26,6 @@ R = TypeVar("R")
 
 _WRITES = 64  # at the same time, where ``async.concurrency`` sets no limit
 _READS = 256
-_WINDOW = 128 << 20  # bytes, where ``async.bytes_in_flight`` sets no limit
 _pool: tuple[int, int, _Threads] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
 
@@ -85,7 +85,12 @@ class _Threads:
         self._tasks.put((future, call, item))
         if not self._idle.acquire(blocking=False) and self._n < self._most:
             self._n += 1
-            Thread(target=self._work, name=f"zarrcore-store-{self._n}", daemon=True).start()
+            try:
+                Thread(target=self._work, name=f"zarrcore-store-{self._n}", daemon=True).start()
+            except RuntimeError:  # the system has no more of them: those that there are do the work
+                self._n -= 1
+                if self._n == 0:
+                    raise
         return future
 
     def end(self) -> None:
@@ -136,7 +141,8 @@ class RemoteStore(Store):
 
     def _window(self) -> int:
         """Return how many bytes of a read may be on their way, or wait to be decoded."""
-        return int(config.get("async.bytes_in_flight") or _WINDOW)
+        limit = config.get("async.bytes_in_flight")
+        return sys.maxsize if limit is None else int(limit)
 
     def _local_root(self) -> str | None:
         """Return the directory, if the values are files of this machine."""

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.storage import MemoryStore, Store, WrapperStore
+from zarrcore import config
+from zarrcore.storage import MemoryStore, Store, WrapperStore, remote
 from zarrcore.storage.remote import concurrency, in_parallel
 
 pytestmark = pytest.mark.alone
@@ -311,3 +312,22 @@ def test_a_copy_of_chunks_as_they_are_waits_side_by_side() -> None:
         zarrcore.from_array(dest, data=zarrcore.open_array(source))
     assert np.array_equal(zarrcore.open_array(target)[...], VALUES)
     assert measured.round_trips < 2 * N
+
+
+def test_threads_that_cannot_be_started_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Limited(threading.Thread):
+        allowed = 0
+
+        def start(self) -> None:
+            if self.allowed == 0:
+                raise RuntimeError("can't start new thread")
+            type(self).allowed -= 1
+            super().start()
+
+    monkeypatch.setattr(remote, "Thread", Limited)
+    with config.set({"async.concurrency": 3}):
+        for _ in range(5):
+            with pytest.raises(RuntimeError, match="new thread"):
+                in_parallel(abs, [-1, -2])
+        Limited.allowed = 1
+        assert in_parallel(abs, [-1, -2, -3, -4]) == [1, 2, 3, 4]
