@@ -177,6 +177,18 @@ static bool gather(work *w, zc_pending *p, zc_workspace *ws)
     return true;
 }
 
+/* Past the buffer; what is pending of the chunk, given before the limit was lowered, is older and goes first. */
+static zc_status write_large(work *w, const int64_t *chunk, const int64_t *lo, const int64_t *hi, zc_workspace *ws)
+{
+    zc_pending *const p = zc_pending_find(w->buffer, w->call->array, chunk);
+
+    if (p != NULL) {
+        w->ready[w->n_ready++] = p;
+        store_ready(w, ws);
+    }
+    return write_through(w, lo, hi);
+}
+
 static zc_status write_chunk(work *w, const int64_t *chunk, const int64_t *lo, const int64_t *hi, zc_workspace *ws)
 {
     const zc_array *const array = w->call->array;
@@ -184,7 +196,7 @@ static zc_status write_chunk(work *w, const int64_t *chunk, const int64_t *lo, c
     bool done = false;
 
     if (!zc_pending_size(array, chunk, &size) || size > atomic_load(&w->buffer->limit)) {
-        return write_through(w, lo, hi);
+        return write_large(w, chunk, lo, hi, ws);
     }
     while (!done && make_room(w, ws) == ZC_OK) {
         zc_pending *const p = zc_pending_take(w->buffer, array, chunk);
@@ -351,7 +363,7 @@ static zc_status read_region(zc_buffer *buffer, const zc_call *read, zc_fault *f
 zc_status zc_buffer_run(zc_buffer *buffer, const zc_call *call, bool write, zc_fault *fault, zc_error *err)
 {
     zc_buffer_follow_fork(buffer);
-    if (write && atomic_load(&buffer->limit) > 0) {
+    if (write && (atomic_load(&buffer->limit) > 0 || atomic_load(&buffer->n) > 0)) {
         return write_region(buffer, call, fault, err);
     }
     if (!write && atomic_load(&buffer->n) > 0) {

@@ -323,6 +323,40 @@ def test_threads_write_their_columns(capi: Any, tmp_path: Path, store: str, nbyt
     np.testing.assert_array_equal(array[...], numbers())
 
 
+class Slow(Full):
+    """Waits before it stores one key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def set(self, key: str, value: Any) -> None:
+        if key == "c/2/0":
+            self.begun.set()
+            assert self.go_on.wait(60)
+        super().set(key, value)
+
+
+@pytest.mark.parametrize("nbytes", [0, 1])
+def test_what_is_given_while_the_limit_is_lowered_overtakes_nothing_later(capi: Any, nbytes: int) -> None:
+    store = Slow()
+    array = make(store)
+    handle, statuses = capi.from_python(id(array)), []
+    assert capi.set_write_buffer(handle, 1 << 20, None) == 0
+    assert capi.region(handle, numbers()[20:21], (20, 0), write=True) == 0
+    thread = threading.Thread(target=lambda: statuses.append(capi.set_write_buffer(handle, nbytes, None)))
+    thread.start()
+    assert store.begun.wait(60)
+    assert capi.region(handle, np.full((1, 30), 5, "f4"), (0, 0), write=True) == 0  # with the limit before
+    store.go_on.set()
+    thread.join(60)
+    assert statuses == [0]
+    assert capi.region(handle, np.full((1, 30), 6, "f4"), (0, 0), write=True) == 0
+    assert (read(capi, handle)[0] == 6).all()
+    assert capi.close(handle, None) == 0
+    assert (array[0] == 6).all()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_of_fork_has_nothing_pending(capi: Any, tmp_path: Path) -> None:
