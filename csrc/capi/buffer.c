@@ -268,6 +268,16 @@ static zc_status write_whole(work *w, chunks *c)
     return n == 0 ? write_through(w, lo, hi) : ZC_OK;
 }
 
+/* The next chunk along a dimension with elements of the region: a step may lead across any number of others. */
+static int64_t next_chunk(const zc_grid_axis *grid, const zc_axis *axis, int64_t chunk, int64_t last)
+{
+    if (chunk == last) {
+        return last + 1;
+    }
+    const int64_t steps = (zc_grid_end(grid, chunk) - axis->start - 1) / axis->step + 1;
+    return zc_grid_find(grid, axis->start + steps * axis->step);
+}
+
 static zc_status write_parts(work *w, const chunks *c, zc_workspace *ws)
 {
     const zc_array *const array = w->call->array;
@@ -284,7 +294,11 @@ static zc_status write_parts(work *w, const chunks *c, zc_workspace *ws)
         if (!is_whole(c, array->ndim, chunk) && zc_selection_clip(w->call->selection, lo, hi, &part)) {
             write_chunk(w, chunk, lo, hi, ws);
         }
-        for (d = array->ndim - 1; d >= 0 && ++chunk[d] > c->last[d]; d--) {
+        for (d = array->ndim - 1; d >= 0; d--) {
+            chunk[d] = next_chunk(&array->grid[d], &w->call->selection->axis[d], chunk[d], c->last[d]);
+            if (chunk[d] <= c->last[d]) {
+                break;
+            }
             chunk[d] = c->first[d];
         }
     } while (d >= 0 && w->err->status == ZC_OK);

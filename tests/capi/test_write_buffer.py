@@ -161,6 +161,20 @@ def test_elements_that_others_write_meanwhile_stay(api: Any, tmp_path: Path) -> 
     api.release(handle)
 
 
+def test_chunks_that_a_step_leads_across_take_no_time(api: Any, tmp_path: Path) -> None:
+    length = 1 << 62
+    array = zarrcore.create_array(tmp_path, shape=(length, 6), chunks=(1 << 10, 2), dtype="i4")
+    handle, values = api.handle(tmp_path), np.arange(1, 9, dtype="i4").reshape(4, 2)
+    assert api.set_write_buffer(handle, 1 << 20, None) == 0
+    start, step = (5, 0), ((length - 6) // 3, 5)
+    assert api.region(handle, values, start, step, write=True) == 0
+    out = np.zeros_like(values)
+    assert api.region(handle, out, start, step) == 0
+    assert api.close(handle, None) == 0
+    for k, row in enumerate(values):
+        assert out[k].tolist() == array[5 + k * step[0], ::5].tolist() == row.tolist()
+
+
 @pytest.mark.parametrize("flags", [0, 1])
 def test_chunks_of_the_fill_value_are_stored_as_the_flags_say(api: Any, tmp_path: Path, flags: int) -> None:
     make(tmp_path)
