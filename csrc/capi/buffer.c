@@ -177,6 +177,18 @@ static bool gather(work *w, zc_pending *p, zc_workspace *ws)
     return true;
 }
 
+/* Past the buffer; what is pending of the chunk, given before the limit was lowered, is older and goes first. */
+static zc_status write_large(work *w, const int64_t *chunk, const int64_t *lo, const int64_t *hi, zc_workspace *ws)
+{
+    zc_pending *const p = zc_pending_find(w->buffer, w->call->array, chunk);
+
+    if (p != NULL) {
+        w->ready[w->n_ready++] = p;
+        store_ready(w, ws);
+    }
+    return write_through(w, lo, hi);
+}
+
 static zc_status write_chunk(work *w, const int64_t *chunk, const int64_t *lo, const int64_t *hi, zc_workspace *ws)
 {
     const zc_array *const array = w->call->array;
@@ -184,7 +196,7 @@ static zc_status write_chunk(work *w, const int64_t *chunk, const int64_t *lo, c
     bool done = false;
 
     if (!zc_pending_size(array, chunk, &size) || size > atomic_load(&w->buffer->limit)) {
-        return write_through(w, lo, hi);
+        return write_large(w, chunk, lo, hi, ws);
     }
     while (!done && make_room(w, ws) == ZC_OK) {
         zc_pending *const p = zc_pending_take(w->buffer, array, chunk);
@@ -256,6 +268,16 @@ static zc_status write_whole(work *w, chunks *c)
     return n == 0 ? write_through(w, lo, hi) : ZC_OK;
 }
 
+/* The next chunk along a dimension with elements of the region: a step may lead across any number of others. */
+static int64_t next_chunk(const zc_grid_axis *grid, const zc_axis *axis, int64_t chunk, int64_t last)
+{
+    if (chunk == last) {
+        return last + 1;
+    }
+    const int64_t steps = (zc_grid_end(grid, chunk) - axis->start - 1) / axis->step + 1;
+    return zc_grid_find(grid, axis->start + steps * axis->step);
+}
+
 static zc_status write_parts(work *w, const chunks *c, zc_workspace *ws)
 {
     const zc_array *const array = w->call->array;
@@ -272,7 +294,11 @@ static zc_status write_parts(work *w, const chunks *c, zc_workspace *ws)
         if (!is_whole(c, array->ndim, chunk) && zc_selection_clip(w->call->selection, lo, hi, &part)) {
             write_chunk(w, chunk, lo, hi, ws);
         }
-        for (d = array->ndim - 1; d >= 0 && ++chunk[d] > c->last[d]; d--) {
+        for (d = array->ndim - 1; d >= 0; d--) {
+            chunk[d] = next_chunk(&array->grid[d], &w->call->selection->axis[d], chunk[d], c->last[d]);
+            if (chunk[d] <= c->last[d]) {
+                break;
+            }
             chunk[d] = c->first[d];
         }
     } while (d >= 0 && w->err->status == ZC_OK);
@@ -351,7 +377,7 @@ static zc_status read_region(zc_buffer *buffer, const zc_call *read, zc_fault *f
 zc_status zc_buffer_run(zc_buffer *buffer, const zc_call *call, bool write, zc_fault *fault, zc_error *err)
 {
     zc_buffer_follow_fork(buffer);
-    if (write && atomic_load(&buffer->limit) > 0) {
+    if (write && (atomic_load(&buffer->limit) > 0 || atomic_load(&buffer->n) > 0)) {
         return write_region(buffer, call, fault, err);
     }
     if (!write && atomic_load(&buffer->n) > 0) {

@@ -173,14 +173,19 @@ static void add(zc_buffer *buffer, zc_pending **bucket, zc_pending *p)
     atomic_fetch_add(&buffer->n, 1);
 }
 
+zc_pending *zc_pending_find(zc_buffer *buffer, const zc_array *array, const int64_t *chunk)
+{
+    zc_rank_lock(&buffer->lock, ZC_RANK_CACHE);
+    zc_pending *const p = find(buffer, bucket_of(buffer, array, chunk), array, chunk);
+    zc_rank_unlock(&buffer->lock, ZC_RANK_CACHE);
+    return p;
+}
+
 zc_pending *zc_pending_take(zc_buffer *buffer, const zc_array *array, const int64_t *chunk)
 {
     zc_pending **const bucket = bucket_of(buffer, array, chunk);
-    zc_pending *made = NULL;
+    zc_pending *made = NULL, *p = zc_pending_find(buffer, array, chunk);
 
-    zc_rank_lock(&buffer->lock, ZC_RANK_CACHE);
-    zc_pending *p = find(buffer, bucket, array, chunk);
-    zc_rank_unlock(&buffer->lock, ZC_RANK_CACHE);
     if (p == NULL && (made = new_pending(buffer, array, chunk)) != NULL) {
         zc_rank_lock(&buffer->lock, ZC_RANK_CACHE);
         p = find(buffer, bucket, array, chunk);      /* by another thread, meanwhile */

@@ -50,7 +50,10 @@ void zc_buffer_follow_fork(zc_buffer *buffer);
 /* Bytes of memory for a chunk; false if it does not fit into the address space. */
 bool zc_pending_size(const zc_array *array, const int64_t *chunk, size_t *out);
 
-/* What is pending of a chunk, made if it is missing.  NULL when out of memory.  zc_pending_let_go must follow. */
+/* What is pending of a chunk, or NULL.  zc_pending_let_go must follow. */
+zc_pending *zc_pending_find(zc_buffer *buffer, const zc_array *array, const int64_t *chunk);
+
+/* The same, made if it is missing.  NULL when out of memory. */
 zc_pending *zc_pending_take(zc_buffer *buffer, const zc_array *array, const int64_t *chunk);
 void zc_pending_let_go(zc_buffer *buffer, zc_pending *pending);
 

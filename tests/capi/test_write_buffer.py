@@ -161,6 +161,20 @@ def test_elements_that_others_write_meanwhile_stay(api: Any, tmp_path: Path) -> 
     api.release(handle)
 
 
+def test_chunks_that_a_step_leads_across_take_no_time(api: Any, tmp_path: Path) -> None:
+    length = 1 << 62
+    array = zarrcore.create_array(tmp_path, shape=(length, 6), chunks=(1 << 10, 2), dtype="i4")
+    handle, values = api.handle(tmp_path), np.arange(1, 9, dtype="i4").reshape(4, 2)
+    assert api.set_write_buffer(handle, 1 << 20, None) == 0
+    start, step = (5, 0), ((length - 6) // 3, 5)
+    assert api.region(handle, values, start, step, write=True) == 0
+    out = np.zeros_like(values)
+    assert api.region(handle, out, start, step) == 0
+    assert api.close(handle, None) == 0
+    for k, row in enumerate(values):
+        assert out[k].tolist() == array[5 + k * step[0], ::5].tolist() == row.tolist()
+
+
 @pytest.mark.parametrize("flags", [0, 1])
 def test_chunks_of_the_fill_value_are_stored_as_the_flags_say(api: Any, tmp_path: Path, flags: int) -> None:
     make(tmp_path)
@@ -321,6 +335,40 @@ def test_threads_write_their_columns(capi: Any, tmp_path: Path, store: str, nbyt
     assert not faults
     assert capi.close(handle, None) == 0
     np.testing.assert_array_equal(array[...], numbers())
+
+
+class Slow(Full):
+    """Waits before it stores one key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def set(self, key: str, value: Any) -> None:
+        if key == "c/2/0":
+            self.begun.set()
+            assert self.go_on.wait(60)
+        super().set(key, value)
+
+
+@pytest.mark.parametrize("nbytes", [0, 1])
+def test_what_is_given_while_the_limit_is_lowered_overtakes_nothing_later(capi: Any, nbytes: int) -> None:
+    store = Slow()
+    array = make(store)
+    handle, statuses = capi.from_python(id(array)), []
+    assert capi.set_write_buffer(handle, 1 << 20, None) == 0
+    assert capi.region(handle, numbers()[20:21], (20, 0), write=True) == 0
+    thread = threading.Thread(target=lambda: statuses.append(capi.set_write_buffer(handle, nbytes, None)))
+    thread.start()
+    assert store.begun.wait(60)
+    assert capi.region(handle, np.full((1, 30), 5, "f4"), (0, 0), write=True) == 0  # with the limit before
+    store.go_on.set()
+    thread.join(60)
+    assert statuses == [0]
+    assert capi.region(handle, np.full((1, 30), 6, "f4"), (0, 0), write=True) == 0
+    assert (read(capi, handle)[0] == 6).all()
+    assert capi.close(handle, None) == 0
+    assert (array[0] == 6).all()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

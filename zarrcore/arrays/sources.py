@@ -136,8 +136,10 @@ def _within(item: Any) -> Iterable[Any]:
         ]
     if type(item).__module__.partition(".")[0] not in _LAZY:
         return ()
-    names = [name for kind in type(item).__mro__ for name in _slots(kind)]
-    return [*getattr(item, "__dict__", {}).values(), *(getattr(item, name, None) for name in names)]
+    slots = (name for kind in type(item).__mro__ for name in _slots(kind))
+    parts = {name: getattr(item, name, None) for name in slots} | getattr(item, "__dict__", {})
+    parts.pop("_close", None)  # of xarray, which has it also when all values have been loaded
+    return parts.values()
 
 
 def _slots(kind: type) -> tuple[str, ...]:

@@ -40,7 +40,20 @@ background:none;color:inherit;overflow-wrap:anywhere;max-width:38em}
 .zarrcore svg text{fill:currentColor;font:11px var(--jp-ui-font-family,system-ui,sans-serif)}
 </style>"""
 
-_SHORT = Repr()
+_MOST_MASKED = 10_000  # characters of one value in which passwords are looked for; what follows is not shown
+
+
+def _safe(value: str) -> str:
+    """Return a text without passwords: one of which a part was cut off would not be known as such."""
+    return masked(value[:_MOST_MASKED])
+
+
+class _Short(Repr):
+    def repr_str(self, x: str, level: int) -> str:
+        return super().repr_str(_safe(x), level)
+
+
+_SHORT = _Short()
 _SHORT.maxlevel, _SHORT.maxdict, _SHORT.maxlist, _SHORT.maxtuple = 3, 12, 12, 12
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120
 
@@ -53,9 +66,8 @@ def text(value: object, most: int = 200) -> str:
     >>> text("<b>")
     '&lt;b&gt;'
     """
-    plain = str(value)
-    plain = plain if len(plain) <= most else f"{plain[:most]}\u2026"
-    return escape(masked(printable(plain)))
+    plain = _safe(str(value))
+    return escape(printable(plain if len(plain) <= most else f"{plain[:most]}\u2026"))
 
 
 def brief(value: object, most: int = 240) -> str:

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from threading import Semaphore, Thread, current_thread, main_thread
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.config import config
@@ -71,6 +71,18 @@ def interruptibly(call: Callable[[], R]) -> R:
     return in_parallel(lambda _: call(), (None,))[0]
 
 
+_Task: TypeAlias = tuple[Future[Any], Callable[[Any], Any], Any]
+
+
+def _do(task: _Task) -> None:
+    future, call, item = task
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(call(item))
+        except BaseException as error:  # it is the caller's
+            future.set_exception(error)
+
+
 class _Threads:
     """Threads that wait for servers.  The process may end before them, as with no executor of Python's."""
 
@@ -78,10 +90,13 @@ class _Threads:
         self._most = most
         self._n = 0
         self._idle = Semaphore(0)
-        self._tasks: SimpleQueue[tuple[Future[Any], Callable[[Any], Any], Any] | None] = SimpleQueue()
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
 
     def submit(self, call: Callable[[T], R], item: T) -> Future[R]:
         future: Future[R] = Future()
+        if sys.is_finalizing():  # no other thread runs any more
+            _do((future, call, item))
+            return future
         self._tasks.put((future, call, item))
         if not self._idle.acquire(blocking=False) and self._n < self._most:
             self._n += 1
@@ -100,15 +115,10 @@ class _Threads:
 
     def _work(self) -> None:
         while (task := self._next()) is not None:
-            future, call, item = task
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(call(item))
-                except BaseException as error:  # it is the caller's
-                    future.set_exception(error)
-            del task, future, call, item  # nothing is kept while this thread has nothing to do
+            _do(task)
+            del task  # nothing is kept while this thread has nothing to do
 
-    def _next(self) -> tuple[Future[Any], Callable[[Any], Any], Any] | None:
+    def _next(self) -> _Task | None:
         try:
             return self._tasks.get_nowait()
         except Empty:

@@ -205,6 +205,21 @@ def test_dask_and_xarray_do_not_overwrite_what_they_are_made_of(tmp_path: Path) 
     assert (zarrcore.open_array(tmp_path, path="a")[...] == values + 1).all()
 
 
+@pytest.mark.parametrize("engine", ["zarrcore", "zarr"])
+def test_a_data_set_that_was_loaded_overwrites_what_it_was_read_from(tmp_path: Path, engine: str) -> None:
+    xarray = pytest.importorskip("xarray")
+    if engine == "zarr":
+        pytest.importorskip("zarr")
+    import zarrcore.xarray
+
+    zarrcore.create_array(tmp_path, name="a", data=np.arange(100), chunks=10, dimension_names=["x"])
+    dataset = xarray.open_dataset(tmp_path, engine=engine, consolidated=False).load()
+    zarrcore.xarray.to_zarr(dataset, tmp_path, mode="w")
+    tree = xarray.open_datatree(tmp_path, engine=engine, consolidated=False).load()
+    zarrcore.xarray.to_zarr(tree, tmp_path, mode="w")
+    assert (zarrcore.open_array(tmp_path, path="a")[...] == np.arange(100)).all()
+
+
 def test_another_store_in_memory_is_no_source(store: dict[str, bytes]) -> None:
     array = pytest.importorskip("dask.array")
     zarr = pytest.importorskip("zarr")

@@ -15,6 +15,7 @@ import pytest
 
 import zarrcore
 from zarrcore.display.drawing import Side, drawing, starts
+from zarrcore.display.page import brief, text
 from zarrcore.storage import MemoryStore
 
 MOST = 30_000
@@ -128,6 +129,13 @@ def test_hostile_names_and_attributes_are_escaped(consolidated: bool) -> None:
         assert "<script" in Page(html).text or node.path == ""
     report = zarrcore.verify({**store, f"below/x/{HOSTILE}": b"x"})
     assert "<script" not in report._repr_html_() and "\\x1b" in page(report).text
+
+
+@pytest.mark.parametrize("before", [0, 30, 120, 190])
+def test_a_password_that_is_cut_off_is_not_shown(before: int) -> None:
+    url = f"{'x' * before} https://user:{'pass' * 20}@host/{'y' * 300}"
+    for shown in (text(url), brief(url), brief([{"url": url}]), brief({url: 1})):
+        assert "pass" not in shown
 
 
 def test_passwords_are_not_shown() -> None:

@@ -25,8 +25,13 @@ cdef extern from *:
                || PyThreadState_New(PyInterpreterState_Main()) != NULL;
     #endif
     }
+
+    #if PY_VERSION_HEX < 0x030D0000
+    #define Py_IsFinalizing _Py_IsFinalizing
+    #endif
     """
     cbool zc_make_thread_state() noexcept nogil
+    bint Py_IsFinalizing()
 
 zc_pool_on_start(zc_make_thread_state)
 
@@ -43,7 +48,12 @@ cdef enum:
 
 
 cpdef int thread_number(threads) except -1:
-    """Return the argument `threads` as C takes it; 0 stands for the default."""
+    """Return the argument `threads` as C takes it; 0 stands for the default.
+
+    It is 1 when the interpreter ends, as finalizers see it: no other thread gets the GIL any more.
+    """
+    if Py_IsFinalizing():
+        return 1
     if threads is None:
         return 0
     try:
