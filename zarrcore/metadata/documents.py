@@ -13,7 +13,7 @@ from zarrcore._core.json_text import indented
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES, describe, mapping
 from zarrcore.config import config
-from zarrcore.errors import MetadataValidationError
+from zarrcore.errors import MetadataValidationError, printable
 
 ZARR_JSON = "zarr.json"
 ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"
@@ -154,7 +154,8 @@ def json_value(value: Any, where: str) -> Any:
         return {_key(name, where): json_value(item, f"{where}.{name}") for name, item in value.items()}
     if isinstance(value, (np.bool_, np.integer, np.floating)):
         return _plain(value.item())
-    raise TypeError(f"{where}: {type(value).__name__} is not a JSON value: {describe(value)}")
+    kind = type(value).__name__
+    raise TypeError(f"{printable(where)}: {kind} is not a JSON value: {describe(value)}")
 
 
 def refuse_nan(value: Any, where: str) -> None:
@@ -165,8 +166,8 @@ def refuse_nan(value: Any, where: str) -> None:
     """
     if isinstance(value, float) and not math.isfinite(value) and type(value) is not NonFinite:
         raise MetadataValidationError(
-            f"{where}: JSON has no number {value}; write it as a string or leave it out; the configuration "
-            "attributes.nan='allow' stores it in attributes, as zarr-python does"
+            f"{printable(where)}: JSON has no number {value}; write it as a string or leave it out; the "
+            "configuration attributes.nan='allow' stores it in attributes, as zarr-python does"
         )
     if isinstance(value, dict):
         for name, item in value.items():
@@ -217,7 +218,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=NonFinite)
 
 def _key(name: Any, where: str) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"{where}: expected names that are strings, got {name!r}")
+        raise TypeError(f"{printable(where)}: expected names that are strings, got {name!r}")
     return str(name)
 
 
