@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from unittest.mock import patch
@@ -11,9 +12,10 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ChunkIOError, MetadataValidationError
+from zarrcore.errors import BaseZarrError, ChunkIOError, MetadataValidationError, StoreError
 from zarrcore.grids import ChunkGrid
 from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.registry import key_encoding_registry
 from zarrcore.storage import MemoryStore, WrapperStore
 from zarrcore.transformers import StorageTransformer
 
@@ -80,6 +82,68 @@ class AnyKeys(ChunkKeyEncoding):
 
     def encode(self, coords: tuple[int, ...]) -> str:
         raise NotImplementedError
+
+
+def plain(self: Any, coords: tuple[int, ...]) -> str:
+    return "/".join(["k", *map(str, coords)])
+
+
+def position(self: Any, key: str) -> tuple[int, ...] | None:
+    return tuple(map(int, key.split("/")[1:])) if key.startswith("k/") else None
+
+
+@pytest.fixture(params=[position, None], ids=["read backwards", "not read backwards"])
+def keyed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> zarrcore.Array:
+    """An array whose chunk keys are made by :class:`AnyKeys`."""
+    registered = key_encoding_registry._classes | {AnyKeys.name: AnyKeys}
+    monkeypatch.setattr(key_encoding_registry, "_classes", registered)
+    monkeypatch.setattr(AnyKeys, "encode", plain)
+    if request.param is not None:
+        monkeypatch.setattr(AnyKeys, "decode", request.param, raising=False)
+    array = zarrcore.create_array({}, data=np.arange(10), chunks=3, chunk_key_encoding=AnyKeys())
+    assert array.nchunks_initialized == 4
+    return array
+
+
+CHANGES: dict[str, Any] = {
+    "write": lambda array: array.set_basic_selection(..., 5),
+    "fill": lambda array: array.set_basic_selection(..., 0),
+    "append": lambda array: array.append(np.arange(5)),
+    "grow": lambda array: array.resize(20),
+    "shrink": lambda array: array.resize(4),
+    "writer": lambda array: _gather(array),
+}
+
+
+def _gather(array: zarrcore.Array) -> None:
+    with array.writer() as writer:
+        writer.append(np.arange(5))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("wrong", ["zarr.json", None, "x/.zarray"])
+def test_keys_that_become_those_of_documents_remove_none(
+    keyed: zarrcore.Array, wrong: Any, change: str
+) -> None:
+    """An append that failed took its room back by the keys of its chunks, and the document went with them."""
+    with patch.object(AnyKeys, "encode", lambda *_: wrong), suppress(BaseZarrError):
+        CHANGES[change](keyed)
+    assert np.array_equal(zarrcore.open_array(keyed.store)[:4], np.arange(4))
+
+
+def test_errors_of_keys_name_the_encoding(keyed: zarrcore.Array) -> None:
+    def lookup(*_: Any) -> Any:
+        return {}["k"]
+
+    match = r"chunk \(0,\): KeyError: 'k' \(chunk key encoding 'test.any-keys'\)"
+    with patch.object(AnyKeys, "encode", lookup), pytest.raises(MetadataValidationError, match=match):
+        keyed[...]
+    match = r"KeyError: 'k' \(chunk key encoding 'test.any-keys'\)"
+    with patch.object(AnyKeys, "decode", lookup):
+        with pytest.raises(MetadataValidationError, match=match):
+            _ = keyed.nchunks_initialized
+        with pytest.raises(StoreError, match=match):
+            keyed.resize(4)
 
 
 @dataclass(frozen=True)
