@@ -158,6 +158,13 @@ def json_value(value: Any, where: str) -> Any:
     raise TypeError(f"{printable(where)}: {kind} is not a JSON value: {describe(value)}")
 
 
+def names_of_xarray(attributes: Mapping[str, Any], ndim: int) -> tuple[str, ...] | None:
+    """Return the names of dimensions that xarray stores in attributes of format 2; None if there are none."""
+    names = attributes.get("_ARRAY_DIMENSIONS")
+    fits = isinstance(names, list) and len(names) == ndim and all(isinstance(name, str) for name in names)
+    return tuple(names) if fits else None  # type: ignore[arg-type]
+
+
 def refuse_nan(value: Any, where: str) -> None:
     """Check that `value` contains neither NaN nor infinities.
 
