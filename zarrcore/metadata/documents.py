@@ -48,13 +48,24 @@ def load_document(data: Buffer, *, where: str) -> dict[str, Any]:
     return parse_document(decode_document(data, where=where), where=where)
 
 
+def stored_bytes(data: Buffer, *, where: str) -> bytes:
+    """Return what a store, which a user may have written, has under the key of a document, as bytes."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return memoryview(data).tobytes()
+    except (TypeError, ValueError, BufferError) as error:
+        raise MetadataValidationError(f"expected bytes, got {type(data).__name__}", key=where) from error
+
+
 def decode_document(data: Buffer, *, where: str) -> str:
     """Return the text of a document."""
-    nbytes = memoryview(data).nbytes
+    data = stored_bytes(data, where=where)
+    nbytes = len(data)
     if nbytes > MAX_DOCUMENT_NBYTES:
         message = f"a metadata document has at most {MAX_DOCUMENT_NBYTES} bytes, this one {nbytes}"
         raise MetadataValidationError(message, key=where)
-    raw = bytes(data).removeprefix(_BYTE_ORDER_MARK)  # RFC 8259, 8.1: a parser may ignore it
+    raw = data.removeprefix(_BYTE_ORDER_MARK)  # RFC 8259, 8.1: a parser may ignore it
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -262,3 +262,33 @@ def test_a_store_whose_values_are_no_bytes_is_blamed_in_both_engines(dtype: str,
     array = zarrcore.create_array(Odd(MemoryStore()), shape=2, dtype=dtype)
     with pytest.raises(ChunkIOError, match=r"key 'c/0': TypeError: .*expected a bytes-like value, got"):
         array[...]
+
+
+@pytest.mark.parametrize("value", ["text", 5, [1]])
+def test_a_store_whose_documents_are_no_bytes_is_told_so(value: Any) -> None:
+    class Odd(WrapperStore):
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            return value
+
+    store = Odd(zarrcore.create_array({}, shape=2, dtype="i4").store)
+    for opens in (zarrcore.open, zarrcore.open_array, zarrcore.open_group):
+        with pytest.raises(
+            MetadataValidationError, match=f"zarr.json: expected bytes, got {type(value).__name__}"
+        ):
+            opens(store, mode="r")
+
+
+def test_a_store_that_lists_what_is_not_below_is_not_walked_for_ever() -> None:
+    """verify came back to the root, again and again."""
+
+    class Elsewhere(WrapperStore):
+        def list_dir(self, prefix: str) -> Any:
+            return iter(["zarr.json", "x"])
+
+        def list_prefix(self, prefix: str) -> Any:
+            return iter(["zarr.json", "x"])
+
+    store = Elsewhere(MemoryStore())
+    zarrcore.create_group(store)
+    report = zarrcore.verify(store)
+    assert any("lists what is not below: 'zarr.json'" in finding.message for finding in report.errors)
