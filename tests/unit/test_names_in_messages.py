@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import BaseZarrError, NodeIOError, StoreError, ZarrUserWarning, masked
-from zarrcore.storage import FsspecStore, LoggingStore, MemoryStore, WrapperStore
+from zarrcore.storage import FsspecStore, LocalStore, LoggingStore, MemoryStore, WrapperStore, ZipStore
 
 BAD = "x\x1b[31mRED\ny"
 SHOWN = r"x\x1b[31mRED\ny"
@@ -223,3 +224,35 @@ def test_what_stores_say_while_values_are_copied_is_masked(group: zarrcore.Group
                 copy()
             text = "".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
             assert "hunter2" not in text and "403: https://***@host/a?sig=***" in text
+
+
+def test_paths_of_stores_that_are_not_there_or_damaged(tmp_path: Path) -> None:
+    """The path of a store is a name that others have chosen too."""
+    archive = tmp_path / f"{BAD}.zip"
+    archive.write_bytes(b"no archive")
+    for call in (
+        lambda: zarrcore.open(tmp_path / BAD, mode="r"),
+        lambda: zarrcore.open_array(archive / "a", mode="r"),
+        lambda: LocalStore.open(tmp_path / BAD, mode="r"),
+        lambda: zarrcore.open(archive, mode="r"),
+        lambda: ZipStore(archive, mode="a").set("a", b""),
+    ):
+        with pytest.raises((OSError, ValueError), match=r"x\\x1b\[31mRED\\ny") as caught:
+            call()
+        assert is_clean(caught.value)
+    assert all(is_clean(text) for text in (ZipStore(archive), repr(ZipStore(archive))))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [object(), {1: 2}, {BAD: math.nan}, {BAD: [1j]}],
+    ids=["an object", "a number as name", "not a number", "complex"],
+)
+def test_names_of_attributes_that_cannot_be_stored(value: Any) -> None:
+    for call in (
+        lambda: zarrcore.create_group({}, attributes={BAD: value}),
+        lambda: zarrcore.create_group({}).attrs.__setitem__(BAD, value),
+    ):
+        with pytest.raises((TypeError, ValueError), match=r"attributes.*x\\x1b\[31mRED\\ny") as caught:
+            call()
+        assert is_clean(caught.value)

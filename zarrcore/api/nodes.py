@@ -83,6 +83,7 @@ def open(
     array([1, 2])
     """
     arguments: dict[str, Any] = {**kwargs}
+    drop_unused(arguments)
     if mode is None:
         mode = "r" if isinstance(store, (Store, StorePath)) and store.read_only else "a"
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
@@ -100,7 +101,6 @@ def open(
             place = found
     if config is not None:
         raise TypeError("open: config is for arrays; groups have no run-time settings")
-    drop_unused(arguments)
     for name in arguments.keys() - _GROUP_ARGUMENTS:
         raise TypeError(f"open: {name} is for arrays; to create one where nothing is, give its shape as well")
     return _open_group_at(place, mode, zarr_format, **arguments)
@@ -176,6 +176,7 @@ def _open_array_at(
     required: dict[str, Any],
 ) -> Array:
     """Open an array, or create it as it is described; one that is there must have what is required."""
+    drop_unused(described)
     if mode != "w":
         try:
             array = Array._of(open_array_at(place, zarr_format, config=config))
@@ -189,7 +190,6 @@ def _open_array_at(
 
                 check_existing(array, shape, dtype)
             return array
-    drop_unused(described)
     if "shape" not in described:
         raise TypeError(f"open_array: no array found {place._located}, and no shape to create one")
     from zarrcore.arrays.legacy import create_at

@@ -23,6 +23,7 @@ from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import StoreError
 from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.keys.base import chunk_coords, key_maker
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
@@ -66,7 +67,7 @@ def stored_chunks(
         yield from (found for found in _whole_grid(array, axes or grid_axes(array)) if found[1] in listed)
         return
     for key in keys:
-        coords = _position(encoding, key[len(prefix) :], array.ndim)
+        coords = chunk_coords(encoding, key[len(prefix) :], array.ndim)
         if coords is not None:
             yield coords, key
 
@@ -97,9 +98,9 @@ def is_within(coords: Sequence[int], axes: Sequence[Axis]) -> bool:
 
 def _whole_grid(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
     """Position and key of each chunk of the grid."""
-    encoding, prefix = array.metadata.chunk_key_encoding, key_prefix(array.path)
+    encode, prefix = key_maker(array.metadata.chunk_key_encoding), key_prefix(array.path)
     for coords in product(*(range(axis.nchunks) for axis in axes)):
-        yield coords, prefix + encoding.encode(coords)
+        yield coords, prefix + encode(coords)
 
 
 def can_list(array: ArrayDescription) -> bool:
@@ -109,17 +110,6 @@ def can_list(array: ArrayDescription) -> bool:
 
 def _decodes(encoding: ChunkKeyEncoding) -> bool:
     return type(encoding).decode is not ChunkKeyEncoding.decode
-
-
-def _position(encoding: Any, key: str, ndim: int) -> tuple[int, ...] | None:
-    """Return the grid position that a key names, or None if it is no chunk key of this array."""
-    if ndim == 0:
-        return () if key == encoding.encode(()) else None
-    try:
-        coords = encoding.decode(key)
-    except ValueError:
-        return None
-    return coords if len(coords) == ndim and encoding.encode(coords) == key else None
 
 
 def count_stored(array: ArrayDescription, *, keys_only: bool = False) -> int:
@@ -269,7 +259,7 @@ class _Outside:
         )
 
     def _key(self, coords: tuple[int, ...]) -> str:
-        return key_prefix(self._array.path) + self._metadata.chunk_key_encoding.encode(coords)
+        return key_prefix(self._array.path) + self._metadata.encode_chunk_key(coords)
 
     def remove(self) -> None:
         """Remove it; if chunks could not be listed or removed, raise a StoreError: all others are gone."""

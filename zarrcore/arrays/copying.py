@@ -28,6 +28,7 @@ from zarrcore.errors import (
     UnknownCodecError,
     shown,
 )
+from zarrcore.keys.base import key_maker
 from zarrcore.metadata import ArrayMetadata, layout
 from zarrcore.node import state_of
 from zarrcore.progress import Step
@@ -144,7 +145,7 @@ def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[
     most = most_stored(source.metadata.chain(), chunk_spec(source.metadata, largest_chunk(source.metadata)))
     is_bounded = most is not None and read._bounds_chunks
     write = chunk_store(dest.metadata, dest.store_path)
-    encoding, prefix = dest.metadata.chunk_key_encoding, key_prefix(dest.path)
+    encode, prefix = key_maker(dest.metadata.chunk_key_encoding), key_prefix(dest.path)
     place = write._place(dest.path)
     axes = grid_axes(source)
     item_size = source.dtype.itemsize
@@ -156,7 +157,7 @@ def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[
             try:
                 value = read._get_chunks([key], most)[0] if is_bounded else read.get(key)  # type: ignore[arg-type]
                 if value is not None:
-                    array, name = dest, encoding.encode(coords)
+                    array, name = dest, encode(coords)
                     key = prefix + name
                     with ranked(engine.KeyLock(place, name), Rank.CHUNK):
                         write.set(key, value)

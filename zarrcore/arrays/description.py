@@ -11,6 +11,7 @@ import numpy as np
 from zarrcore.arrays.config import ArrayConfig
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
+from zarrcore.metadata.documents import names_of_xarray
 from zarrcore.node import Node
 
 
@@ -71,9 +72,7 @@ class ArrayDescription(Node):
         if self._metadata.zarr_format == 3:
             names = self._metadata.dimension_names
             return None if names is None else tuple(names)
-        names = self._metadata.attributes.get("_ARRAY_DIMENSIONS")
-        fits = isinstance(names, list) and len(names) == self.ndim and all(isinstance(n, str) for n in names)
-        return tuple(names) if fits else None
+        return names_of_xarray(self._metadata.attributes, self.ndim)
 
     @property
     def order(self) -> Literal["C", "F"]:

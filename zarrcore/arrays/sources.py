@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore.errors import DataTypeValidationError
-from zarrcore.metadata.documents import NonFinite, json_value
+from zarrcore.metadata.documents import NonFinite, json_value, names_of_xarray
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath, make_store_path
 from zarrcore.storage.validation import is_zarr_python_store
@@ -77,7 +77,10 @@ def _fill_value(data: Any) -> Any:
 
 
 def _dimension_names(data: Any) -> tuple[str | None, ...]:
-    names = _member(_member(data, "metadata"), "dimension_names")  # zarr-python
+    metadata = _member(data, "metadata")
+    names = _member(metadata, "dimension_names")  # zarr-python
+    if _member(metadata, "zarr_format") == 2:
+        return names_of_xarray(data.attrs, len(data.shape)) or ()
     if names is None:
         dims = _member(data, "dims")
         if is_of_hdf5(data):

@@ -368,7 +368,7 @@ class ArrayWriter(Indexable):
 
     def _changes_of(self, coords: Coords) -> int:
         """Return how often this process has changed the key of a chunk; -1 while it does so."""
-        return native.key_events(self._scope, self._metadata.chunk_key_encoding.encode(coords))
+        return native.key_events(self._scope, self._metadata.encode_chunk_key(coords))
 
     def _mine(self, chunk: PendingChunk) -> Any:
         """Return the lock of a chunk, to change it.

@@ -278,6 +278,7 @@ class CodecChain:
         last = self.array_specs(spec)[-1]
         for bytes_codec in self.bytes_bytes:
             data = _encoded(bytes_codec, data, last)
+        _refuse_nothing(data, last.size * last.np_dtype.itemsize, self.array_bytes)
         return data if isinstance(data, bytes) else bytes(data)
 
     def _inner_patch(self, patch: Patch | None, spec: ArraySpec) -> Patch | None:
@@ -479,9 +480,18 @@ def _read_only(chunk: np.ndarray) -> np.ndarray:
 def _encoded(codec: BytesBytesCodec, data: Buffer, spec: ArraySpec) -> Buffer:
     """Return what a codec makes of `data`, which stands for an array of `spec`."""
     made: Buffer = run_codec(codec, ChunkEncodeError, codec.encode, data, spec)
-    size = codec.encoded_size(memoryview(data).nbytes) if codec.is_fixed_size else None
-    _check_size(made, (size, None), codec, ChunkEncodeError)
+    nbytes = memoryview(data).nbytes
+    _check_size(
+        made, (codec.encoded_size(nbytes) if codec.is_fixed_size else None, None), codec, ChunkEncodeError
+    )
+    _refuse_nothing(made, nbytes, codec)
     return made
+
+
+def _refuse_nothing(made: Buffer, nbytes: int, codec: Codec) -> None:
+    """Refuse no bytes for some: a chunk of no bytes is an absent one, which reads as the fill value."""
+    if nbytes and not memoryview(made).nbytes:
+        raise ChunkEncodeError(f"encodes {nbytes} bytes to none at all", codec=codec.name)
 
 
 def _check_size(
@@ -491,10 +501,12 @@ def _check_size(
     exact, limit = size
     try:
         view = memoryview(data)
-    except TypeError:
+    except (TypeError, ValueError, BufferError):  # the last two of memory that was released, or is strange
         view = None
     if view is None or "O" in view.format:
         raise error_class(f"a bytes-like object is required, got {type(data).__name__}", codec=codec.name)
+    if error_class is ChunkDecodeError and not view.c_contiguous:  # the next codec would be blamed for it
+        raise error_class("expected bytes without gaps between them", codec=codec.name)
     if exact is not None and view.nbytes != exact:
         raise error_class(f"expected {exact} bytes, got {view.nbytes}", codec=codec.name)
     if limit is not None and view.nbytes > limit:
@@ -509,6 +521,8 @@ def _checked_array(made: Any, spec: ArraySpec, codec: Codec, error_class: type[C
         reason = f"expected a chunk of shape {spec.shape}, got {made.shape}"
     elif made.dtype != spec.np_dtype:
         reason = f"expected the data type {spec.np_dtype}, got {made.dtype}"
+    elif np.ma.is_masked(made):
+        reason = "expected values, got some that are masked"
     else:
         return made
     raise error_class(reason, codec=codec.name)

@@ -87,11 +87,11 @@ def _stored(array: ArrayDescription, counts: list[int], budget: Budget) -> _Stor
     if not store._is_near or math.prod(counts) > _MOST_CHUNKS:
         return None
     found, nbytes = [], 0
-    encoding, prefix = array.metadata.chunk_key_encoding, key_prefix(array.path)
+    key_of, prefix = array.metadata.encode_chunk_key, key_prefix(array.path)
     for coords in product(*map(range, counts)):
         if not budget.has_time:
             return None
-        size = store._size(prefix + encoding.encode(coords))
+        size = store._size(prefix + key_of(coords))
         if size is not None:
             found.append(coords)
             nbytes += size

@@ -149,7 +149,11 @@ class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
                     return self.get(known).from_json(data, zarr_format=3)
                 except DataTypeValidationError:  # or cannot be imported: it is not asked for
                     continue
-        return self.get(name).from_json(data, zarr_format=3)
+        found: Any = self.get(name).from_json(data, zarr_format=3)
+        if not isinstance(found, ZDType):
+            reason = f"expected a data type from from_json of {self.get(name).__name__}"
+            raise DataTypeValidationError(f"{reason}, got {describe(found)}")
+        return found  # type: ignore[no-any-return]
 
     def _match_v2(self, data: DTypeJSON) -> ZDType[Any, Any]:
         if not check_dtype_spec_v2(data):

@@ -27,7 +27,7 @@ from zarrcore.engine.projection import (
 )
 from zarrcore.engine.shard_parts import ShardParts
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkIOError, ChunkNotFoundError
-from zarrcore.keys.base import chunk_key
+from zarrcore.keys.base import key_maker
 from zarrcore.metadata.layout import fill_array, grid_edges
 from zarrcore.storage.validation import key_prefix
 
@@ -71,9 +71,7 @@ class PythonEngine:
         self._missing_is_error = missing_is_error
         self._prefix = key_prefix(path)
         self._axes = axes_of(metadata.shape, grid_edges(metadata))
-        encoding = metadata.chunk_key_encoding
-        is_sure = encoding.native() is not None
-        self._encode_key = encoding.encode if is_sure else partial(chunk_key, encoding)
+        self._encode_key = key_maker(metadata.chunk_key_encoding)
         self._chain = metadata.chain()
         self._dtype = metadata.np_dtype
         self._fill = fill_array(metadata)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from itertools import repeat
 from math import prod
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -93,6 +94,29 @@ def check_cover(grid: ChunkGrid, shape: tuple[int, ...]) -> None:
             each is edges and sum(edges) < length
         ):
             fail(None, f"lengths of chunks that cover {length} elements from the grid {grid.name!r}", edges)
+
+
+def check_kept(before: ChunkGrid, after: ChunkGrid, shape: tuple[int, ...]) -> None:
+    """Refuse a grid, which a user may have written, that has other chunks where some are stored."""
+    if before._is_ours and after._is_ours:
+        return
+    for old, new, length in zip(before.native(), after.native(), shape, strict=True):
+        if not _start_alike(old, new, length):
+            fail(None, f"the chunks that are there kept by update_shape of the grid {before.name!r}", new)
+
+
+def _start_alike(old: int | tuple[int, ...], new: int | tuple[int, ...], length: int) -> bool:
+    if isinstance(old, int) and isinstance(new, int):
+        return old == new or not length
+    each = [repeat(edges) if isinstance(edges, int) else edges for edges in (old, new)]
+    start = 0
+    for ours, theirs in zip(*each, strict=False):
+        if start >= length:
+            break
+        if ours != theirs:
+            return False
+        start += ours
+    return True
 
 
 def _count(edges: int | tuple[int, ...], length: int) -> int:

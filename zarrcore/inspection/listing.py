@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zarrcore.keys import ChunkKeyEncoding
-from zarrcore.keys.base import chunk_key
+from zarrcore.keys.base import chunk_coords, chunk_key
 
 BATCH = 1 << 16  # keys that are looked at together
 
@@ -104,14 +104,7 @@ class KeyReader:
     def _read_one(self, name: str) -> tuple[int, ...] | None:
         if self._known is not None:
             return self._known.get(name)
-        if self._ndim == 0:
-            return () if name == self._encoding.encode(()) else None
-        try:
-            coords = self._encoding.decode(name)
-        except ValueError:
-            return None
-        fits = len(coords) == self._ndim and max(coords) < 2**62 and self._encoding.encode(coords) == name
-        return coords if fits else None
+        return chunk_coords(self._encoding, name, self._ndim)
 
 
 def batches_of(listed: Iterable[tuple[str, int | None]]) -> Iterator[list[tuple[str, int]]]:

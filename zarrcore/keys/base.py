@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 
 from zarrcore._extension import Extension
-from zarrcore._validate import at, fail
+from zarrcore._validate import describe, fail
+from zarrcore.errors import MetadataValidationError, shown
 
 
 class ChunkKeyEncoding(Extension, ABC):
@@ -46,11 +49,43 @@ def chunk_key(encoding: ChunkKeyEncoding, coords: tuple[int, ...]) -> str:
 
     Refuse what is no key, or that of a metadata document, which the chunk would overwrite.
     """
-    with at(f"chunk {coords}"):
+    try:
         key = encoding.encode(coords)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _failed(encoding, f"chunk {coords}", error) from error
     if not isinstance(key, str) or not key or key.rpartition("/")[2] in _DOCUMENTS:
         fail(None, f"a chunk key from the encoding {encoding.name!r} for chunk {coords}", key)
     return key
+
+
+def key_maker(encoding: ChunkKeyEncoding) -> Callable[[tuple[int, ...]], str]:
+    """Return what makes the keys of chunks; those of an encoding that a user may have written are checked."""
+    return encoding.encode if encoding.native() is not None else partial(chunk_key, encoding)
+
+
+def chunk_coords(encoding: ChunkKeyEncoding, key: str, ndim: int) -> tuple[int, ...] | None:
+    """Return the position that a key names; None if no chunk of an array of `ndim` dimensions has it."""
+    encode = key_maker(encoding)
+    if ndim == 0:
+        return () if key == encode(()) else None
+    try:
+        coords = encoding.decode(key)
+    except MemoryError:
+        raise
+    except Exception as error:
+        if isinstance(error, ValueError):
+            return None
+        raise _failed(encoding, f"key {describe(key)}", error) from error
+    is_position = isinstance(coords, tuple) and len(coords) == ndim
+    fits = is_position and all(isinstance(n, int) and 0 <= n < 2**62 for n in coords)
+    return coords if fits and encode(coords) == key else None
+
+
+def _failed(encoding: ChunkKeyEncoding, where: str, error: Exception) -> MetadataValidationError:
+    reason = f"KeyError: {error}" if type(error) is KeyError else str(error)
+    return MetadataValidationError(f"{shown(reason)} (chunk key encoding {encoding.name!r})", where=where)
 
 
 def check_keys(encoding: ChunkKeyEncoding, grid_shape: tuple[int, ...]) -> None:

@@ -18,6 +18,7 @@ from zarrcore.codecs.chain import CodecChain
 from zarrcore.dtypes import ZDType
 from zarrcore.grids import ChunkGrid
 from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.keys.base import key_maker
 from zarrcore.metadata import known
 from zarrcore.metadata.departures import members_of, report, without_nulls
 from zarrcore.metadata.documents import dump_document, parse_attributes, with_shape
@@ -200,7 +201,7 @@ class ArrayMetadata:
 
     def encode_chunk_key(self, chunk_coords: tuple[int, ...]) -> str:
         """Return the key of the chunk at `chunk_coords`, relative to the array."""
-        return self.chunk_key_encoding.encode(chunk_coords)
+        return key_maker(self.chunk_key_encoding)(chunk_coords)
 
     def _regular_chunk_shape(self, what: str) -> tuple[int, ...]:
         if not self.chunk_grid.is_regular:

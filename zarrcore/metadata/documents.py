@@ -13,7 +13,7 @@ from zarrcore._core.json_text import indented
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES, describe, mapping
 from zarrcore.config import config
-from zarrcore.errors import MetadataValidationError
+from zarrcore.errors import MetadataValidationError, printable
 
 ZARR_JSON = "zarr.json"
 ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"
@@ -48,13 +48,24 @@ def load_document(data: Buffer, *, where: str) -> dict[str, Any]:
     return parse_document(decode_document(data, where=where), where=where)
 
 
+def stored_bytes(data: Buffer, *, where: str) -> bytes:
+    """Return what a store, which a user may have written, has under the key of a document, as bytes."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return memoryview(data).tobytes()
+    except (TypeError, ValueError, BufferError) as error:
+        raise MetadataValidationError(f"expected bytes, got {type(data).__name__}", key=where) from error
+
+
 def decode_document(data: Buffer, *, where: str) -> str:
     """Return the text of a document."""
-    nbytes = memoryview(data).nbytes
+    data = stored_bytes(data, where=where)
+    nbytes = len(data)
     if nbytes > MAX_DOCUMENT_NBYTES:
         message = f"a metadata document has at most {MAX_DOCUMENT_NBYTES} bytes, this one {nbytes}"
         raise MetadataValidationError(message, key=where)
-    raw = bytes(data).removeprefix(_BYTE_ORDER_MARK)  # RFC 8259, 8.1: a parser may ignore it
+    raw = data.removeprefix(_BYTE_ORDER_MARK)  # RFC 8259, 8.1: a parser may ignore it
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -154,7 +165,15 @@ def json_value(value: Any, where: str) -> Any:
         return {_key(name, where): json_value(item, f"{where}.{name}") for name, item in value.items()}
     if isinstance(value, (np.bool_, np.integer, np.floating)):
         return _plain(value.item())
-    raise TypeError(f"{where}: {type(value).__name__} is not a JSON value: {describe(value)}")
+    kind = type(value).__name__
+    raise TypeError(f"{printable(where)}: {kind} is not a JSON value: {describe(value)}")
+
+
+def names_of_xarray(attributes: Mapping[str, Any], ndim: int) -> tuple[str, ...] | None:
+    """Return the names of dimensions that xarray stores in attributes of format 2; None if there are none."""
+    names = attributes.get("_ARRAY_DIMENSIONS")
+    fits = isinstance(names, list) and len(names) == ndim and all(isinstance(name, str) for name in names)
+    return tuple(names) if fits else None  # type: ignore[arg-type]
 
 
 def refuse_nan(value: Any, where: str) -> None:
@@ -165,8 +184,8 @@ def refuse_nan(value: Any, where: str) -> None:
     """
     if isinstance(value, float) and not math.isfinite(value) and type(value) is not NonFinite:
         raise MetadataValidationError(
-            f"{where}: JSON has no number {value}; write it as a string or leave it out; the configuration "
-            "attributes.nan='allow' stores it in attributes, as zarr-python does"
+            f"{printable(where)}: JSON has no number {value}; write it as a string or leave it out; the "
+            "configuration attributes.nan='allow' stores it in attributes, as zarr-python does"
         )
     if isinstance(value, dict):
         for name, item in value.items():
@@ -217,7 +236,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=NonFinite)
 
 def _key(name: Any, where: str) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"{where}: expected names that are strings, got {name!r}")
+        raise TypeError(f"{printable(where)}: expected names that are strings, got {name!r}")
     return str(name)
 
 

@@ -15,6 +15,7 @@ from zarrcore.metadata.documents import (
     ZGROUP_JSON,
     ZMETADATA_V2_JSON,
     load_document,
+    stored_bytes,
 )
 from zarrcore.metadata.sections import load_group_document
 
@@ -34,7 +35,7 @@ def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | 
     where : str
         Its store key, for messages.
     """
-    text = bytes(data)
+    text = stored_bytes(data, where=where)
     found = known.of_text(text)
     if found is not None:
         return found  # type: ignore[no-any-return]
@@ -97,7 +98,7 @@ def _with_attributes(document: dict[str, Any], zattrs: Buffer | None, prefix: st
 
 def parse_zattrs(zattrs: Buffer, where: str) -> dict[str, Any]:
     """Return the attributes in a ``.zattrs`` document; writers left it empty, or null in it, for none."""
-    text = bytes(zattrs).strip()
+    text = stored_bytes(zattrs, where=where).strip()
     if text in (b"", b"null"):
         found = "null is" if text else "an empty document is"
         report([Departure("", f"{found} read as no attributes", ATTRIBUTES_V2)], where)

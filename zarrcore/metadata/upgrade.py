@@ -11,6 +11,7 @@ from zarrcore.codecs.base import ArraySpec, Codec
 from zarrcore.codecs.standard import standard_codec
 from zarrcore.dtypes.layout import vary
 from zarrcore.errors import MetadataValidationError
+from zarrcore.metadata.documents import names_of_xarray
 from zarrcore.metadata.v2 import ArrayV2Metadata
 from zarrcore.metadata.v3 import ArrayV3Metadata
 from zarrcore.registry import codec_registry
@@ -40,9 +41,9 @@ def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
         "codecs": [*transpose, *_codecs(metadata.own_codecs, metadata.np_dtype)],
         "attributes": metadata.attributes,
     }
-    names = metadata.attributes.get("_ARRAY_DIMENSIONS")
-    if isinstance(names, list) and len(names) == metadata.ndim and all(isinstance(n, str) for n in names):
-        document["dimension_names"] = names
+    names = names_of_xarray(metadata.attributes, metadata.ndim)
+    if names is not None:
+        document["dimension_names"] = list(names)
     made = ArrayV3Metadata.from_dict(document, where=None)
     _check_same(metadata, made)
     return made

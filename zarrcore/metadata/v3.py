@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
 from zarrcore._validate import at, describe, fail, integer, sequence, shape
 from zarrcore.codecs.base import ArraySpec, Codec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.dtypes import ZDType
-from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
+from zarrcore.errors import DataTypeValidationError, MetadataValidationError, NodeTypeValidationError
 from zarrcore.grids import ChunkGrid, RegularGrid, parse_chunk_grid
-from zarrcore.grids.base import check_cover
+from zarrcore.grids.base import check_cover, check_kept
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
 from zarrcore.keys.base import check_keys
 from zarrcore.metadata import known
@@ -100,6 +102,11 @@ class ArrayV3Metadata(ArrayMetadata):
 
     def _parse_own(self) -> None:
         own = vars(self)
+        if _is_of_a_user(self.data_type):
+            with at("data_type"):
+                dtype: Any = self.data_type.to_native_dtype()
+                if not isinstance(dtype, np.dtype) or dtype.subdtype:
+                    fail(None, f"a dtype of NumPy from to_native_dtype of {self.data_type!r}", repr(dtype))
         own["shape"] = shape(self.shape, "shape")
         with at("chunk_grid"):
             check_cover(self.chunk_grid, self.shape)
@@ -154,7 +161,28 @@ class ArrayV3Metadata(ArrayMetadata):
         return data | {"zarr_format": 3, "node_type": "array"} | self.extra_fields
 
     def to_documents(self) -> dict[str, bytes]:
+        if _is_of_a_user(self.data_type):
+            self._check_readable()
         return dump(ZARR_JSON, self.to_dict())
+
+    def _check_readable(self) -> None:
+        """Refuse a data type of a user whose JSON is read as something else, or not at all."""
+        from zarrcore.dtypes import get_data_type_from_json
+
+        own = self.data_type
+        with at("data_type"):
+            spelt = own.to_json(zarr_format=3)
+            try:
+                found = get_data_type_from_json(spelt, zarr_format=3)
+            except DataTypeValidationError as error:
+                if isinstance(error, KeyError):  # it may be registered later, or elsewhere
+                    return
+                raise
+            if found.item_size != own.item_size or found.to_json(zarr_format=3) != spelt:
+                fail(None, f"JSON of {own!r} from to_json", spelt)
+        with at("fill_value"):
+            fill_value = own.to_json_scalar(self.fill_value, zarr_format=3)
+        _parse_fill_value(fill_value, found)
 
     @property
     def dtype(self) -> ZDType:
@@ -195,6 +223,7 @@ class ArrayV3Metadata(ArrayMetadata):
             if not isinstance(grid, ChunkGrid):
                 fail(None, "a chunk grid from update_shape", grid)
             check_cover(grid, shape)
+            check_kept(self.chunk_grid, grid, tuple(map(min, self.shape, shape)))
         return (
             self._with_shape(shape)
             if grid is self.chunk_grid
@@ -237,6 +266,10 @@ def parse_extra_fields(data: Mapping[str, Any], reserved: frozenset[str]) -> dic
                 where=name,
             )
     return dict(data)
+
+
+def _is_of_a_user(data_type: ZDType) -> bool:
+    return type(data_type).__module__.partition(".")[0] != "zarrcore"
 
 
 def _parse_fill_value(data: object, data_type: ZDType) -> Any:

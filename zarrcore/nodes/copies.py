@@ -162,7 +162,7 @@ def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> li
         values = store.get_many([*unknown]) if unknown else ()
     for key, value in zip(unknown, values, strict=True):
         group, name, version = unknown[key]
-        if value is not None and (name != ZARR_JSON or _MARK in bytes(value)):
+        if value is not None and (name != ZARR_JSON or _MARK in memoryview(value).tobytes()):
             found.append((group, name))
         elif version is not None:
             _note(known, key, version)

@@ -74,7 +74,7 @@ def _chunk_pattern(place: StorePath) -> re.Pattern[str] | None:
         return None
     if not is_array_metadata(metadata):
         return re.compile(r"(?!)")
-    key = str(metadata.chunk_key_encoding.encode((0,) * len(metadata.shape)))
+    key = metadata.encode_chunk_key((0,) * len(metadata.shape))
     own = re.sub(r"\d+", r"\\d+", re.escape(key.partition("/")[0]))
     return re.compile(f"{own}|{ANY_CHUNK.pattern}")
 

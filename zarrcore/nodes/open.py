@@ -12,6 +12,7 @@ from zarrcore.errors import (
     NodeNotFoundError,
     NotAGroupError,
     NotAnArrayError,
+    shown,
 )
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import find_node, read_node
@@ -70,4 +71,4 @@ def absent(
         else:
             there = "an array" if is_array_metadata(other) else "a group"
             instead = f"there is {there} of format {other.zarr_format}; open it with zarr_format=None"
-    return error(f"no {wanted} found {place._located}{f': {instead}' if instead else ''}")
+    return error(f"no {wanted} found {place._located}{f': {shown(instead)}' if instead else ''}")

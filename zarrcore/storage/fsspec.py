@@ -10,7 +10,7 @@ from typing import Any, Self
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import StoreError, masked
+from zarrcore.errors import StoreError, masked, shown
 from zarrcore.storage import files
 from zarrcore.storage.base import overrides
 from zarrcore.storage.byte_range import (
@@ -341,7 +341,7 @@ class FsspecStore(RemoteStore):
     # --- life ---
 
     def __str__(self) -> str:
-        return masked(str(self._files.unstrip_protocol(self._root or self._files.root_marker)))
+        return shown(self._files.unstrip_protocol(self._root or self._files.root_marker))
 
     def _identity(self) -> object:
         return self._root, self.read_only, self._files

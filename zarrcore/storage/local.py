@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from zarrcore._typing import Buffer
-from zarrcore.errors import InvalidKeyError, StoreError
+from zarrcore.errors import InvalidKeyError, StoreError, printable
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.local_errors import explained, forgive_others, named, require_directories_above
@@ -135,7 +135,7 @@ class LocalStore(Store):
         """
         store = cls(root, read_only=read_only or mode == "r")
         if mode in ("r", "r+") and not os.path.isdir(store._root):
-            raise FileNotFoundError(f"{store._root} does not exist")
+            raise FileNotFoundError(f"{printable(store._root)} does not exist")
         return store
 
     @property

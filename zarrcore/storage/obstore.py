@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import BaseZarrError, StoreError, masked
+from zarrcore.errors import BaseZarrError, StoreError, shown
 from zarrcore.storage.base import overrides
 from zarrcore.storage.byte_range import (
     ByteRange,
@@ -374,7 +374,7 @@ class ObjectStore(RemoteStore):
     # --- life ---
 
     def __str__(self) -> str:
-        return masked(self._url_of_root() or f"object_store://{join_path(str(self.store), self.path)}")
+        return shown(self._url_of_root() or f"object_store://{join_path(str(self.store), self.path)}")
 
     def _url_of_root(self, *, endpoint: str = "") -> str | None:
         """Return the URL of the root of the store; None if it is not in a cloud or on the web."""

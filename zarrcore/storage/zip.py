@@ -12,7 +12,7 @@ from typing import IO, Any, Literal, Self
 from zarrcore._locks import RLock
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import InvalidKeyError, StoreError
+from zarrcore.errors import InvalidKeyError, StoreError, printable
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.validation import (
@@ -86,7 +86,7 @@ class ZipStore(Store):
         return self._archive.compression
 
     def __str__(self) -> str:
-        return f"zip://{self._archive.target}"
+        return f"zip://{printable(str(self._archive.target))}"
 
     def _scope(self, path: str) -> str:
         return join_path(f"zip:{id(self._archive)}", path) + "/"
@@ -211,7 +211,8 @@ class _Archive:
     def __enter__(self) -> zipfile.ZipFile:
         if self._pid != os.getpid():  # the parent shares the offset, and may have held the lock
             if self.mode != "r" or not isinstance(self.target, str):
-                raise StoreError(f"{self.target} was opened in another process; this one cannot use it")
+                path = printable(str(self.target))
+                raise StoreError(f"{path} was opened in another process; this one cannot use it")
             self._reset()
         self._lock.acquire()
         try:
@@ -249,14 +250,16 @@ class _Archive:
         try:
             file = zipfile.ZipFile(self.target, self.mode, self.compression, self._allow_zip64)
         except zipfile.BadZipFile as error:
-            raise StoreError(f"{self.target} is not a ZIP archive, or an unfinished one: {error}") from error
+            reason = f"is not a ZIP archive, or an unfinished one: {error}"
+            raise StoreError(f"{printable(str(self.target))} {reason}") from error
         try:
             for name in file.NameToInfo:
                 validate_prefix(name) if name.endswith("/") else validate_key(name)
         except BaseException as error:
             file.close()
             if isinstance(error, InvalidKeyError):
-                raise StoreError(f"{file.filename}: an entry has a name that is no key: {error}") from error
+                name = printable(str(file.filename))
+                raise StoreError(f"{name}: an entry has a name that is no key: {error}") from error
             raise
         if self.mode in ("w", "x"):
             self.mode = "a"  # opened again, the archive keeps what has been written
@@ -268,7 +271,7 @@ def _refuse_other_file(path: str) -> None:
     try:
         with open(path, "rb") as file:
             if file.seek(0, os.SEEK_END) and not zipfile.is_zipfile(file):
-                raise StoreError(f"{path} is not a ZIP archive, or an unfinished one")
+                raise StoreError(f"{printable(path)} is not a ZIP archive, or an unfinished one")
     except FileNotFoundError:
         return
 

@@ -68,6 +68,18 @@ def test_options_that_have_no_effect_are_announced_where_they_are_given() -> Non
     assert seen[0].filename == __file__
 
 
+@pytest.mark.parametrize("name", ["open_array", "open", "open_group", "group", "open of a group"])
+def test_they_are_announced_for_what_is_there_already(name: str) -> None:
+    """An array that was there was opened without the lock that was asked for, and without a word."""
+    store = zarrcore.create_array({}, shape=3, dtype="i4").store
+    if "group" in name:
+        store = zarrcore.create_group({}).store
+    opens = getattr(zarrcore, name.partition(" ")[0])
+    with pytest.warns(zarrcore.errors.ZarrRuntimeWarning, match="synchronizer has no effect") as seen:
+        opens(store, synchronizer=object())
+    assert [warning.filename for warning in seen] == [__file__]
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

@@ -76,6 +76,17 @@ def test_an_array_of_zarr_python_is_kept_as_it_is(zarr_format: int, way: Any) ->
     _check(way(source, zarr_format))
 
 
+@every_way
+@pytest.mark.interop
+def test_dimension_names_of_format_2_of_zarr_python_are_kept(zarr_format: int, way: Any) -> None:
+    """Those of xarray, which format 2 has no other place for; arrays of zarrcore kept them already."""
+    zarr = pytest.importorskip("zarr")
+    source = zarr.create_array({}, shape=(6, 5), chunks=(2, 5), dtype="f4", fill_value=np.nan, zarr_format=2)
+    source.attrs.update({"units": "K", "_ARRAY_DIMENSIONS": ["time", "x"]})
+    source[:2] = 1
+    _check(way(source, zarr_format))
+
+
 @pytest.mark.interop
 def test_shards_of_zarr_python_are_kept() -> None:
     zarr = pytest.importorskip("zarr")

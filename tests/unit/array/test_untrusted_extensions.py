@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from unittest.mock import patch
@@ -11,9 +13,12 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ChunkIOError, MetadataValidationError
-from zarrcore.grids import ChunkGrid
+from zarrcore.dtype import Int32, data_type_registry
+from zarrcore.errors import BaseZarrError, ChunkIOError, MetadataValidationError, StoreError
+from zarrcore.grids import ChunkGrid, RectilinearGrid
 from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.metadata import ArrayV3Metadata
+from zarrcore.registry import grid_registry, key_encoding_registry
 from zarrcore.storage import MemoryStore, WrapperStore
 from zarrcore.transformers import StorageTransformer
 
@@ -55,6 +60,99 @@ def test_a_grid_without_lengths_that_cover_the_array_is_refused_before_it_is_sto
             array.metadata.update_shape((11,))
 
 
+def test_a_grid_that_changes_the_chunks_that_are_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was stored could not be decoded after a resize."""
+    monkeypatch.setattr(grid_registry, "_classes", grid_registry._classes | {AnyGrid.name: AnyGrid})
+    monkeypatch.setattr(AnyGrid, "lengths", ((3, 3, 4, 10),))
+    array = zarrcore.create_array({}, data=np.arange(10), chunk_grid=AnyGrid())
+    for other in (((2, 2, 6, 10),), (5,), ((3, 3, 5, 9),)):
+        wrong = RectilinearGrid(other)
+        with patch.object(AnyGrid, "update_shape", lambda *_: wrong):  # noqa: B023
+            for change in (lambda: array.resize(12), lambda: array.resize(8), lambda: array.append([1, 2])):
+                with pytest.raises(MetadataValidationError, match="update_shape of the grid 'test.any-grid'"):
+                    change()
+    kept = RectilinearGrid(((3, 3, 4, 7),))  # where nothing is stored, it may differ
+    with patch.object(AnyGrid, "update_shape", lambda *_: kept):
+        array.append([10, 11])
+    assert np.array_equal(zarrcore.open_array(array.store)[...], np.arange(12))
+
+
+class AnyType(Int32):
+    """A data type of which a test replaces a method."""
+
+    _zarr_v3_name: ClassVar[str] = "test.any-type"
+
+    @classmethod
+    def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
+        return False
+
+
+@pytest.fixture
+def typed() -> Iterator[zarrcore.Array]:
+    data_type_registry.register(AnyType._zarr_v3_name, AnyType)
+    array = zarrcore.create_array({}, shape=10, dtype=AnyType(), chunks=3)
+    array[...] = np.arange(10)
+    yield array
+    data_type_registry.unregister(AnyType._zarr_v3_name)
+
+
+@pytest.mark.parametrize(
+    ("method", "result", "place"),
+    [
+        ("to_json", None, "data_type"),
+        ("to_json", "int8", "data_type"),
+        ("to_json", {"name": "float64"}, "data_type"),
+        ("to_json", {1}, "data_type"),
+        ("to_json_scalar", 10**30, "fill_value"),
+        ("to_json_scalar", None, "fill_value"),
+        ("to_json_scalar", object(), "fill_value"),
+    ],
+)
+def test_a_data_type_whose_document_could_not_be_read_is_not_stored(
+    typed: zarrcore.Array, method: str, result: Any, place: str
+) -> None:
+    """Attributes were set, and the array could not be opened any more."""
+    document, other = typed.store.get("zarr.json"), {}
+    with patch.object(AnyType, method, lambda *_, **__: result):
+        for change in (
+            lambda: typed.attrs.update(a=1),
+            lambda: typed.resize(20),
+            lambda: typed.append([1, 2]),
+            lambda: zarrcore.create_array(other, shape=3, dtype=AnyType()),
+        ):
+            with pytest.raises(MetadataValidationError, match=place):
+                change()
+    assert typed.store.get("zarr.json") == document
+    assert other == {}
+    assert np.array_equal(zarrcore.open_array(typed.store)[...], np.arange(10))
+
+
+@pytest.mark.parametrize("found", [None, 5, AnyType])
+def test_what_is_no_data_type_from_from_json_is_refused(typed: zarrcore.Array, found: Any) -> None:
+    wrong = patch.object(AnyType, "from_json", classmethod(lambda *_, **__: found))
+    with wrong, pytest.raises(MetadataValidationError, match=r"data_type: .*from_json of AnyType, got"):
+        zarrcore.open_array(typed.store)
+
+
+@pytest.mark.parametrize("found", ["i4", None, np.dtype((np.int32, 2))], ids=str)
+def test_what_is_no_dtype_of_numpy_is_refused(found: Any) -> None:
+    wrong = patch.object(AnyType, "to_native_dtype", lambda _: found)
+    with (
+        wrong,
+        pytest.raises(MetadataValidationError, match=r"data_type: .* from to_native_dtype of AnyType"),
+    ):
+        ArrayV3Metadata(**PLAIN, data_type=AnyType())
+
+
+PLAIN: dict[str, Any] = {
+    "shape": (2,),
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+    "chunk_key_encoding": "default",
+    "fill_value": 0,
+    "codecs": ("bytes",),
+}
+
+
 def test_errors_of_grids_key_encodings_and_transformers_name_their_place() -> None:
     def divide(*_: Any) -> Any:
         return 1 // 0
@@ -82,6 +180,68 @@ class AnyKeys(ChunkKeyEncoding):
         raise NotImplementedError
 
 
+def plain(self: Any, coords: tuple[int, ...]) -> str:
+    return "/".join(["k", *map(str, coords)])
+
+
+def position(self: Any, key: str) -> tuple[int, ...] | None:
+    return tuple(map(int, key.split("/")[1:])) if key.startswith("k/") else None
+
+
+@pytest.fixture(params=[position, None], ids=["read backwards", "not read backwards"])
+def keyed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> zarrcore.Array:
+    """An array whose chunk keys are made by :class:`AnyKeys`."""
+    registered = key_encoding_registry._classes | {AnyKeys.name: AnyKeys}
+    monkeypatch.setattr(key_encoding_registry, "_classes", registered)
+    monkeypatch.setattr(AnyKeys, "encode", plain)
+    if request.param is not None:
+        monkeypatch.setattr(AnyKeys, "decode", request.param, raising=False)
+    array = zarrcore.create_array({}, data=np.arange(10), chunks=3, chunk_key_encoding=AnyKeys())
+    assert array.nchunks_initialized == 4
+    return array
+
+
+CHANGES: dict[str, Any] = {
+    "write": lambda array: array.set_basic_selection(..., 5),
+    "fill": lambda array: array.set_basic_selection(..., 0),
+    "append": lambda array: array.append(np.arange(5)),
+    "grow": lambda array: array.resize(20),
+    "shrink": lambda array: array.resize(4),
+    "writer": lambda array: _gather(array),
+}
+
+
+def _gather(array: zarrcore.Array) -> None:
+    with array.writer() as writer:
+        writer.append(np.arange(5))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("wrong", ["zarr.json", None, "x/.zarray"])
+def test_keys_that_become_those_of_documents_remove_none(
+    keyed: zarrcore.Array, wrong: Any, change: str
+) -> None:
+    """An append that failed took its room back by the keys of its chunks, and the document went with them."""
+    with patch.object(AnyKeys, "encode", lambda *_: wrong), suppress(BaseZarrError):
+        CHANGES[change](keyed)
+    assert np.array_equal(zarrcore.open_array(keyed.store)[:4], np.arange(4))
+
+
+def test_errors_of_keys_name_the_encoding(keyed: zarrcore.Array) -> None:
+    def lookup(*_: Any) -> Any:
+        return {}["k"]
+
+    match = r"chunk \(0,\): KeyError: 'k' \(chunk key encoding 'test.any-keys'\)"
+    with patch.object(AnyKeys, "encode", lookup), pytest.raises(MetadataValidationError, match=match):
+        keyed[...]
+    match = r"KeyError: 'k' \(chunk key encoding 'test.any-keys'\)"
+    with patch.object(AnyKeys, "decode", lookup):
+        with pytest.raises(MetadataValidationError, match=match):
+            _ = keyed.nchunks_initialized
+        with pytest.raises(StoreError, match=match):
+            keyed.resize(4)
+
+
 @dataclass(frozen=True)
 class AnyTransformer(StorageTransformer):
     """A storage transformer that a test writes."""
@@ -102,3 +262,33 @@ def test_a_store_whose_values_are_no_bytes_is_blamed_in_both_engines(dtype: str,
     array = zarrcore.create_array(Odd(MemoryStore()), shape=2, dtype=dtype)
     with pytest.raises(ChunkIOError, match=r"key 'c/0': TypeError: .*expected a bytes-like value, got"):
         array[...]
+
+
+@pytest.mark.parametrize("value", ["text", 5, [1]])
+def test_a_store_whose_documents_are_no_bytes_is_told_so(value: Any) -> None:
+    class Odd(WrapperStore):
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            return value
+
+    store = Odd(zarrcore.create_array({}, shape=2, dtype="i4").store)
+    for opens in (zarrcore.open, zarrcore.open_array, zarrcore.open_group):
+        with pytest.raises(
+            MetadataValidationError, match=f"zarr.json: expected bytes, got {type(value).__name__}"
+        ):
+            opens(store, mode="r")
+
+
+def test_a_store_that_lists_what_is_not_below_is_not_walked_for_ever() -> None:
+    """verify came back to the root, again and again."""
+
+    class Elsewhere(WrapperStore):
+        def list_dir(self, prefix: str) -> Any:
+            return iter(["zarr.json", "x"])
+
+        def list_prefix(self, prefix: str) -> Any:
+            return iter(["zarr.json", "x"])
+
+    store = Elsewhere(MemoryStore())
+    zarrcore.create_group(store)
+    report = zarrcore.verify(store)
+    assert any("lists what is not below: 'zarr.json'" in finding.message for finding in report.errors)

@@ -99,22 +99,31 @@ def names(chain: str) -> str:
     return str(CHAINS[chain])
 
 
+def released() -> memoryview:
+    with memoryview(b"abc") as view:
+        return view
+
+
 WRONG: dict[str, dict[str, Callable[[Any], Any]]] = {
     "test.arrays": {
         "another shape": lambda chunk: chunk[:1],
         "another data type": lambda chunk: chunk.astype("f8" if chunk.dtype.kind == "i" else "U5"),
         "nothing": lambda chunk: None,
         "a list": lambda chunk: chunk.tolist(),
+        "a mask": lambda chunk: np.ma.masked_array(chunk, mask=True),
     },
     "test.items": {
         "nothing": lambda chunk: None,
         "text": lambda chunk: "text",
         "objects": lambda chunk: chunk.astype("O"),
+        "no bytes": lambda chunk: b"",
+        "released memory": lambda chunk: released(),
     },
     "test.octets": {
         "nothing": lambda data: None,
         "text": lambda data: "text",
         "another size": lambda data: bytes(data) + b"x",
+        "released memory": lambda data: released(),
     },
 }
 CASES = [
@@ -157,6 +166,44 @@ def test_nothing_wrong_is_read(chain: str, codec: str, what: str) -> None:
         with pytest.raises(ChunkDecodeError, match=codec) as found:
             array[region]
         assert found.value.codec == codec
+
+
+@dataclass(frozen=True)
+class Compressed(Octets):
+    """Bytes of another number."""
+
+    is_fixed_size: ClassVar[bool] = False
+
+
+LOOSE: dict[str, dict[str, Any]] = {
+    "chunks": {"compressors": [Compressed()]},
+    "after another": {"compressors": ["zstd", Compressed()]},
+    "shards": {"compressors": [Compressed()], "chunks": (2, 3), "shards": (4, 6)},
+    "items": {"serializer": Items(), "compressors": [Compressed()]},
+    "strings": {"compressors": [Compressed()], "dtype": str, "fill_value": ""},
+}
+
+
+@pytest.mark.parametrize("options", LOOSE.values(), ids=LOOSE.keys())
+def test_a_chunk_is_not_lost_for_a_codec_that_makes_no_bytes_of_it(options: dict[str, Any]) -> None:
+    """The chunk was removed without an error, and read as fill values afterwards."""
+    array = zarrcore.create_array({}, **{"shape": (4, 6), "chunks": (2, 3), "dtype": "i4"} | options)
+    good = np.arange(1, 25).reshape(4, 6).astype(array.dtype)
+    array[:] = good
+    ENCODE["test.octets"] = lambda data: b""
+    with pytest.raises(ChunkEncodeError, match="codec 'test.octets': encodes .* bytes to none at all"):
+        array[:] = good[::-1]
+    ENCODE.clear()
+    assert np.array_equal(array[:], good)
+
+
+@pytest.mark.parametrize("options", LOOSE.values(), ids=LOOSE.keys())
+def test_bytes_with_gaps_are_blamed_on_the_codec_that_made_them(options: dict[str, Any]) -> None:
+    array = zarrcore.create_array({}, **{"shape": (4, 6), "chunks": (2, 3), "dtype": "i4"} | options)
+    array[:] = np.arange(1, 25).reshape(4, 6).astype(array.dtype)
+    DECODE["test.octets"] = lambda data: memoryview(bytes(data) + bytes(data))[::2]
+    with pytest.raises(ChunkDecodeError, match="codec 'test.octets'"):
+        array[:]
 
 
 @pytest.mark.parametrize(("chain", "codec"), sorted({case[:2] for case in CASES if case[1] != "test.octets"}))
