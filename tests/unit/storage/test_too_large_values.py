@@ -127,6 +127,21 @@ def test_entries_are_read_in_steps(method: int, tmp_path: Path) -> None:
             ZipStore(path).get("k")
 
 
+def test_a_range_of_a_deflated_entry_is_read_without_what_follows(tmp_path: Path) -> None:
+    """What follows is damaged here, which is seen as soon as it is inflated."""
+    path = tmp_path / "a.zip"
+    value = np.random.default_rng(0).integers(0, 9, 3 << 20, dtype="u1").tobytes()
+    with ZipStore(path, mode="w", compression=zipfile.ZIP_DEFLATED) as store:
+        store.set("k", value)
+    data = bytearray(path.read_bytes())
+    for at in range(len(data) // 2, len(data) // 2 + 4096):
+        data[at] ^= 0xFF
+    path.write_bytes(data)
+    assert ZipStore(path).get("k", (10, 1000)) == value[10:1010]
+    with pytest.raises(StoreError, match="'k'"):
+        ZipStore(path).get("k")
+
+
 def test_a_dictionary_of_4_gib_in_an_archive(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     with ZipStore(path, mode="w", compression=zipfile.ZIP_LZMA) as store:
