@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from zarrcore.arrays.chunks import grid_axes
 from zarrcore.nodes.documents import NAMES
 from zarrcore.storage.base import ReadOnlyStore, WrapperStore
-from zarrcore.storage.caching import CacheStore
+from zarrcore.storage.cached import CacheStore
+from zarrcore.storage.caching import CacheStore as StoreCacheStore
 from zarrcore.storage.logged import LoggingStore
 from zarrcore.storage.memory import GpuMemoryStore, MemoryStore
 from zarrcore.storage.validation import key_prefix
@@ -64,7 +65,7 @@ def _unwrapped(store: Store) -> tuple[Store, list[Any]]:
     """Return the store below all wrappers, and the wrappers that may show other values than it has."""
     views: list[Any] = []
     while isinstance(store, WrapperStore):
-        if type(store) not in (WrapperStore, ReadOnlyStore, LoggingStore, CacheStore):
+        if type(store) not in (WrapperStore, ReadOnlyStore, LoggingStore, CacheStore, StoreCacheStore):
             own = {name: value for name, value in vars(store).items() if name != "_store"}
             views.append((f"{type(store).__module__}.{type(store).__qualname__}", own))
         store = store._store

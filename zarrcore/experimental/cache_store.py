@@ -1,4 +1,4 @@
-"""The cache of :mod:`zarrcore.storage`, under the name of ``zarr.experimental.cache_store``."""
+"""The cache that keeps values in another store, under the name of ``zarr.experimental.cache_store``."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from zarrcore._lazy import attach
 HOMES = {
     "base": "ReadOnlyStore Store WrapperStore",
     "byte_range": "ByteRequest OffsetByteRequest RangeByteRequest SuffixByteRequest resolve_range",
-    "caching": "CacheStore",
+    "cached": "CacheStore",
     "fsspec": "FsspecStore",
     "local": "LocalStore",
     "logged": "LoggingStore",

@@ -27,6 +27,7 @@ from zarrcore.storage.validation import (
 if TYPE_CHECKING:
     from zarrcore._core.engine import Place
     from zarrcore.storage.byte_range import ByteRange
+    from zarrcore.storage.versions import Fetched
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -84,6 +85,7 @@ class Store(ABC):
     _nodes_first: bool = False  # whether chunks are refused as long as their array has no document
     _is_near: bool = False  # whether reading one more document costs next to nothing
     _in_process: bool = False  # whether other processes that get the store write into a copy of it
+    _versioned: bool = False  # whether `_fetch` can be called
     _bounds_chunks: bool = False  # whether `_get_chunks` reads no more than `most` bytes
 
     def __init_subclass__(cls, *, announces: bool = True, **kwargs: Any) -> None:
@@ -434,6 +436,25 @@ class Store(ABC):
         """Numbers that differ once the value of a key does; ``()``: it has none; None: finding them costs."""
         return None
 
+    def _fetch(
+        self,
+        key: str,
+        part: ByteRange | None = None,
+        *,
+        most: int | None = None,
+        known: str | None = None,
+        same: str | None = None,
+    ) -> Fetched:
+        """Return a value, or a part of it, with its version, of a store that is `_versioned`.
+
+        If the version is still the one that is `known`, or is not the `same`, the answer has no value.
+        """
+        raise NotImplementedError
+
+    def _lasting_name(self) -> str | None:
+        """Return what distinguishes the store from all others, in all processes; None: nothing does."""
+        return None
+
     def _instead_of_node(self, path: str) -> str:
         """Return what is at a path where no node was found, as text; empty if that is not known."""
         return ""
@@ -600,6 +621,13 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     _instead_of_node = _of_wrapped("_instead_of_node")
     _has_lost = _of_wrapped("_has_lost")
     _concurrent_requests = _of_wrapped("_concurrent_requests")
+
+    @property
+    def _versioned(self) -> bool:  # type: ignore[override]
+        return self._store._versioned and not self._overrides("get", "get_partial_values", "get_many")
+
+    def _fetch(self, key: str, part: ByteRange | None = None, **options: Any) -> Fetched:
+        return self._call(self._store._fetch, key, part, **options)
 
     @property
     def _bounds_chunks(self) -> bool:  # type: ignore[override]

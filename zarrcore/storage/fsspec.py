@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Self
@@ -37,6 +39,7 @@ ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
 """Exceptions that mean, by default, that there is no value at a key."""
 
 _MUCH = 1 << 26
+_SECRET = re.compile("key|secret|token|pass|user|cred|sas|auth|anon|asynchronous|loop|session|cache|listing")
 _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns when it removes several
 
 
@@ -348,6 +351,16 @@ class FsspecStore(RemoteStore):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_blocking": None}
+
+    def _lasting_name(self) -> str | None:
+        if self._in_process:
+            return None
+        options = {k: v for k, v in self._files.storage_options.items() if _SECRET.search(k) is None}
+        try:
+            told = json.dumps(options, sort_keys=True)  # other servers may have buckets of the same name
+        except TypeError:
+            return None
+        return f"{type(self._files).__name__} {told} {self._root}"
 
     def _first_names(self, prefix: str) -> Iterable[str] | None:
         if not self._is_local:

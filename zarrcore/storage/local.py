@@ -25,6 +25,7 @@ from zarrcore.storage.validation import (
     validate_prefix,
     windows_problem,
 )
+from zarrcore.storage.versions import Fetched
 
 if TYPE_CHECKING:
     from zarrcore.storage.byte_range import ByteRange
@@ -40,6 +41,8 @@ def _above(key: str) -> str:
     """Return the prefix of a key up to its last slash, without that."""
     return key.rpartition("/")[0]
 
+
+_YOUNG = 3 * 10**9  # nanoseconds for which a file that has changed may change again without a new time
 
 _Entry = tuple[str, bool, bool, int | None]  # name, whether it is a directory, and a link, size of a file
 
@@ -572,6 +575,35 @@ class LocalStore(Store):
         except OSError:
             return None
         return found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev
+
+    @property
+    def _versioned(self) -> bool:  # type: ignore[override]
+        return not overrides(self, LocalStore)
+
+    def _fetch(
+        self,
+        key: str,
+        part: ByteRange | None = None,
+        *,
+        most: int | None = None,
+        known: str | None = None,
+        same: str | None = None,
+    ) -> Fetched:
+        before = self._version(key)
+        version = None if not before or time.time_ns() - before[2] < _YOUNG else repr(before)
+        if known is not None and version == known:
+            return Fetched(version=known, is_unchanged=True)
+        value = self.get(key, part) if most is None or part else self._get_chunks([key], most)[0]
+        if before != self._version(key):
+            version = None
+        if same is not None and version != same:
+            return Fetched(is_replaced=True)
+        return Fetched(
+            None if value is None else bytes(value), version, before[1] if version and before else None
+        )
+
+    def _lasting_name(self) -> str | None:
+        return f"file://{self._scope('')}"
 
     def _instead_of_node(self, path: str) -> str:
         directory = f"{self._root}/{path}" if path else self._root

@@ -31,6 +31,7 @@ from zarrcore.storage.validation import (
     validate_key,
     validate_prefix,
 )
+from zarrcore.storage.versions import Fetched, strong
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import Feed
@@ -192,6 +193,62 @@ class ObjectStore(RemoteStore):
 
         serve(feed, n, get)
 
+    @property
+    def _versioned(self) -> bool:  # type: ignore[override]
+        return not overrides(self, ObjectStore)
+
+    def _fetch(
+        self,
+        key: str,
+        part: ByteRange | None = None,
+        *,
+        most: int | None = None,
+        known: str | None = None,
+        same: str | None = None,
+    ) -> Fetched:
+        request, errors = as_request(part), obstore().exceptions
+        options = {name: tag for name, tag in (("if_none_match", known), ("if_match", same)) if tag}
+        wanted = None if request is None else _range_of(request)
+        with self._failures(validate_key(key), request):
+            try:
+                if request is not None and wanted is None:  # no byte, for which obstore has no words
+                    return self._fetch_by_size(key, request, same)
+                range_ = {} if wanted is None else {"range": wanted}
+                found = self._ask("get", self._root + key, options={**options, **range_})
+                tag, size = strong(found.meta["e_tag"]), int(found.meta["size"])
+                if same is not None and tag != same:
+                    return Fetched(is_replaced=True)
+                if most is not None and size > most and request is None:
+                    raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+                return Fetched(bytes(found.bytes()), tag, size)
+            except FileNotFoundError:
+                return Fetched(is_replaced=same is not None)
+            except errors.NotModifiedError:
+                return Fetched(version=known, is_unchanged=True)
+            except errors.PreconditionError:
+                return Fetched(is_replaced=True)
+            except errors.NotSupportedError:
+                if request is None:
+                    raise
+            except errors.BaseError as error:
+                if "416 " not in str(error) and self._client.kind not in ("MemoryStore", "LocalStore"):
+                    raise
+            return self._fetch_by_size(key, request, same)
+
+    def _fetch_by_size(self, key: str, request: ByteRange | None, same: str | None) -> Fetched:
+        """:meth:`_fetch` for what cannot be asked for before the size of the value is known."""
+        try:
+            found = self._ask("head", self._root + key)
+        except FileNotFoundError:
+            return Fetched(is_replaced=same is not None)
+        tag, size = strong(found["e_tag"]), int(found["size"])
+        start, stop = resolve_range(request, size)
+        if same is not None and tag != same:
+            return Fetched(is_replaced=True)
+        if start == stop:
+            return Fetched(b"", tag, size)
+        return self._fetch(key, RangeByteRequest(start, stop), same=same or tag)
+
     def _kept_end(self, key: str, request: ByteRange | None) -> bytes | None:
         if not isinstance(request, SuffixByteRequest):
             return None
@@ -234,20 +291,12 @@ class ObjectStore(RemoteStore):
                 return None
 
     def _get(self, key: str, request: ByteRange | None, most: int | None) -> Buffer:
-        match request:
-            case None:
-                found = self._ask("get", self._root + key)  # its contents are fetched by the next call
-                if most is not None and (size := int(found.meta["size"])) > most:
-                    raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
-                return found.bytes()  # type: ignore[no-any-return]
-            case RangeByteRequest(start, end) if start < end:
-                wanted: Any = (start, end)
-            case OffsetByteRequest(offset):
-                wanted = {"offset": offset}
-            case SuffixByteRequest(suffix) if suffix:
-                wanted = {"suffix": suffix}
-            case _:
-                wanted = None  # no byte, for which obstore has no words
+        if request is None:
+            found = self._ask("get", self._root + key)  # its contents are fetched by the next call
+            if most is not None and (size := int(found.meta["size"])) > most:
+                raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+            return found.bytes()  # type: ignore[no-any-return]
+        wanted = _range_of(request)
         errors = obstore().exceptions
         try:
             if wanted is not None:
@@ -398,6 +447,9 @@ class ObjectStore(RemoteStore):
     def _identity(self) -> object:
         return self.read_only, self.store, self.path
 
+    def _lasting_name(self) -> str | None:
+        return None if self._client.kind == "MemoryStore" else self._address("")
+
     def _notes(self) -> dict[str, Any]:
         return self._client.notes(self._root)
 
@@ -408,3 +460,15 @@ class ObjectStore(RemoteStore):
 
     def _concurrent_requests(self) -> int:
         return concurrency()
+
+
+def _range_of(request: ByteRange) -> Any:
+    """Return a part of a value as obstore has it; None for no byte, for which it has no words."""
+    match request:
+        case RangeByteRequest(start, end) if start < end:
+            return start, end
+        case OffsetByteRequest(offset):
+            return {"offset": offset}
+        case SuffixByteRequest(suffix) if suffix:
+            return {"suffix": suffix}
+    return None

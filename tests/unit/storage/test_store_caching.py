@@ -173,7 +173,8 @@ def test_old_values(far: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_earlier_cache_counts_unless_values_can_become_old() -> None:
     """In a new process: in this one, other tests have changed keys that share a generation with this key."""
     code = """if True:
-        from zarrcore.storage import CacheStore, MemoryStore
+        from zarrcore.experimental.cache_store import CacheStore
+        from zarrcore.storage import MemoryStore
 
         far = MemoryStore({"a": b"0123456789"})
         cache = MemoryStore({"a": b"earlier"})

@@ -21,9 +21,9 @@ from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.codecs import BytesBytesCodec
 from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, ChunkError, ChunkIOError, StoreError
+from zarrcore.experimental.cache_store import CacheStore
 from zarrcore.registry import register_codec
 from zarrcore.storage import (
-    CacheStore,
     FsspecStore,
     LocalStore,
     LoggingStore,
