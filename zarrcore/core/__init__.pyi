@@ -2,12 +2,7 @@
 # ruff: noqa: I001
 
 from zarrcore.core import (
-    array as array,
-    buffer as buffer,
-    dtype as dtype,
-    group as group,
-    indexing as indexing,
-    sync as sync,
+    array as array, buffer as buffer, dtype as dtype, group as group, indexing as indexing, sync as sync,
 )
 
 __all__: list[str]

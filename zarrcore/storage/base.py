@@ -626,8 +626,16 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     def _versioned(self) -> bool:  # type: ignore[override]
         return self._store._versioned and not self._overrides("get", "get_partial_values", "get_many")
 
-    def _fetch(self, key: str, part: ByteRange | None = None, **options: Any) -> Fetched:
-        return self._call(self._store._fetch, key, part, **options)
+    def _fetch(
+        self,
+        key: str,
+        part: ByteRange | None = None,
+        *,
+        most: int | None = None,
+        known: str | None = None,
+        same: str | None = None,
+    ) -> Fetched:
+        return self._call(self._store._fetch, key, part, most=most, known=known, same=same)
 
     @property
     def _bounds_chunks(self) -> bool:  # type: ignore[override]

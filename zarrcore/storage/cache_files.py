@@ -68,6 +68,7 @@ class Known(NamedTuple):
     fetched: float  # when the value was asked for first,
     checked: float  # and when the file was changed last, in seconds since 1970
     absent: bool
+    size: int | None  # of the whole value, if it is known
     values: list[bytes | None]
 
 
@@ -135,7 +136,8 @@ class CacheFiles:
             self._noted[name] = nonce, end, places
         absent = any(place.flags & _ABSENT for place in places)
         values = [None if absent else _part(file, first, places, part) for part in parts]
-        return Known(version, nonce, fetched, os.fstat(file.fileno()).st_mtime, absent, values)
+        size_ = _size_of(places)
+        return Known(version, nonce, fetched, os.fstat(file.fileno()).st_mtime, absent, size_, values)
 
     def touch(self, name: str) -> None:
         """Note that what is kept was found to be valid just now."""
@@ -338,10 +340,14 @@ def _bytes(file: FileIO, first: bytes, at: int, size: int) -> bytes:
     return data
 
 
+def _size_of(places: list[_Place]) -> int | None:
+    ends = [place.stop for place in places if place.flags & _ENDS and not place.flags & _FROM_END]
+    return ends[-1] if ends else None
+
+
 def _part(file: FileIO, first: bytes, places: list[_Place], part: ByteRequest | None) -> bytes | None:
     """Return a part of the value, from as many pieces as that takes; None if it is not all there."""
-    ends = [place.stop for place in places if place.flags & _ENDS and not place.flags & _FROM_END]
-    size = ends[-1] if ends else None
+    size = _size_of(places)
     match part:
         case None:
             start, stop = 0, size

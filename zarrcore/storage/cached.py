@@ -166,12 +166,43 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     def _small_shard(self) -> int:
         return getattr(self._store, "_small_shard", 0)
 
+    @property
+    def _versioned(self) -> bool:  # type: ignore[override]
+        return self._store._versioned and not overrides(self, CacheStore)
+
+    def _fetch(
+        self,
+        key: str,
+        part: ByteRange | None = None,
+        *,
+        most: int | None = None,
+        known: str | None = None,
+        same: str | None = None,
+    ) -> Fetched:
+        request = as_request(part)
+        plan = self._answered([(key, request)], most)[key]
+        value, version = plan.values[request], plan.version
+        if known is not None and version == known:
+            return Fetched(version=known, is_unchanged=True)
+        if same is not None and version != same:
+            return Fetched(is_replaced=True)
+        return Fetched(None if value is None else bytes(value), version, plan.size)
+
     def _values(
         self,
         requests: Sequence[tuple[str, ByteRequest | None]],
         most: int | None = None,
         versions: dict[str, str] | None = None,
     ) -> list[Buffer | None]:
+        plans = self._answered(requests, most, versions)
+        return [plans[key].values[part] for key, part in requests]
+
+    def _answered(
+        self,
+        requests: Sequence[tuple[str, ByteRequest | None]],
+        most: int | None = None,
+        versions: dict[str, str] | None = None,
+    ) -> dict[str, _Plan]:
         """Return what is kept and valid of some requests, and fetch the rest.
 
         `versions` are those that this read has found to be valid, or has fetched an end of, by their keys.
@@ -195,7 +226,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
                 if plan.version and any(isinstance(part, SuffixByteRequest) for part in plan.values):
                     versions[plan.key] = plan.version
         self._count([(plans[key], part) for key, part in requests])
-        return [plans[key].values[part] for key, part in requests]
+        return plans
 
     def _look(self, plan: _Plan) -> None:
         """Find what is kept of a value."""
@@ -214,7 +245,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
             return
         if plan.same is not None and plan.same != known.version:
             return
-        plan.known, plan.version = known, known.version or None
+        plan.known, plan.version, plan.size = known, known.version or None, known.size
         plan.is_valid = is_trusted or plan.same is not None
         plan.values.update(zip(plan.values, known.values, strict=True))
 
@@ -249,6 +280,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
             for question, answer in found:
                 plan.values[question.part] = answer.value
                 plan.fetched.add(question.part)
+                plan.size = answer.size if answer.size is not None else plan.size
             if plan.is_asking:
                 self._files.drop(self._prefix + plan.key)
             plan.version, plan.is_valid, plan.is_done = version, True, True
@@ -399,6 +431,7 @@ class _Plan:
         """Begin again, without what is kept."""
         self.known: Known | None = None
         self.version: str | None = None
+        self.size: int | None = None
         self.is_valid = self.is_done = self.is_asking = False
         self.values = dict.fromkeys(self.values)
         self.fetched: set[ByteRequest | None] = set()

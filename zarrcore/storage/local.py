@@ -25,10 +25,10 @@ from zarrcore.storage.validation import (
     validate_prefix,
     windows_problem,
 )
-from zarrcore.storage.versions import Fetched
 
 if TYPE_CHECKING:
     from zarrcore.storage.byte_range import ByteRange
+    from zarrcore.storage.versions import Fetched
 
 
 _WINDOWS = os.name == "nt"
@@ -589,6 +589,8 @@ class LocalStore(Store):
         known: str | None = None,
         same: str | None = None,
     ) -> Fetched:
+        from zarrcore.storage.versions import Fetched
+
         before = self._version(key)
         version = None if not before or time.time_ns() - before[2] < _YOUNG else repr(before)
         if known is not None and version == known:

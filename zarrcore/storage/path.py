@@ -7,139 +7,22 @@ import re
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from zarrcore._typing import Buffer
-from zarrcore.errors import ReadOnlyError, StoreError, printable
+from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage.base import Store
 from zarrcore.storage.local import LocalStore
+from zarrcore.storage.place import StorePath, is_archive
 from zarrcore.storage.validation import is_zarr_python_store, join_path, normalize_path
 
 if TYPE_CHECKING:
-    from zarrcore.storage.byte_range import ByteRange
+    pass
 
+
+__all__ = ["AccessMode", "StoreLike", "StorePath", "make_store", "make_store_path"]
 
 AccessMode = Literal["r", "r+", "a", "w", "w-"]
 _MODES = ("r", "r+", "a", "w", "w-")
 # Two letters at least: "C:" is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)|(file):(?=/)")
-
-
-class StorePath:
-    """A place in a store: the path of a node, or a key.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    path : str
-        The path; it is brought into canonical form.
-
-    Examples
-    --------
-    >>> from zarrcore.storage import MemoryStore
-    >>> place = StorePath(MemoryStore(), "foo") / "bar"
-    >>> place.path, place.name, place.parent.path
-    ('foo/bar', 'bar', 'foo')
-    """
-
-    __slots__ = ("path", "store")
-
-    store: Store
-    path: str
-
-    def __init__(self, store: Store, path: str = "") -> None:
-        self.store = store
-        self.path = normalize_path(path)
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the store is read-only."""
-        return self.store.read_only
-
-    @property
-    def name(self) -> str:
-        """The last component of the path; empty at the root."""
-        return self.path.rpartition("/")[2]
-
-    @property
-    def parent(self) -> StorePath:
-        """One level up; the root is its own parent."""
-        return self._at(self.path.rpartition("/")[0])
-
-    def _child(self, name: str) -> StorePath:
-        """Return the place of a name from a listing, which needs no normalisation."""
-        return self._at(f"{self.path}/{name}" if self.path else name)
-
-    def _at(self, path: str) -> StorePath:
-        """Return the place of a path in canonical form."""
-        made = object.__new__(StorePath)
-        made.store = self.store
-        made.path = path
-        return made
-
-    def _above(self) -> list[StorePath]:
-        """Return the places above, from the root down."""
-        groups, path = [], self.path
-        while path:
-            path = path.rpartition("/")[0]
-            groups.append(self._at(path))
-        return groups[::-1]
-
-    @property
-    def _address(self) -> str:
-        """Where the place really is, seen through any store, as text that ends with a slash."""
-        return self.store._address(self.path)
-
-    def _overlaps(self, other: StorePath) -> bool:
-        """Return whether one of two places lies in the other, or both are the same."""
-        ours, theirs = self._address, other._address
-        return ours.startswith(theirs) or theirs.startswith(ours)
-
-    @property
-    def _located(self) -> str:
-        """Where the place is, for messages: ``in file:///data at path 'a/b'``."""
-        return f"in {self.store} at path {self.path!r}" if self.path else f"at the root of {self.store}"
-
-    def __truediv__(self, other: str) -> StorePath:
-        return self._at(join_path(self.path, normalize_path(other)))
-
-    def __str__(self) -> str:
-        return printable(join_path(str(self.store), self.path))
-
-    def __repr__(self) -> str:
-        return f"StorePath({type(self.store).__name__}, {str(self)!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StorePath) and self.path == other.path and self.store == other.store
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def get(self, byte_range: ByteRange | None = None) -> Buffer | None:
-        """Return the value at this key, or its part `byte_range`; None if there is none."""
-        return self.store.get(self.path, byte_range)
-
-    def set(self, value: Buffer) -> None:
-        """Store `value` at this key."""
-        self.store.set(self.path, value)
-
-    def set_if_not_exists(self, default: Buffer) -> bool:
-        """Store the value `default` at this key unless it has one; True if it was stored."""
-        return self.store.set_if_not_exists(self.path, default)
-
-    def delete(self) -> None:
-        """Remove this key."""
-        self.store.delete(self.path)
-
-    def delete_dir(self) -> None:
-        """Remove all keys below this path."""
-        self.store.erase_prefix(self.path)
-
-    def exists(self) -> bool:
-        """Return whether there is a value at this key."""
-        return bool(self.path) and self.store.exists(self.path)
-
-    def is_empty(self) -> bool:
-        """Return whether there is no key below this path."""
-        return self.store.is_empty(self.path)
 
 
 class _ForeignStore(Protocol):
@@ -167,11 +50,11 @@ def make_store(
     Parameters
     ----------
     store_like : Store, StorePath, str, os.PathLike, MutableMapping or None
-        A store, also one of zarr-python; a directory; a ZIP archive, ``*.zip``, which is only read without a
-        `mode`; a URL; a dictionary; None for a new dictionary.  ``file://...`` is a path; ``s3://``,
-        ``gs://``, ``az://``, ``abfs://`` and ``https://`` are opened by the package obstore where it is
-        installed, and every other URL, ``memory://name`` among them, by fsspec.  A mapping of fsspec, a path
-        of universal_pathlib and a store of obstore do as well.
+        A store, also one of zarr-python; a directory; a ZIP archive, ``*.zip`` or ``*.ozx``, which is only
+        read without a `mode` and at a URL; a URL; a dictionary; None for a new dictionary.  ``file://...`` is
+        a path; ``s3://``, ``gs://``, ``az://``, ``abfs://`` and ``https://`` are opened by the package
+        obstore where it is installed, and every other URL, ``memory://name`` among them, by fsspec.  A
+        mapping of fsspec, a path of universal_pathlib and a store of obstore do as well.
     mode : {"r", "r+", "a", "w", "w-"}, optional
         How the store is going to be used; ``"r"`` makes it read-only, the others want it to be writable.
         Nothing is created, checked or removed.
@@ -279,7 +162,7 @@ def _from_string(text: str, mode: str | None, storage_options: dict[str, Any] | 
 def _of_path(path: str | os.PathLike[str], mode: str | None) -> Store:
     """Return the store of a path: a ZIP archive that is there or is going to be written, or a directory."""
     is_new = mode in ("a", "w", "w-") and not os.path.exists(path)
-    if os.fspath(path).lower().endswith(".zip") and (is_new or os.path.isfile(path)):
+    if is_archive(os.fspath(path)) and (is_new or os.path.isfile(path)):
         from zarrcore.storage.zip import ZipStore
 
         writes = mode not in (None, "r") and (is_new or os.access(path, os.W_OK))

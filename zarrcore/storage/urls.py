@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
+from urllib.parse import unquote
 
 from zarrcore.storage import buckets, clients
 from zarrcore.storage.base import Store
 from zarrcore.storage.fsspec import FsspecStore
 from zarrcore.storage.obstore import ObjectStore
 from zarrcore.storage.options import UnknownOptionError
+from zarrcore.storage.place import StorePath, is_archive
 from zarrcore.storage.validation import join_path
 
 
@@ -30,6 +32,12 @@ def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> 
         If the package that is needed is not installed, or does not know the scheme or an option.
     """
     options = dict(storage_options or {})
+    if is_archive(url) and "::" not in url:
+        from zarrcore.storage.zip import ZipStore
+
+        above, _, name = url.rpartition("/")
+        name = unquote(name) if url.lower().startswith("http") else name
+        return ZipStore(StorePath(store_of_url(f"{above}/", options), name))
     kind = buckets.kind_of(url)
     if kind is None or not clients.is_installed():
         return FsspecStore.from_url(url, options)

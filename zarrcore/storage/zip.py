@@ -12,9 +12,10 @@ from typing import IO, Any, Literal, Self
 from zarrcore._locks import RLock
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import InvalidKeyError, StoreError, printable
+from zarrcore.errors import BaseZarrError, InvalidKeyError, ReadOnlyError, StoreError, printable
 from zarrcore.storage.base import Store, overrides
-from zarrcore.storage.byte_range import ByteRange, resolve_range
+from zarrcore.storage.byte_range import ByteRange, as_request, resolve_range
+from zarrcore.storage.place import StorePath
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -23,6 +24,7 @@ from zarrcore.storage.validation import (
     validate_key,
     validate_prefix,
 )
+from zarrcore.storage.zip_ranges import RangedArchive
 
 ZipMode = Literal["r", "w", "a", "x"]
 _MODES = ("r", "w", "a", "x")
@@ -30,6 +32,7 @@ _MODES = ("r", "w", "a", "x")
 _LOCAL_HEADER = 30
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError)
 _STEP = 1 << 20
+_SMALL_SHARD = 1 << 18  # bytes, decoded, that come sooner as a whole than by an index and ranges
 _LZMA_HEADER = 9  # a version, the size of the properties, and these
 
 
@@ -43,8 +46,9 @@ class ZipStore(Store):
 
     Parameters
     ----------
-    path : str, os.PathLike or binary file object
-        The archive.  A file object must be seekable and stay open.
+    path : str, os.PathLike, StorePath or binary file object
+        The archive.  A file object must be seekable and stay open.  A :class:`StorePath` is an archive in
+        another store, which is only read: its directory, and ranges of it, many at a time.
     mode : {"r", "w", "a", "x"}
         Read; write a new archive in place of an old one; append; write a new archive unless there is one.
     read_only : bool, optional
@@ -61,7 +65,7 @@ class ZipStore(Store):
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | IO[bytes],
+        path: str | os.PathLike[str] | StorePath | IO[bytes],
         *,
         mode: ZipMode = "r",
         read_only: bool | None = None,
@@ -73,11 +77,17 @@ class ZipStore(Store):
         if mode == "r" and read_only is False:
             raise ValueError("ZipStore: an archive opened with mode 'r' is read-only")
         super().__init__(read_only=mode == "r" if read_only is None else read_only)
-        self._archive = _Archive(path, mode, compression, allowZip64)
+        if isinstance(path, StorePath) and mode != "r":
+            raise ReadOnlyError(f"{path}: an archive in another store is only read: use mode 'r'")
+        self._archive: _Archive | RangedArchive = (
+            RangedArchive(path, _ranged)
+            if isinstance(path, StorePath)
+            else _Archive(path, mode, compression, allowZip64)
+        )
 
     @property
     def path(self) -> Path | None:
-        """The archive's path; None for a file object."""
+        """The archive's path; None for a file object, or in another store."""
         return Path(self._archive.target) if isinstance(self._archive.target, str) else None
 
     @property
@@ -92,7 +102,8 @@ class ZipStore(Store):
         return join_path(f"zip:{id(self._archive)}", path) + "/"
 
     def _identity(self) -> object:
-        return self._archive.target
+        target = self._archive.target
+        return (target.store, target.path) if isinstance(target, StorePath) else target
 
     def with_read_only(self, read_only: bool = False) -> Self:
         if not read_only and self._archive.mode == "r":
@@ -105,10 +116,62 @@ class ZipStore(Store):
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[bytes | None]:
         if overrides(self, ZipStore):
             return [None if value is None else bytes(value) for value in self.get_many(keys)]
+        if isinstance(self._archive, RangedArchive):
+            return self._get_ranges([(key, None) for key in keys], most)
         return [self._get(key, most=most) for key in keys]
+
+    @property
+    def _small_shard(self) -> int:
+        return _SMALL_SHARD if isinstance(self._archive, RangedArchive) else 0
+
+    def get_partial_values(
+        self, key_ranges: Iterable[tuple[str, ByteRange | None]]
+    ) -> Sequence[Buffer | None]:
+        if isinstance(self._archive, RangedArchive):
+            return self._get_ranges([(key, as_request(part)) for key, part in key_ranges])
+        return super().get_partial_values(key_ranges)
+
+    def _get_ranges(
+        self, requests: Sequence[tuple[str, ByteRange | None]], most: int | None = None
+    ) -> list[bytes | None]:
+        """Return entries, or parts of them, of an archive in another store, all at once."""
+        assert isinstance(self._archive, RangedArchive)
+        for key, _ in requests:
+            validate_key(key)
+        with self._archive as archive:
+            found = [(key, archive.NameToInfo.get(key), part) for key, part in requests]
+        there = [(key, info, part) for key, info, part in found if info is not None]
+        bound = MAX_DOCUMENT_NBYTES
+        limits = {id(entry): bound if most is None and is_document(key) else most for key, entry, _ in there}
+
+        def read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, part: ByteRange | None) -> bytes:
+            return _read(archive, info, part, limits[id(info)])
+
+        for key, info, _ in there:  # before anything of it is asked for
+            self._check_size(key, info, limits[id(info)])
+        values = iter(self._archive.read([(info, part) for _, info, part in there], read))
+        answers: list[bytes | None] = []
+        for key, entry, _ in found:
+            value = None if entry is None else next(values)
+            if isinstance(value, Exception):
+                assert entry is not None
+                raise self._failed(key, entry, value) from value
+            answers.append(value)
+        return answers
+
+    def _check_size(self, key: str, info: zipfile.ZipInfo, most: int | None) -> None:
+        if most is not None and info.file_size > most:
+            raise StoreError(f"{self}: key {key!r}: {too_large(info.file_size, most)}", key=key)
+
+    def _failed(self, key: str, info: zipfile.ZipInfo, error: Exception) -> Exception:
+        if not isinstance(error, _errors_of(info)) or isinstance(error, BaseZarrError):
+            return error
+        return StoreError(f"{self}: key {key!r}: {error or 'too little memory'}", key=key)
 
     def _get(self, key: str, byte_range: ByteRange | None = None, most: int | None = None) -> bytes | None:
         validate_key(key)
+        if isinstance(self._archive, RangedArchive):
+            return self._get_ranges([(key, as_request(byte_range))], most)[0]
         with self._archive as archive:
             info = archive.NameToInfo.get(key)
             if info is None:
@@ -174,7 +237,7 @@ class ZipStore(Store):
         self._archive.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._archive.mode != "r" or not isinstance(self._archive.target, str):
+        if self._archive.mode != "r" or not isinstance(self._archive.target, str | StorePath):
             raise TypeError(f"{self} cannot be pickled: only an archive opened by its path with mode 'r' can")
         return self.__dict__
 
@@ -252,18 +315,33 @@ class _Archive:
         except zipfile.BadZipFile as error:
             reason = f"is not a ZIP archive, or an unfinished one: {error}"
             raise StoreError(f"{printable(str(self.target))} {reason}") from error
-        try:
-            for name in file.NameToInfo:
-                validate_prefix(name) if name.endswith("/") else validate_key(name)
-        except BaseException as error:
-            file.close()
-            if isinstance(error, InvalidKeyError):
-                name = printable(str(file.filename))
-                raise StoreError(f"{name}: an entry has a name that is no key: {error}") from error
-            raise
+        _check_names(file, str(file.filename))
         if self.mode in ("w", "x"):
             self.mode = "a"  # opened again, the archive keeps what has been written
         return file
+
+
+def _check_names(file: zipfile.ZipFile, where: str) -> None:
+    try:
+        for name in file.NameToInfo:
+            validate_prefix(name) if name.endswith("/") else validate_key(name)
+        if any(info.header_offset < 0 for info in file.filelist):
+            raise StoreError(f"{printable(where)} is damaged: an entry lies before the beginning")
+    except BaseException as error:
+        file.close()
+        if isinstance(error, InvalidKeyError):
+            raise StoreError(f"{printable(where)}: an entry has a name that is no key: {error}") from error
+        raise
+
+
+def _ranged(file: Any, where: str) -> zipfile.ZipFile:
+    """Return the directory of an archive in another store."""
+    try:
+        directory = zipfile.ZipFile(file)
+    except zipfile.BadZipFile as error:
+        raise StoreError(f"{printable(where)} is not a ZIP archive, or an unfinished one: {error}") from error
+    _check_names(directory, where)
+    return directory
 
 
 def _refuse_other_file(path: str) -> None:

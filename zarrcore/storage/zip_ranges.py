@@ -1,0 +1,276 @@
+"""A ZIP archive in another store: its directory and the entries that are wanted are read by ranges."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from typing import IO, Any, TypeAlias, cast
+
+from zarrcore._locks import RLock, forkable
+from zarrcore._validate import MAX_DOCUMENT_NBYTES
+from zarrcore.errors import StoreError
+from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, SuffixByteRequest, resolve_range
+from zarrcore.storage.place import StorePath
+from zarrcore.storage.remote import in_parallel
+from zarrcore.storage.validation import too_large
+from zarrcore.storage.versions import Fetched
+
+_TAIL = 1 << 17  # bytes at the end of an archive in which its directory probably is
+_LOCAL_HEADER = 30  # bytes before the name
+_SLACK = 64  # bytes that an extra field probably has at most
+_GAP = 1 << 16  # bytes that arrive about as fast as one more request is answered
+_MOST = 1 << 22  # bytes of a request for several entries
+_MOST_ENDS = 64 << 20
+
+Span: TypeAlias = tuple[int, int]
+Wanted: TypeAlias = tuple[zipfile.ZipInfo, ByteRange | None]
+Read: TypeAlias = Callable[[zipfile.ZipFile, zipfile.ZipInfo, ByteRange | None], bytes]
+
+
+class RangedArchive:
+    """An archive that is read by ranges; a context manager that returns its directory.
+
+    All that is read is of the version of the archive whose directory was read, where the store has versions.
+
+    Parameters
+    ----------
+    place : StorePath
+        The store, and the key of the archive.
+    opened : callable
+        Makes a :class:`zipfile.ZipFile` of a file object and its name, and checks the names in it.
+    """
+
+    mode = "r"
+    compression = zipfile.ZIP_STORED
+
+    def __init__(self, place: StorePath, opened: Callable[[Any, str], zipfile.ZipFile]) -> None:
+        self.target = place
+        self._opened = opened
+        self._lock = forkable(RLock())
+        self._close()
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.target, self._opened)
+
+    def close(self) -> None:
+        """Forget the directory; the next use reads it again, which may be that of another archive."""
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
+        self._zip: zipfile.ZipFile | None = None
+        self._version: str | None = None
+        self._size = 0
+        self._offsets: list[int] = []  # of all entries and of the directory, sorted
+        self._headers: dict[int, bytes] = {}  # by the offset of an entry, the fixed part of its local header
+        self._ends: OrderedDict[tuple[int, Span], bytes] = OrderedDict()
+        self._nbytes_of_ends = 0
+
+    def restart(self) -> None:
+        raise StoreError(f"{self.target}: an archive in another store is only read")
+
+    # --- the directory ---
+
+    def __enter__(self) -> zipfile.ZipFile:
+        self._lock.acquire()
+        try:
+            if self._zip is None:
+                self._open()
+            assert self._zip is not None
+            return self._zip
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(self, *exc: object) -> None:
+        self._lock.release()
+
+    def _open(self) -> None:
+        tail = self._ask(SuffixByteRequest(_TAIL), None)
+        if tail.value is None:
+            raise FileNotFoundError(f"{self.target}: there is no such archive")
+        size = tail.size
+        if size is None:  # a store without versions
+            size = len(tail.value) if len(tail.value) < _TAIL else self.target.store.getsize(self.target.path)
+        self._version, self._size = tail.version, size
+        segments = [(size - len(tail.value), tail.value)]
+        self._zip = self._opened(_Segments(self, [segments], MAX_DOCUMENT_NBYTES), str(self.target))
+        self._offsets = sorted({*(info.header_offset for info in self._zip.filelist), self._zip.start_dir})
+
+    def _ask(self, part: ByteRange, same: str | None) -> Fetched:
+        store, key = self.target.store, self.target.path
+        if store._versioned:
+            return store._fetch(key, part, same=same)
+        value = store.get(key, part)
+        return Fetched(None if value is None else bytes(value))
+
+    def fetch(self, spans: Sequence[Span]) -> list[tuple[int, bytes]]:
+        """Return ranges of the archive, all at once, with where they begin."""
+        answers = (in_parallel if self.target.store._concurrent_requests() else _one_by_one)(
+            lambda span: self._ask(RangeByteRequest(*span), self._version), spans
+        )
+        for answer in answers:
+            is_other = answer.size not in (None, self._size) or answer.version != self._version
+            if answer.is_replaced or answer.value is None or is_other:
+                raise StoreError(
+                    f"{self.target}: the archive has been replaced since it was opened; close the store to "
+                    "read the new one"
+                )
+        return [(start, answer.value or b"") for (start, _), answer in zip(spans, answers, strict=True)]
+
+    # --- entries ---
+
+    def read(self, wanted: Sequence[Wanted], read: Read) -> list[bytes | Exception]:
+        """Return parts of entries, or what reading them raised: at most two rounds of requests."""
+        with self as directory:
+            known = [self._ends.get(_place(*one)) for one in wanted]
+        rest = [one for one, value in zip(wanted, known, strict=True) if value is None]
+        first = self.fetch(_joined(span for one in rest for span in self._probable(*one)))
+        self._learn(rest, first)
+        missing = [span for one in rest for span in self._certain(*one) if _find(first, *span) is None]
+        view = copy(directory)  # which has a file of its own: other threads read as well
+        view.fp = cast("IO[bytes]", _Segments(self, [first, self.fetch(_joined(missing))]))
+        found = iter([_tried(read, view, *one) for one in rest])
+        values = [next(found) if value is None else value for value in known]
+        for one, answer in zip(wanted, values, strict=True):
+            if isinstance(one[1], SuffixByteRequest) and isinstance(answer, bytes):
+                self._note(_place(*one), answer)
+        return values
+
+    def _note(self, place: tuple[int, Span], data: bytes) -> None:
+        """Keep the end of an entry, where the index of a shard is."""
+        with self._lock:
+            if place in self._ends or len(data) > _MOST_ENDS // 16:
+                return
+            self._ends[place] = data
+            self._nbytes_of_ends += len(data)
+            while self._nbytes_of_ends > _MOST_ENDS:
+                self._nbytes_of_ends -= len(self._ends.popitem(last=False)[1])
+
+    def _probable(self, info: zipfile.ZipInfo, part: ByteRange | None) -> list[Span]:
+        """Return the ranges in which a part of an entry is, unless the entry is unusual."""
+        if not info.file_size and not info.compress_size:
+            part = None
+        at, end = info.header_offset, self._end_of(info)
+        head = _LOCAL_HEADER + len(info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437"))
+        if not _is_ranged(info, part):
+            # With the extra field, whose length is in the local header alone.
+            return self._within(at, min(end, at + head + _SLACK + len(info.extra) + info.compress_size))
+        if at in self._headers:
+            return self._certain(info, part)
+        extra = end - at - head - info.compress_size
+        guess = at + head + (extra if 0 <= extra <= _SLACK and not info.flag_bits & 0x8 else 0)
+        first, last = resolve_range(part, info.file_size)
+        return [*self._within(at, min(end, at + head + _SLACK)), *self._within(guess + first, guess + last)]
+
+    def _certain(self, info: zipfile.ZipInfo, part: ByteRange | None) -> list[Span]:
+        """Return the range in which a part of an entry is, once its local header is known."""
+        header = self._headers.get(info.header_offset)
+        if header is None or not _is_ranged(info, part):  # what cannot be read fails, and names the reason
+            return []
+        lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+        start = info.header_offset + _LOCAL_HEADER + lengths
+        first, last = resolve_range(part, info.file_size)
+        return self._within(start + first, start + last)
+
+    def _within(self, start: int, stop: int) -> list[Span]:
+        return [(start, min(stop, self._size))] if start < min(stop, self._size) else []
+
+    def _end_of(self, info: zipfile.ZipInfo) -> int:
+        """Return where the next entry begins, or the directory."""
+        at = bisect_right(self._offsets, info.header_offset)
+        return self._offsets[at] if at < len(self._offsets) else self._size
+
+    def _learn(self, wanted: Sequence[Wanted], segments: list[tuple[int, bytes]]) -> None:
+        """Note where the contents of entries begin, from their local headers."""
+        for info, part in wanted:
+            at = info.header_offset
+            header = _find(segments, at, at + _LOCAL_HEADER) if _is_ranged(info, part) else None
+            if header is not None and header[:4] == b"PK\3\4":
+                self._headers[at] = header
+
+
+class _Segments(io.RawIOBase):
+    """A file that is there in part; other parts are fetched when they are read."""
+
+    def __init__(
+        self, archive: RangedArchive, rounds: list[list[tuple[int, bytes]]], most: int = 1 << 62
+    ) -> None:
+        self._archive = archive
+        self._rounds = rounds
+        self._most = most
+        self._at = 0
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._at = max(0, offset + (0, self._at, self._archive._size)[whence])
+        return self._at
+
+    def read(self, n: int | None = -1) -> bytes:
+        size = self._archive._size
+        stop = size if n is None or n < 0 else min(size, self._at + n)
+        start, self._at = self._at, max(self._at, stop)
+        if start >= stop:
+            return b""
+        if stop - start == _LOCAL_HEADER and (header := self._archive._headers.get(start)) is not None:
+            return header
+        for segments in self._rounds:
+            if (data := _find(segments, start, stop)) is not None:
+                return data
+        if stop - start > self._most:
+            raise zipfile.BadZipFile(too_large(stop - start, self._most))
+        return self._archive.fetch([(start, stop)])[0][1]
+
+
+def _find(segments: list[tuple[int, bytes]], start: int, stop: int) -> bytes | None:
+    """Return bytes of one of some ranges, which are sorted, if it has all of them."""
+    number = bisect_right(segments, start, key=lambda segment: segment[0]) - 1
+    if number < 0:
+        return None
+    at, data = segments[number]
+    return data[start - at : stop - at] if stop <= at + len(data) else None
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """Join ranges that lie close together."""
+    joined: list[Span] = []
+    for start, stop in sorted(spans):
+        if joined and start - joined[-1][1] <= _GAP and max(stop, joined[-1][1]) - joined[-1][0] <= _MOST:
+            joined[-1] = joined[-1][0], max(stop, joined[-1][1])
+        elif not joined or stop > joined[-1][1]:
+            joined.append((start, stop))
+    return joined
+
+
+def _is_ranged(info: zipfile.ZipInfo, part: ByteRange | None) -> bool:
+    """Return whether less than all of an entry is read: it is not compressed."""
+    is_plain = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
+    start, stop = resolve_range(part, info.file_size)
+    return is_plain and stop - start < info.file_size and not info.flag_bits & 0x1
+
+
+def _place(info: zipfile.ZipInfo, part: ByteRange | None) -> tuple[int, Span]:
+    return info.header_offset, resolve_range(part, info.file_size)
+
+
+def _tried(read: Read, view: zipfile.ZipFile, info: zipfile.ZipInfo, part: ByteRange | None) -> Any:
+    try:
+        return read(view, info, part)
+    except Exception as error:
+        return error
+
+
+def _one_by_one(call: Callable[[Span], Fetched], spans: Sequence[Span]) -> list[Fetched]:
+    return [call(span) for span in spans]
