@@ -225,13 +225,17 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
     return OpenArray(metadata, place, config)
 
 
-def stored_metadata(array: OpenArray, known: dict[str, bytes] | None = None) -> ArrayMetadata:
+def stored_metadata(
+    array: OpenArray, known: dict[str, bytes] | None = None, versions: dict[str, Any] | None = None
+) -> ArrayMetadata:
     """Return the metadata that are in the store now; those of the array if `known` are the documents there.
+
+    The versions of the documents go to `versions`.
 
     If there is no array any more, an ArrayNotFoundError is raised.
     """
     place, zarr_format = array.store_path, array.metadata.zarr_format
-    values = read_documents(place, zarr_format)
+    values = read_documents(place, zarr_format, versions)
     if known is not None and {name: bytes(value) for name, value in values.items()} == known:
         return array.metadata
     found = parse_node(place, zarr_format, values)

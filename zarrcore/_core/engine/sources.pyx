@@ -69,7 +69,7 @@ cdef class StoreSource:
     ``_bounds_chunks``, ``_get_chunks(keys, most)`` is asked for whole chunks, which have at most `most` bytes, or as
     many as metadata justify.  If it has ``_serve``, the last requests of a read are put into a :class:`Feed`, and
     ``_serve(feed, n)`` has at most n threads answer them; ``_window()`` returns how many bytes may be on the way, or
-    wait to be decoded.
+    wait to be decoded.  If ``_compares`` is true, chunks are patched by ``_get_version`` and ``_replace_version``.
     """
 
     def __init__(self, store, suffix, is_gone=None, waits=None, most=None):
@@ -502,6 +502,39 @@ cdef zc_status _replace(const zc_store *store, const char *key, const void *data
         return session.fail(error, err)
 
 
+cdef zc_status _open_version(const zc_store *store, const char *key, zc_value *out, void **version,
+                             zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef StoreSource source = <StoreSource>session.source
+    try:
+        name = key.decode()
+        value, found = source.store._get_version(name, source.most)
+        if value is not None:
+            _lend_checked(name, value, store, out)
+        if found is not None:
+            Py_INCREF(found)
+            version[0] = <void *>found
+        return ZC_OK if value is not None else ZC_ERR_MISSING
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _replace_version(const zc_store *store, const char *key, const void *data, size_t n, const void *version,
+                                int attempt, cbool *done, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        value = PyBytes_FromStringAndSize(<const char *>data, n)
+        python = (<StoreSource>session.source).store
+        done[0] = python._replace_version(key.decode(), value, <object>version, attempt)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef void _forget_version(void *version) noexcept with gil:
+    Py_DECREF(<object>version)
+
+
 cdef zc_status _remove(const zc_store *store, const char *key, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
     try:
@@ -561,6 +594,10 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
         return 0
     if type(source) is not StoreSource:
         raise TypeError(f"source: expected a source of this module, got {type(source).__name__}")
+    if getattr((<StoreSource>source).store, "_compares", False):
+        out.open_version = _open_version
+        out.replace_version = _replace_version
+        out.forget_version = _forget_version
     out.read = _store_read
     out.read_tail = _store_read_tail
     out.fetch = _store_fetch
