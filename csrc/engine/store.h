@@ -114,7 +114,7 @@ struct zc_store {
 
     size_t gap;              /* unneeded bytes between two ranges that are cheaper to read than to skip */
     size_t most;             /* most bytes of ranges to join */
-    size_t window;           /* bytes that may be on the way at the same time, or wait to be decoded */
+    size_t window;           /* bytes that may be on the way at the same time, or wait to be decoded, or for their turn */
     size_t small;            /* decoded size of shards that are fetched whole sooner than by index and ranges */
 };
 

@@ -83,6 +83,10 @@ cdef class StoreSource:
         self.serve = getattr(store, "_serve", None)
         self.get_parts = getattr(store, "_get_parts", None) or getattr(store, "get_partial_values", None)
 
+    cdef size_t window(self) except? 0:
+        own = getattr(self.store, "_window", None)
+        return 1 << 26 if own is None else own()
+
 
 cdef str own_scope(object source):
     """Return the scope of the keys of a source whose user gave none."""
@@ -605,7 +609,7 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
         out.fetch_parts = _store_fetch_parts
         if (<StoreSource>source).serve is not None:
             out.serve = _store_serve
-            out.window = (<StoreSource>source).store._window()
+            out.window = (<StoreSource>source).window()
     out.gap = 1 << 18             # bytes that a remote store sends about as fast as it answers one more request
     out.most = 1 << 26
     out.small = (<StoreSource>source).small
