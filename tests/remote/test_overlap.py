@@ -170,7 +170,9 @@ def test_chunks_are_encoded_and_sent_while_another_is_on_its_way(
     assert np.array_equal(array[...], many)
 
 
-@pytest.mark.parametrize(("setting", "most"), [("async.bytes_in_flight", 5 * SIZE * 4), ("async.concurrency", 5)])
+@pytest.mark.parametrize(
+    ("setting", "most"), [("async.bytes_in_flight", 5 * SIZE * 4), ("async.concurrency", 5)]
+)
 def test_only_so_many_chunks_are_sent_at_a_time(
     server: ObjectServer, store: ObjectStore, setting: str, most: int
 ) -> None:

@@ -45,6 +45,7 @@ class OpenArray(ArrayDescription):
 
     __slots__ = (
         "__weakref__",
+        "_awaited",
         "_config",
         "_engine",
         "_metadata",
@@ -70,6 +71,7 @@ class OpenArray(ArrayDescription):
         self._store_path = store_path
         self._config = parse_array_config(config)
         self.cache = cache
+        self._awaited: OpenArray | None = None
         self.stored: tuple[ArrayMetadata | None, dict[str, bytes]] = (None, {})
         self.dtype_in_memory: np.dtype[Any] = None  # type: ignore[assignment]
         self.adopt(metadata)
@@ -85,6 +87,20 @@ class OpenArray(ArrayDescription):
         array = OpenArray(self._metadata, self._store_path, self._config, cache)
         array.engine()
         return array
+
+    def awaited(self) -> OpenArray | None:
+        """Return the same array in a store of what has arrived of its own; None if that is not possible."""
+        twin = self._awaited
+        if twin is None or twin._metadata is not self._metadata:
+            from zarrcore.storage.arriving import Arrivals
+
+            is_plain = self.cache is None and not getattr(self._metadata, "storage_transformers", ())
+            store = Arrivals.of(self.store) if is_plain else None
+            if store is None:
+                return None
+            twin = OpenArray(self._metadata, StorePath(store, self.path), self._config)
+            self._awaited = twin
+        return twin
 
     def adopt(
         self,

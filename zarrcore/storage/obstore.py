@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -197,6 +197,57 @@ class ObjectStore(RemoteStore):
             return self._part(key, request, versions.get(self._root + key), most)[0]
 
         serve(feed, n, get)
+
+    @property
+    def _fetch(self) -> Callable[..., Awaitable[Any]] | None:
+        """A coroutine for what an event loop awaits; None if a subclass moves bytes in another way."""
+        return None if overrides(self, ObjectStore) else self._await
+
+    async def _await(self, key: str, request: Any, most: int | None, versions: dict[str, str]) -> Any:
+        """Return a value or a part of it, None if it is absent, or an error, perhaps :class:`Elsewhere`.
+
+        `versions` has the tags of the values whose ends have arrived.
+        """
+        from zarrcore._core.engine import trust
+        from zarrcore.storage.arriving import Elsewhere
+
+        path, package = self._root + validate_key(key), obstore()
+        options: dict[str, Any] | None = None
+        trust(package.Bytes)
+        match request:
+            case None:
+                pass
+            case SuffixByteRequest(suffix) if suffix:
+                kept = self._client.ends.peek(path, suffix)
+                if kept is not None:
+                    versions[key] = kept[0]
+                    return kept[1]
+                options = {"range": {"suffix": suffix}}
+            case RangeByteRequest(start, end) if start < end:
+                options = {"range": (start, end)}
+                if key in versions:
+                    options["if_match"] = versions[key]
+            case _:
+                return Elsewhere()
+        try:
+            found = await package.get_async(self.store, path, options=options)
+            size, tag = int(found.meta["size"]), found.meta["e_tag"]
+            if most is not None and request is None and size > most:
+                raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+            data = await found.bytes_async()
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            # What else there is to be done about it, the call that waits does.
+            is_refused = isinstance(error, (package.exceptions.PermissionDeniedError, StoreError))
+            return self._failed(key, error, request) if is_refused else Elsewhere()
+        if isinstance(request, RangeByteRequest) and versions.get(key, tag) != tag:
+            return Elsewhere()
+        if isinstance(request, SuffixByteRequest):
+            self._client.ends.note(path, request.suffix, tag, bytes(data))
+            if tag is not None and not tag.startswith("W/"):
+                versions[key] = tag
+        return data
 
     def _kept_end(self, key: str, request: ByteRange | None) -> bytes | None:
         if not isinstance(request, SuffixByteRequest):

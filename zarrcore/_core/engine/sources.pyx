@@ -69,7 +69,8 @@ cdef class StoreSource:
     ``_bounds_chunks``, ``_get_chunks(keys, most)`` is asked for whole chunks, which have at most `most` bytes, or as
     many as metadata justify.  If it has ``_serve``, the last requests of a read are put into a :class:`Feed`, and
     ``_serve(feed, n)`` has at most n threads answer them; ``_window()`` returns how many bytes may be on the way, or
-    wait to be decoded.  If ``_compares`` is true, chunks are patched by ``_get_version`` and ``_replace_version``.
+    wait to be decoded.  If ``_compares`` is true, chunks are patched by ``_get_version`` and ``_replace_version``.  An exception
+    that is no Exception ends the call and is raised as it is; ``ends_the_call``: it does not come from a signal handler.
     """
 
     def __init__(self, store, suffix, is_gone=None, waits=None, most=None):
@@ -121,7 +122,7 @@ cdef class _Session:
     cdef zc_status fail(self, object error, zc_error *err):
         if self.keep(error):
             try:
-                self.interrupted = is_of_a_signal(error)
+                self.interrupted = not getattr(error, "ends_the_call", False) and is_of_a_signal(error)
             except BaseException as later:     # of a handler that ran meanwhile; a callback cannot raise it
                 self.error, self.interrupted = later, True
         return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the store failed")
