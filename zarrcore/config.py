@@ -88,7 +88,8 @@ SETTINGS = {
     "async.bytes_in_flight": _count(
         1 << 27,
         "Most bytes of a read that are on the way from a store over a network, or wait to be decoded, at a "
-        "time; None: no limit.  A single chunk, or what is read of a single shard, may have more.",
+        "time, and of chunks that are encoded and sent; None: no limit.  A single chunk, or what is read of "
+        "a single shard, may have more.",
         "a positive integer",
     ),
     "threading.max_workers": _count(

@@ -313,6 +313,13 @@ class StoreError(BaseZarrError):
         super().__init__(message)
 
 
+class ConflictError(StoreError):
+    """Another process has changed a metadata document at the same time.
+
+    Nothing of the change was stored in the document.
+    """
+
+
 class NodeIOError(StoreError, OSError):
     """The store failed to read metadata documents, or to list what is at a place.
 

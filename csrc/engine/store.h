@@ -64,6 +64,17 @@ struct zc_store {
     /* The same with a value that is made piece by piece, where the store can do without all of it; else NULL. */
     zc_status (*replace_from)(const zc_store *store, const char *key, const zc_file_source *source, zc_error *err);
 
+    /*
+     * For values that other processes may replace at any time, in a store that compares versions; else NULL.  open_version
+     * opens the whole value of a key, or finds it absent, and its version: NULL if it has none that can be compared.
+     * replace_version replaces the value if it still has that version.  *done: nobody else was faster; if somebody was, it
+     * returns after a wait that grows with the number of attempts.  forget_version lets go of a version.
+     */
+    zc_status (*open_version)(const zc_store *store, const char *key, zc_value *out, void **version, zc_error *err);
+    zc_status (*replace_version)(const zc_store *store, const char *key, const void *data, size_t n, const void *version,
+                                 int attempt, bool *done, zc_error *err);
+    void (*forget_version)(void *version);
+
     /* No error if the key is absent. */
     zc_status (*remove)(const zc_store *store, const char *key, zc_error *err);
 
@@ -103,7 +114,7 @@ struct zc_store {
 
     size_t gap;              /* unneeded bytes between two ranges that are cheaper to read than to skip */
     size_t most;             /* most bytes of ranges to join */
-    size_t window;           /* bytes that may be on the way at the same time, or wait to be decoded */
+    size_t window;           /* bytes that may be on the way at the same time, or wait to be decoded, or for their turn */
     size_t small;            /* decoded size of shards that are fetched whole sooner than by index and ranges */
 };
 

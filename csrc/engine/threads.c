@@ -175,7 +175,8 @@ int zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads)
 
 /* ---- writing --------------------------------------------------------------------------------------- */
 
-/* Threads for a store that is waited for: many, whatever the number of CPUs, if their chunks fit into memory. */
+/* Threads for a store that is waited for: many, whatever the number of CPUs, if their chunks fit into the window.  One encodes
+ * a chunk while another one sends its own. */
 static int waiting_threads(const zc_call *call, size_t n)
 {
     const zc_array *array = call->array;
@@ -185,7 +186,7 @@ static int waiting_threads(const zc_call *call, size_t n)
     for (int d = 0; d < array->ndim; d++) {
         bytes *= (double)(array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length);
     }
-    const double fitting = (double)call->store->batch_bytes / most(bytes, 1) + (double)usual;
+    const double fitting = (double)call->store->window / most(bytes, 1);
     const size_t waiting = n < (size_t)call->store->waits ? n : (size_t)call->store->waits;
     const size_t threads = (double)waiting < fitting ? waiting : (size_t)fitting;
     return (int)(threads > usual ? threads : usual);

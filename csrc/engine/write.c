@@ -6,6 +6,8 @@
 #include "base/arith.h"
 #include "engine/chunk.h"
 
+#define MOST_ATTEMPTS 100            /* at a chunk that other processes replace meanwhile */
+
 typedef struct write_job {
     zc_plan plan;
     zc_context context;              /* without workspace and error, which are those of each thread */
@@ -19,6 +21,12 @@ typedef struct target {
     int64_t bounds[ZC_MAX_DIMS];     /* extent of the array in the chunk */
     zc_selection selection;
 } target;
+
+/* A version of a stored value, and how often others have been faster to replace it. */
+typedef struct version {
+    void *token;                     /* the store's own, or NULL */
+    int attempt;
+} version;
 
 /* May there be elements in the chunk that lie beyond the array as this call knows it?  To be asked under its lock. */
 static bool reaches_beyond(const write_job *job, const target *t)
@@ -91,30 +99,83 @@ static zc_status put(const zc_store *store, const target *t, const zc_file_sourc
     return status;
 }
 
-/* Read, patch, write: the lock of the key keeps everybody else in this process from doing the same meanwhile. */
-static zc_status patch_locked(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
+/* The same if the key still has a version; *done: it had.  What had no value before and is to have none stays so. */
+static zc_status put_version(const zc_store *store, const target *t, const zc_output *out, const version *v, bool *done,
+                             zc_error *err)
 {
-    const zc_store *store = job->plan.call->store;
-    zc_context ctx = zc_context_on(&job->context, ws, err);
+    if (out->written == 0) {
+        return ZC_OK;
+    }
+    const zc_change change = zc_change_begin(&t->known);
+    const zc_status status = store->replace_version(store, t->key, out->data, out->written, v->token, v->attempt, done, err);
+
+    zc_change_end(change);
+    return status;
+}
+
+/* Encode the chunk of a value that is to be replaced on condition.  No store removes one on condition, so a chunk that has
+ * become empty is stored. */
+static zc_status encode_open(const zc_context *ctx, const target *t, const zc_value *old, const version *v, zc_output *out)
+{
+    zc_status status = encode(ctx, t, old, out);
+
+    if (status == ZC_OK && out->written == 0 && v->token != NULL) {
+        zc_call call = *ctx->call;
+        zc_context full = *ctx;
+        call.write_empty = true;
+        full.call = &call;
+        zc_scratch_pop(ctx->ws);
+        status = encode(&full, t, old, out);
+    }
+    return status;
+}
+
+/* Read, patch, write.  *done: nobody else has replaced the value meanwhile, as far as the store compares versions. */
+static zc_status patch_once(const zc_context *ctx, const target *t, version *v, bool *done)
+{
+    const zc_store *store = ctx->call->store;
+    zc_error *err = ctx->err;
     zc_value old;
     zc_output out;
+    zc_status status = store->open_version != NULL ? store->open_version(store, t->key, &old, &v->token, err)
+                                                   : store->open(store, t->key, true, &old, err);
 
-    ctx.keeps_beyond = reaches_beyond(job, t);
-    zc_status status = store->open(store, t->key, true, &old, err);
     if (status == ZC_OK) {
         old.base = 0;
-        status = encode(&ctx, t, &old, &out);
+        status = encode_open(ctx, t, &old, v, &out);
         zc_value_close(&old);
     } else if (status == ZC_ERR_MISSING) {
         zc_error_clear(err);
-        status = encode(&ctx, t, NULL, &out);
+        status = encode(ctx, t, NULL, &out);
     }
     if (status == ZC_OK) {
         const zc_file_source source = {.total = out.written, .data = out.data};
-        status = put(store, t, out.written > 0 ? &source : NULL, err);
-        zc_scratch_pop(ws);
+        status = v->token != NULL ? put_version(store, t, &out, v, done, err)
+                                  : put(store, t, out.written > 0 ? &source : NULL, err);
+        zc_scratch_pop(ctx->ws);
+    }
+    if (v->token != NULL) {
+        store->forget_version(v->token);
+        v->token = NULL;
     }
     return status;
+}
+
+/* Until nobody else has replaced the value meanwhile: the lock of the key keeps the others in this process away, and versions,
+ * where the store compares them, those in other processes. */
+static zc_status patch_locked(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
+{
+    zc_context ctx = zc_context_on(&job->context, ws, err);
+
+    ctx.keeps_beyond = reaches_beyond(job, t);
+    for (version v = {0}; v.attempt < MOST_ATTEMPTS; v.attempt++) {
+        bool done = true;
+        const zc_status status = patch_once(&ctx, t, &v, &done);
+        if (status != ZC_OK || done) {
+            return status;
+        }
+    }
+    return zc_fail(err, ZC_ERR_IO, "others have replaced the chunk %d times while it was changed", MOST_ATTEMPTS);
 }
 
 static zc_status patch(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)

@@ -148,3 +148,55 @@ def test_several_arrays_in_one_call(server: ObjectServer, store: ObjectStore) ->
     assert seen.waves == 1
     for n, values in enumerate(found):
         assert np.array_equal(values, VALUES[:SIZE] + n)
+
+
+# --- writing ---
+
+
+def empty(store: ObjectStore, **options: Any) -> zarrcore.Array:
+    return zarrcore.create_array(store, shape=VALUES.shape, dtype="i4", chunks=(SIZE,), **options)
+
+
+@pytest.mark.parametrize("compressors", [None, "auto"])
+def test_chunks_are_encoded_and_sent_while_another_is_on_its_way(
+    server: ObjectServer, store: ObjectStore, compressors: str | None
+) -> None:
+    array = empty(store, compressors=compressors)
+    many = np.resize(VALUES, (4, VALUES.size)).reshape(-1)  # more chunks than requests at a time
+    array.resize(many.shape)
+    with in_background(lambda: array.write(..., many)), server.hold(r"c/7$"):
+        until(lambda: sum("/c/" in key for key in server.objects) == 255)
+        assert "bucket/c/7" not in server.objects
+    assert np.array_equal(array[...], many)
+
+
+@pytest.mark.parametrize(
+    ("setting", "most"), [("async.bytes_in_flight", 5 * SIZE * 4), ("async.concurrency", 5)]
+)
+def test_only_so_many_chunks_are_sent_at_a_time(
+    server: ObjectServer, store: ObjectStore, setting: str, most: int
+) -> None:
+    array = empty(store)
+    with zarrcore.config.set({setting: most, "threading.max_workers": 1}):
+        with in_background(lambda: array.write(..., VALUES)), server.hold(r"c/\d+$") as held:
+            assert settled(held) == 5
+        assert np.array_equal(array[...], VALUES)
+
+
+def test_a_failure_ends_a_write_and_nothing_is_sent_after_it(
+    server: ObjectServer, store: ObjectStore
+) -> None:
+    array = empty(store)
+    server.fail(403, r"c/3$", method="PUT")
+    with (
+        zarrcore.config.set({"async.concurrency": 4}),
+        pytest.raises(zarrcore.errors.ChunkIOError, match=r"c/3.*403|403.*c/3"),
+    ):
+        array.write(..., VALUES)
+    stored = {key: bytes(value) for key, value in server.objects.items() if "/c/" in key}
+    assert len(stored) < 63  # it has ended before all others were sent
+    time.sleep(0.3)
+    assert {key: bytes(value) for key, value in server.objects.items() if "/c/" in key} == stored
+    server.mend()
+    array.write(..., VALUES)
+    assert np.array_equal(array[...], VALUES)

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import obstore
 import pytest
 import zarr
 from zarr.storage import FsspecStore as TheirFsspecStore
@@ -164,3 +167,62 @@ def test_what_cannot_be_read_is_not_taken_for_absent(server: Any, place: str) ->
     ):
         with pytest.raises(ChunkIOError, match="key 'c/"):
             read()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("is_there", [True, False])
+def test_what_another_client_writes_to_a_chunk_stays(
+    server: Any, place: str, layout: str, is_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"shape": VALUES.shape, "dtype": "f8", **LAYOUTS[layout]}
+    array = zarrcore.create_array(by_obstore(server, place), **options)
+    copy = zarrcore.create_array({}, **options)
+    copy[0, 0] = 7
+    if is_there:
+        array[0, 1] = copy[0, 1] = 8
+    client, replace_version = server.objects(place), ObjectStore._replace_version
+    seen: list[bool] = []
+
+    def overtaken(self: ObjectStore, key: str, *args: Any) -> bool:
+        if not seen:
+            obstore.put(client, key, bytes(copy.store.get(key)))
+        seen.append(replace_version(self, key, *args))
+        return seen[-1]
+
+    monkeypatch.setattr(ObjectStore, "_replace_version", overtaken)
+    array[1, 1] = 9
+    assert seen == [False, True]
+    assert array[:2, :2].tolist() == [[7, 8 if is_there else 0], [0, 9]]
+    seen.clear()
+    array.update_attributes({"ours": 1})
+    assert seen == [True]
+
+
+PROGRAM = """
+import sys
+import obstore.store
+import zarrcore
+from zarrcore.storage import ObjectStore
+
+url, prefix, number, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+store = ObjectStore(obstore.store.S3Store(
+    "bucket", prefix=prefix, endpoint=url, access_key_id="testing", secret_access_key="testing",
+    region="us-east-1", client_options={"allow_http": True}, retry_config={"max_retries": 5},
+))
+array = zarrcore.open_array(store, mode="r+")
+for at in range(number, 40, count):
+    array[at] = at + 1
+    array.update_attributes({str(at): at})
+"""
+
+
+def test_processes_that_write_to_one_chunk(server: Any, place: str) -> None:
+    zarrcore.create_array(by_obstore(server, place), shape=(40,), dtype="i4", chunks=(40,))
+    command = [sys.executable, "-c", PROGRAM, server.url, place]
+    running = [subprocess.Popen([*command, f"{number}", "3"], stderr=subprocess.PIPE) for number in range(3)]
+    for process in running:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors.decode()
+    array = zarrcore.open_array(by_obstore(server, place))
+    assert array[...].tolist() == [*range(1, 41)]
+    assert dict(array.attrs) == {str(at): at for at in range(40)}

@@ -16,7 +16,7 @@ import asyncio
 import hashlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -110,6 +110,7 @@ class ObjectServer:
     `objects` are the values by bucket and key, ``{"bucket/a/zarr.json": b"..."}``; tests may change them.
     `latency` is added to each answer, in seconds.  Where `private` is set, what nobody has signed is refused;
     with a `region`, what is signed for another one.  Without `conditions`, those of readers are ignored.
+    `before_put` is called before a value is stored, with the request.
     """
 
     def __init__(self, *, latency: float = 0.0, private: bool = False) -> None:
@@ -118,6 +119,7 @@ class ObjectServer:
         self.private = private
         self.region: str | None = None
         self.conditions = True
+        self.before_put: Callable[[Request], object] | None = None
         self.log: list[Request] = []
         self.connections = 0
         self._faults: list[Fault] = []
@@ -217,6 +219,7 @@ class ObjectServer:
         self.log.clear()
         self.latency, self.private, self.region = 0.0, False, None
         self.conditions = True
+        self.before_put = None
 
     # --- connections ---
 
@@ -375,6 +378,8 @@ class ObjectServer:
         )
 
     def _put(self, request: Request) -> Answer:
+        if self.before_put is not None:
+            self.before_put(request)
         old = self.objects.get(request.key)
         match = request.headers.get("if-match")
         if request.headers.get("if-none-match") == "*" and old is not None:

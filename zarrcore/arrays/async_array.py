@@ -1,10 +1,15 @@
-"""The face of an opened array for asynchronous programs: each call runs in a worker thread.
+"""The face of an opened array for asynchronous programs.
 
-The engine releases the GIL and has its own threads, so it neither needs an event loop nor blocks one.
+What a read of up to 16 MiB wants of an object store is awaited, without a thread.  All other calls run in
+worker threads: the engine releases the GIL and has its own threads, so it neither needs an event loop nor
+blocks one.
 """
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import indexing
@@ -12,6 +17,7 @@ from zarrcore.arrays.access import get_by, put_by
 from zarrcore.arrays.face import ArrayFace
 from zarrcore.arrays.opened import open_array_at
 from zarrcore.node import AsynchronousNode, in_thread
+from zarrcore.nodes import users
 
 if TYPE_CHECKING:
     from zarrcore._typing import ArrayLike, PrototypeLike, SelectionLike, ShapeLike, ValueLike
@@ -20,6 +26,8 @@ if TYPE_CHECKING:
     from zarrcore.indexing import Fields
     from zarrcore.info import NodeInfo
     from zarrcore.storage import StoreLike
+
+_MOST_AWAITED = 16 << 20  # bytes; more are read with a thread, which decodes what has arrived meanwhile
 
 
 class AsyncArray(ArrayFace, AsynchronousNode):
@@ -80,7 +88,19 @@ class AsyncArray(ArrayFace, AsynchronousNode):
     async def _get(
         self, select: Select, selection: Any, out: Any = None, fields: Fields | None = None
     ) -> Any:
-        return await in_thread(get_by, self._opened, select, selection, out, fields)
+        array = self._opened
+        if array.losses != users.losses:
+            await in_thread(array.follow)
+        awaited = array.awaited()
+        if awaited is not None:
+            from zarrcore.storage.arriving import Elsewhere
+
+            nbytes = math.prod(select(selection, awaited.shape).shape) * array.dtype.itemsize
+            if nbytes <= _MOST_AWAITED:
+                with suppress(Elsewhere):
+                    store: Any = awaited.store
+                    return await store.run(partial(get_by, awaited, select, selection, out, fields))
+        return await in_thread(get_by, array, select, selection, out, fields)
 
     async def _set(self, select: Select, selection: Any, value: Any, fields: Fields | None = None) -> None:
         await in_thread(put_by, self._opened, select, selection, value, fields)

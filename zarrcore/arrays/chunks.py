@@ -21,7 +21,7 @@ from zarrcore.arrays.values import as_values
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
-from zarrcore.errors import StoreError
+from zarrcore.errors import ConflictError, StoreError
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_coords, key_maker
 from zarrcore.metadata import layout
@@ -29,6 +29,7 @@ from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.reading import reading, which_exist
 from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
+from zarrcore.nodes.versions import Versions, repeated
 from zarrcore.storage.validation import is_document, key_prefix
 
 _FEW = 64  # chunks that are looked for by their keys, rather than by listing
@@ -146,12 +147,16 @@ def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
     """
     shape = parse_shape(new_shape)
     array.check_writable()
-    with shape_lock(array):
-        reread(array, documents_of(array))
+
+    def store(versions: Versions) -> None:
+        reread(array, documents_of(array), versions)
         metadata, documents = _with_shape(array, shape)  # first: nothing may change if these cannot be made
         if cut and any(new > was for new, was in zip(shape, array.shape, strict=True)):
             remove_added(OpenArray(metadata, array.store_path, array.config), array.shape)
-        _resize(array, metadata, documents, cut=cut, clean=cut and shape == array.shape)
+        _resize(array, metadata, documents, versions, cut=cut, clean=cut and shape == array.shape)
+
+    with shape_lock(array):
+        repeated(store)
 
 
 def _with_shape(array: OpenArray, shape: tuple[int, ...]) -> tuple[ArrayMetadata, dict[str, bytes]]:
@@ -176,7 +181,13 @@ def resize_to(array: OpenArray, shape: tuple[int, ...]) -> None:
 
 
 def _resize(
-    array: OpenArray, metadata: ArrayMetadata, documents: dict[str, bytes], *, cut: bool, clean: bool = False
+    array: OpenArray,
+    metadata: ArrayMetadata,
+    documents: dict[str, bytes],
+    versions: Versions | None = None,
+    *,
+    cut: bool,
+    clean: bool = False,
 ) -> None:
     """Store metadata with another shape, of :func:`_with_shape`, then remove what lies outside of it.
 
@@ -187,7 +198,7 @@ def _resize(
     shrinks = any(new < was for new, was in zip(shape, array.shape, strict=True))
     outside = _Outside(array, shape) if clean or (cut and shrinks) else None
     note_shape(metadata, array.store_path)
-    save(array, metadata, documents)
+    save(array, metadata, documents, versions)
     if shrinks:
         note_loss(array.store_path)
     array.adopt(metadata)
@@ -341,16 +352,30 @@ def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
 def append(array: OpenArray, data: Any, axis: int = 0) -> tuple[int, ...]:
     """Append along one dimension: the chunks first, then the shape; see :meth:`zarrcore.Array.append`."""
     array.check_writable()
+    first = Versions()
     with shape_lock(array), writing(array):
-        reread(array, documents_of(array))
+        reread(array, documents_of(array), first)
         values, region = room_for(array, data, axis)
         before, shape = array.shape, tuple(part.stop for part in region)
         metadata, documents = _with_shape(array, shape)
         grown = array.with_shape_of(metadata)
         note_shape(metadata, array.store_path)  # from now on others patch the chunks at the end
+
+        def store(versions: Versions) -> None:
+            if not versions.attempt:
+                save(array, metadata, documents, first)
+                return
+            reread(array, versions=versions)
+            if array.shape != before:
+                raise ConflictError(
+                    f"array {array.path or '/'!r} has got the shape {array.shape} by another process while "
+                    f"this one appended to {before}: either may have stored what was added"
+                )
+            save(array, *_with_shape(array, shape), versions)
+
         try:
             put(grown, indexing.basic_selection(region, shape), values, None, 0)
-            save(array, metadata, documents)
+            repeated(store)
         except BaseException as error:
             _take_back(array, before, grown, error)
             raise
@@ -360,6 +385,8 @@ def append(array: OpenArray, data: Any, axis: int = 0) -> tuple[int, ...]:
 
 def _take_back(array: OpenArray, before: tuple[int, ...], grown: OpenArray, error: BaseException) -> None:
     """Remove what has been stored for an append that failed."""
+    if isinstance(error, ConflictError):
+        return  # it is the other process's now
     try:
         reread(array)
         if array.shape == before:

@@ -10,32 +10,48 @@ from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.create import store_documents
+from zarrcore.nodes.versions import Versions, repeated
 
 
 def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Store the result of `change`, called with the attributes that are stored now."""
     array.check_writable()
-    with document_lock(array.store_path):
-        reread(array)
+
+    def store(versions: Versions) -> None:
+        reread(array, versions=versions)
         metadata: Any = array.metadata
-        save(array, metadata.update_attributes(change(dict(metadata.attributes))))
+        save(array, metadata.update_attributes(change(dict(metadata.attributes))), versions=versions)
+
+    with document_lock(array.store_path):
+        repeated(store)
 
 
-def reread(array: OpenArray, known: dict[str, bytes] | None = None) -> None:
-    """Take over what others have changed in the metadata documents, unless `known` are those in the store."""
-    found = stored_metadata(array, known)
+def reread(array: OpenArray, known: dict[str, bytes] | None = None, versions: Versions | None = None) -> None:
+    """Take over what others have changed in the metadata documents, unless `known` are those in the store.
+
+    The versions of the documents go to `versions`.
+    """
+    found = stored_metadata(array, known, versions)
     if found is not array.metadata:
         array.adopt(found, alike=layout.is_stored_alike(found, array.metadata))
 
 
-def save(array: OpenArray, metadata: ArrayMetadata, documents: dict[str, bytes] | None = None) -> None:
-    """Store changed metadata and continue with it; `documents` are what it is serialised to."""
+def save(
+    array: OpenArray,
+    metadata: ArrayMetadata,
+    documents: dict[str, bytes] | None = None,
+    versions: Versions | None = None,
+) -> None:
+    """Store changed metadata and continue with it; `documents` are what it is serialised to.
+
+    If another process has replaced the `versions` that were read, Outdated is raised.
+    """
     array.check_writable()
     documents = documents or metadata.to_documents()
     before = array.metadata.to_documents() if len(documents) > 1 else {}
     # What stays the same is not written: a failure between two documents would leave half a change.
     changed = {name: data for name, data in documents.items() if before.get(name) != data}
-    store_documents(array.store_path, changed or documents)
+    store_documents(array.store_path, changed or documents, versions)
     array.adopt(metadata, alike=metadata.shape == array.shape)
     array.stored = (metadata, documents)
 

@@ -7,6 +7,7 @@ from zarrcore.arrays.documents import documents_of, reread, save
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.engine.build import note_shape
 from zarrcore.metadata.common import ArrayMetadata
+from zarrcore.nodes.versions import Outdated, Versions
 
 
 class Growth:
@@ -39,10 +40,10 @@ class Growth:
         """There are rows that the document does not have."""
         return self.target is not self._array
 
-    def reread(self) -> None:
+    def reread(self, versions: Versions | None = None) -> None:
         """Take over what others have changed in the document."""
         array = self._array
-        reread(array, documents_of(array))
+        reread(array, documents_of(array), versions)
         if not self.is_under_way:
             self.shape = array.shape
         elif array.metadata is not self._base and array.shape == self.shape:
@@ -59,7 +60,7 @@ class Growth:
         self._steps.append(shape)
         note_shape(self.target.metadata, self._array.store_path)
 
-    def store(self, stop: int) -> None:
+    def store(self, stop: int, versions: Versions) -> None:
         """Store the shape, as all that lies before `stop` along the axis that grows is stored."""
         array, target = self._array, self.target
         shape = tuple(stop if d == self.axis else n for d, n in enumerate(target.shape))
@@ -67,7 +68,9 @@ class Growth:
             return
         metadata = target.metadata if shape == target.shape else target.metadata.update_shape(shape)
         try:
-            save(array, metadata, resized_documents(array, metadata))
+            save(array, metadata, resized_documents(array, metadata), versions)
+        except Outdated:
+            raise
         except BaseException:
             reread(array)  # it may be stored all the same
             if array.shape == shape:

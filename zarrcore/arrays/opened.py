@@ -45,6 +45,7 @@ class OpenArray(ArrayDescription):
 
     __slots__ = (
         "__weakref__",
+        "_awaited",
         "_config",
         "_engine",
         "_metadata",
@@ -70,6 +71,7 @@ class OpenArray(ArrayDescription):
         self._store_path = store_path
         self._config = parse_array_config(config)
         self.cache = cache
+        self._awaited: OpenArray | None = None
         self.stored: tuple[ArrayMetadata | None, dict[str, bytes]] = (None, {})
         self.dtype_in_memory: np.dtype[Any] = None  # type: ignore[assignment]
         self.adopt(metadata)
@@ -85,6 +87,20 @@ class OpenArray(ArrayDescription):
         array = OpenArray(self._metadata, self._store_path, self._config, cache)
         array.engine()
         return array
+
+    def awaited(self) -> OpenArray | None:
+        """Return the same array in a store of what has arrived of its own; None if that is not possible."""
+        twin = self._awaited
+        if twin is None or twin._metadata is not self._metadata:
+            from zarrcore.storage.arriving import Arrivals
+
+            is_plain = self.cache is None and not getattr(self._metadata, "storage_transformers", ())
+            store = Arrivals.of(self.store) if is_plain else None
+            if store is None:
+                return None
+            twin = OpenArray(self._metadata, StorePath(store, self.path), self._config)
+            self._awaited = twin
+        return twin
 
     def adopt(
         self,
@@ -225,13 +241,17 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
     return OpenArray(metadata, place, config)
 
 
-def stored_metadata(array: OpenArray, known: dict[str, bytes] | None = None) -> ArrayMetadata:
+def stored_metadata(
+    array: OpenArray, known: dict[str, bytes] | None = None, versions: dict[str, Any] | None = None
+) -> ArrayMetadata:
     """Return the metadata that are in the store now; those of the array if `known` are the documents there.
+
+    The versions of the documents go to `versions`.
 
     If there is no array any more, an ArrayNotFoundError is raised.
     """
     place, zarr_format = array.store_path, array.metadata.zarr_format
-    values = read_documents(place, zarr_format)
+    values = read_documents(place, zarr_format, versions)
     if known is not None and {name: bytes(value) for name, value in values.items()} == known:
         return array.metadata
     found = parse_node(place, zarr_format, values)

@@ -26,6 +26,7 @@ from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarni
 from zarrcore.metadata import layout
 from zarrcore.node import state_of
 from zarrcore.nodes.users import note_growth, writing
+from zarrcore.nodes.versions import Versions, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -218,9 +219,13 @@ class ArrayWriter(Indexable):
     def _store_shape(self) -> None:
         """Store the shape of the array as far as all rows are stored; called under the lock of the shape."""
         growth = self._growth
-        if not growth.is_under_way:
-            return
-        growth.reread()
+        if growth.is_under_way:
+            repeated(self._store_rows)
+            note_growth(self, is_under_way=growth.is_under_way)
+
+    def _store_rows(self, versions: Versions) -> None:
+        growth = self._growth
+        growth.reread(versions)
         self._check()
         along = self._grid.chunks[growth.axis]
         stop, stored = self._given[growth.axis], growth.shape[growth.axis]
@@ -228,8 +233,7 @@ class ArrayWriter(Indexable):
             first = along.offset(k := pending.coords[growth.axis])
             if first + along.chunk_length(k) > stored:
                 stop = min(stop, first)
-        growth.store(stop)
-        note_growth(self, is_under_way=growth.is_under_way)
+        growth.store(stop, versions)
 
     def _take_back(self, before: tuple[OpenArray, tuple[int, ...]], error: BaseException) -> None:
         """Forget what has been given, and remove what has been stored, for an append that failed."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from zarrcore.codecs.chain import CodecChain
     from zarrcore.storage.base import Store
 
+_MOST_ATTEMPTS = 100  # at a chunk that other processes replace meanwhile
+
 
 class ChunkPlace:
     """A stored chunk, also for codecs that read and write parts of it; its store raises ChunkIOError alone.
@@ -62,8 +64,7 @@ class ChunkPlace:
 
     def set(self, value: Any) -> None:
         """Store the chunk's bytes, unless they are more than would be read."""
-        if self._most is not None and (nbytes := memoryview(value).nbytes) > self._most:
-            raise ChunkEncodeError(too_large(nbytes, self._most))
+        self._check_size(value)
         self._call(self._store.set, self.key, value)
 
     def set_if_not_exists(self, default: Any) -> None:
@@ -80,6 +81,34 @@ class ChunkPlace:
             self.delete()
         else:
             self.set(value)
+
+    def patch(self, change: Callable[[Any, bool], Any], write_empty: bool) -> None:
+        """Replace the chunk, whose lock is held, by ``change(bytes, write_empty)``; None is no chunk.
+
+        Where the store compares versions, this is done again if another process has replaced the chunk
+        meanwhile.  No store removes a value on condition, so a chunk that has become empty is stored there.
+        """
+        if not self._store._compares:
+            self.replace(change(self.get(), write_empty))
+            return
+        for attempt in range(_MOST_ATTEMPTS):
+            old, version = self._call(self._store._get_version, self.key, self._most)
+            stored = None if old is None else as_view(old, self.key)
+            new = change(stored, write_empty)
+            if new is None:
+                if stored is None:
+                    return
+                new = change(stored, True)
+            self._check_size(new)
+            if self._call(self._store._replace_version, self.key, new, version, attempt):
+                return
+        raise ChunkIOError(
+            f"others have replaced the chunk {_MOST_ATTEMPTS} times while it was changed", key=self.key
+        )
+
+    def _check_size(self, value: Any) -> None:
+        if self._most is not None and (nbytes := memoryview(value).nbytes) > self._most:
+            raise ChunkEncodeError(too_large(nbytes, self._most))
 
     def _get(self, byte_range: Any) -> Any:
         if byte_range is None and self._most is not None and self._store._bounds_chunks:

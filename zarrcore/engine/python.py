@@ -313,8 +313,14 @@ class PythonEngine:
         shards, each = self._shard(self._spec(part.coords), how.threads)
         is_new = part.complete and not self._reaches_beyond(part.coords)
         with place.errors_as(ChunkEncodeError), place.lock():
-            shard = None if is_new else place.get()
-            place.replace(shards.write(part, values, shard, each, write_empty=how.write_empty))
+
+            def change(shard: Any, write_empty: bool) -> bytes | None:
+                return shards.write(part, values, shard, each, write_empty=write_empty)
+
+            if is_new:
+                place.replace(change(None, how.write_empty))
+            else:
+                place.patch(change, how.write_empty)
 
     # --- writing ---
 
@@ -375,7 +381,25 @@ class PythonEngine:
         If they are all that the chunk has of the array (`complete`), it need not be read.
         """
         spec = self._spec(place.coords)
-        old = None if complete and not self._reaches_beyond(place.coords) else place.get()
+
+        def change(old: Any, write_empty: bool) -> Any:
+            return self._patched(place, spec, old, assign, values, write_empty)
+
+        if complete and not self._reaches_beyond(place.coords):
+            place.replace(change(None, write_empty))
+        else:
+            place.patch(change, write_empty)
+
+    def _patched(
+        self,
+        place: ChunkPlace,
+        spec: ArraySpec,
+        old: Any,
+        assign: Callable[[np.ndarray, Any], None],
+        values: np.ndarray,
+        write_empty: bool,
+    ) -> Any:
+        """Return a chunk (None: there is none) with values put into it, encoded; None if it is then empty."""
         chunk = np.empty(spec.shape, self._dtype)
         if old is None:
             chunk[...] = self._fill
@@ -387,10 +411,9 @@ class PythonEngine:
         if self._chain.is_sharded:
             patch = Patch(np.zeros(chunk.shape, bool), old)
             assign(patch.given, True)
-        data = None
-        if write_empty or not is_all_fill(chunk, self._fill):
-            data = self._chain.encode(chunk, spec, write_empty=write_empty, patch=patch)
-        place.replace(data)
+        if not write_empty and is_all_fill(chunk, self._fill):
+            return None
+        return self._chain.encode(chunk, spec, write_empty=write_empty, patch=patch)
 
     def _reaches_beyond(self, coords: tuple[int, ...]) -> bool:
         """Return whether another handle may have made the array grow into what is beyond its end here."""

@@ -16,6 +16,7 @@ from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import implied_group, parse_node, read_documents
 from zarrcore.nodes.foreign import is_left_over
 from zarrcore.nodes.move import is_copied, move_node
+from zarrcore.nodes.versions import Versions, repeated
 
 
 def remove(group: OpenGroup, key: str) -> None:
@@ -46,14 +47,19 @@ def change_attributes(group: OpenGroup, change: Callable[[dict[str, Any]], dict[
     place, zarr_format = group.place, group.zarr_format
     place.store._check_writable()
     copy = group.current().consolidated_metadata  # none that is out of date
-    with document_lock(place):
-        values = read_documents(place, zarr_format)
+
+    def store(versions: Versions) -> GroupMetadata:
+        values = read_documents(place, zarr_format, versions)
         found = parse_node(place, zarr_format, values) or implied_group(place, zarr_format)
         if found is None or is_array_metadata(found):
             there = "there is nothing" if found is None else "there is an array"
             raise GroupNotFoundError(f"the group {place._located} is no longer there: {there} in its place")
         metadata = found.update_attributes(change(dict(found.attributes)))
-        store_documents(place, _documents(metadata, values))
+        store_documents(place, _documents(metadata, values), versions)
+        return metadata
+
+    with document_lock(place):
+        metadata = repeated(store)
     is_same = metadata.consolidated_metadata is copy  # mostly both are None
     group.metadata = metadata if is_same else replace(metadata, consolidated_metadata=copy)
 

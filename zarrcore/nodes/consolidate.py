@@ -13,7 +13,8 @@ from zarrcore.metadata import ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMeta
 from zarrcore.nodes.consolidated import bare, difference, lookup
 from zarrcore.nodes.copies import KeptCopy, document_lock
 from zarrcore.nodes.create import store_documents
-from zarrcore.nodes.find import Unreadable, find_node, readable
+from zarrcore.nodes.find import Unreadable, parse_node, read_documents, readable
+from zarrcore.nodes.versions import Outdated, Versions
 from zarrcore.nodes.walk import Found, walk
 from zarrcore.storage.path import StorePath
 
@@ -73,17 +74,28 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
         raise TypeError(f"{type(place.store).__name__} does not support consolidated metadata")
     place.store._check_writable()
     zarr_format = metadata.zarr_format
+    compares = place.store._compares
     others_change = place.store._lock_file(place.path) is not None
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         kept = KeptCopy(place)  # notices nodes that other threads change meanwhile
+        versions = Versions()
+        if compares:  # before the nodes: others who change one change the copy too, if there is one
+            metadata = _own(place, metadata, versions)
         nodes = _all_nodes(place, zarr_format)
         copy = ConsolidatedMetadata(nodes)
         with (
             document_lock(place),
             nullcontext() if zarr_format == 3 else document_lock(place, ZMETADATA_V2_JSON),
         ):
-            metadata = _own(place, metadata)
-            store_documents(place, replace(metadata, consolidated_metadata=copy).to_documents())
+            if not compares:
+                metadata = _own(place, metadata)
+            documents = replace(metadata, consolidated_metadata=copy).to_documents()
+            try:
+                store_documents(place, documents, versions)
+            except Outdated:
+                if attempt + 1 < _ATTEMPTS:
+                    continue
+                raise
         # From now on other processes change the copy too; what they changed before is seen by looking again.
         if not kept.is_stale and not (others_change and _all_nodes(place, zarr_format) != nodes):
             break
@@ -96,9 +108,10 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
     return replace(metadata, consolidated_metadata=copy)
 
 
-def _own(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
+def _own(place: StorePath, metadata: GroupMetadata, versions: Versions | None = None) -> GroupMetadata:
     """Return a group's own metadata as they are stored now: others may have changed its attributes."""
-    found = find_node(place, metadata.zarr_format, implied=False)[1]
+    values = read_documents(place, metadata.zarr_format, versions)
+    found = parse_node(place, metadata.zarr_format, values)
     return (
         found.without_consolidated() if isinstance(found, GroupMetadata) else metadata.without_consolidated()
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from weakref import ref
 
@@ -24,6 +25,7 @@ from zarrcore.metadata import (
     load_document,
 )
 from zarrcore.nodes.reading import reading
+from zarrcore.nodes.versions import Versions, repeated, store_version
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
@@ -135,7 +137,7 @@ def _follow(
     try:
         for group, name in _groups_with_copies(groups, names):
             with document_lock(group, name):
-                _apply(place, group, name, change)
+                repeated(partial(_apply, place, group, name, change))
     except (BaseZarrError, OSError) as error:
         warnings.warn(
             f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
@@ -196,10 +198,10 @@ def is_unchanged(store: Store, key: str, version: object, *, is_group: bool) -> 
     return bool(version) and vars(store).get(name, {}).get(key) == version
 
 
-def _apply(place: StorePath, group: StorePath, name: str, change: _Change) -> None:
+def _apply(place: StorePath, group: StorePath, name: str, change: _Change, versions: Versions) -> None:
     prefix = key_prefix(group.path)
     key = prefix + name
-    data = group.store.get(key)
+    data, versions[name] = group.store._get_version(key)
     if data is None:
         return
     document = load_document(data, where=key)
@@ -209,7 +211,7 @@ def _apply(place: StorePath, group: StorePath, name: str, change: _Change) -> No
     before = dict(nodes)
     change(nodes, place.path[len(prefix) :])
     if nodes != before:
-        group.store.set(key, dump_document(document, where=key))
+        store_version(group, name, dump_document(document, where=key), versions)
 
 
 def _nodes_in(document: dict[str, Any], *, is_v3: bool) -> Nodes | None:

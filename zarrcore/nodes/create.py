@@ -16,6 +16,7 @@ from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
 from zarrcore.nodes.reserved import after_others, reserved
 from zarrcore.nodes.users import note_loss, wait_for_writes
+from zarrcore.nodes.versions import Versions, store_version
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
@@ -26,11 +27,14 @@ _REPLACE = "; overwrite=True replaces it"  # the way out of an error
 _CANNOT_ERASE = ", and this store cannot remove it: write to another path, or to another store"
 
 
-def store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
-    """Store the metadata documents of a node, replacing those that are there."""
+def store_documents(place: StorePath, documents: dict[str, bytes], versions: Versions | None = None) -> None:
+    """Store the metadata documents of a node, replacing those that are there.
+
+    If another process has replaced one of the `versions` that were read, by name, Outdated is raised.
+    """
     note_change(place)
     for name in sorted(documents, key=_DECIDING.__contains__):  # last what makes it a node
-        place.store.set(join_path(place.path, name), documents[name])
+        store_version(place, name, documents[name], versions)
     follow_documents(place, documents)
 
 

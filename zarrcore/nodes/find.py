@@ -74,9 +74,19 @@ def _read_all(place: StorePath) -> dict[str, Any]:
     return known
 
 
-def read_documents(place: StorePath, zarr_format: int) -> dict[str, Any]:
-    """Return the existing documents of a node of a format, by name."""
-    return _read(place, documents.NAMES[zarr_format])
+def read_documents(
+    place: StorePath, zarr_format: int, versions: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the existing documents of a node of a format, by name; their versions go to `versions`."""
+    names = documents.NAMES[zarr_format]
+    if versions is None or not place.store._compares:
+        return _read(place, names)
+    from zarrcore.storage.remote import in_parallel
+
+    with reading(place):
+        found = in_parallel(place.store._get_version, [join_path(place.path, name) for name in names])
+    versions |= {name: version for name, (_, version) in zip(names, found, strict=True)}
+    return {name: value for name, (value, _) in zip(names, found, strict=True) if value is not None}
 
 
 def parse_node(place: StorePath, zarr_format: int, values: dict[str, Any]) -> Metadata | None:

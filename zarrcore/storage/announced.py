@@ -20,7 +20,8 @@ def _prefix(prefix: str) -> str:
     return prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
 
 
-_ONE_KEY = ("set", "set_if_not_exists", "delete")  # methods that change the key that is their first argument
+# Methods that change the key that is their first argument.
+_ONE_KEY = ("set", "set_if_not_exists", "delete", "_replace_version")
 
 # For each other method the keys that a call changes, from its arguments; a prefix ends with a slash.
 _CHANGED: dict[str, Callable[..., list[str]]] = {

@@ -408,6 +408,23 @@ class Store(ABC):
                 return Store.set_if_not_exists(self, key, value)
         return self.set_if_not_exists(key, value) is not False  # stores for older versions return None
 
+    @property
+    def _compares(self) -> bool:
+        """Whether the store can replace a value on condition that nobody else has replaced it."""
+        return False
+
+    def _get_version(self, key: str, most: int | None = None) -> tuple[Buffer | None, Any]:
+        """Return a value of `most` bytes at most, and its version; None: the store compares none."""
+        return self.get(key), None
+
+    def _replace_version(self, key: str, value: Buffer, version: Any, attempt: int = 0) -> bool:
+        """Store a value unless another process has replaced the version, of :meth:`_get_version`, meanwhile.
+
+        If it has, this returns False after a wait that grows with the number of attempts.
+        """
+        self.set(key, value)
+        return True
+
     def _can_erase(self, prefix: str) -> bool:
         """Return whether all keys with a prefix can be removed."""
         return self.supports_deletes
@@ -524,6 +541,7 @@ class Store(ABC):
         return None
 
 
+_MOVING = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists")  # move bytes
 _VERBS = frozenset(name for name, member in vars(Store).items() if isfunction(member) and name[0] != "_")
 
 
@@ -531,7 +549,7 @@ def overrides(store: Store, base: type[Store]) -> bool:
     """Return whether a subclass replaces a method that moves bytes, which the engine must then call."""
     if type(store) is base:
         return False
-    verbs = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists", "delete", "exists")
+    verbs = (*_MOVING, "delete", "exists")
     return any(getattr(type(store), verb) is not getattr(base, verb) for verb in verbs)
 
 
@@ -641,6 +659,20 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     def _bounds_chunks(self) -> bool:  # type: ignore[override]
         """Values that a subclass makes itself may have another size."""
         return self._store._bounds_chunks and not self._overrides("get", "get_partial_values", "get_many")
+
+    @property
+    def _compares(self) -> bool:
+        return self._store._compares and not self._overrides(*_MOVING)
+
+    def _get_version(self, key: str, most: int | None = None) -> tuple[Buffer | None, Any]:
+        if not self._compares:
+            return super()._get_version(key, most)
+        return self._call(self._store._get_version, key, most)
+
+    def _replace_version(self, key: str, value: Buffer, version: Any, attempt: int = 0) -> bool:
+        if version is None:
+            return super()._replace_version(key, value, version)
+        return self._call(self._store._replace_version, key, value, version, attempt)
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         if not self._bounds_chunks:

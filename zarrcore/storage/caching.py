@@ -100,6 +100,10 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         return self.get_partial_values([(key, byte_range)])[0]
 
     @property
+    def _compares(self) -> bool:
+        return self._store._compares and not overrides(self, CacheStore)
+
+    @property
     def _bounds_chunks(self) -> bool:  # type: ignore[override]
         return self._store._bounds_chunks and not overrides(self, CacheStore)
 

@@ -18,6 +18,7 @@ _MOST_SHARED = 64
 _MOST_NOTES = 1000
 _EXTENSION = "obstore._obstore"
 _REGION = "x-amz-bucket-region"
+_COMPARING = ("S3Store", "GCSStore", "AzureStore", "MemoryStore")
 _IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "PermanentRedirect")
 
 _package: Any = None  # obstore, as this process may use it
@@ -96,7 +97,7 @@ class Client:
         The store, if there is one.
     """
 
-    __slots__ = ("_made", "_notes", "_process", "_region", "args", "ends", "kind", "options")
+    __slots__ = ("_made", "_notes", "_process", "_region", "args", "compares", "ends", "kind", "options")
 
     def __init__(
         self, kind: str, args: tuple[Any, ...], options: Mapping[str, Any], made: Any = None
@@ -107,6 +108,8 @@ class Client:
         self._region: dict[str, str] = {}  # that of the bucket, once it is known that it is another one
         self._notes: dict[str, dict[str, Any]] = {}
         self.ends = Ends()
+        # Whether a value can be replaced on condition that nobody else has replaced it.
+        self.compares = kind in _COMPARING and self.config("conditional_put") != "disabled"
 
     @classmethod
     def of(cls, store: Any) -> Client:

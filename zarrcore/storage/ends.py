@@ -48,11 +48,17 @@ class Ends:
         self._reads.versions[key] = found[0]
         return found[1]
 
+    def peek(self, key: str, nbytes: int) -> tuple[str, bytes] | None:
+        """Return the tag and the last bytes of a value, if they are kept."""
+        with _lock:
+            found = self._kept.get(key)
+        return found if found is not None and len(found[1]) == nbytes else None
+
     def note(self, key: str, nbytes: int, tag: str | None, data: bytes) -> None:
         """Note what was read, for the read of this thread and perhaps for later ones."""
         if tag is None or tag.startswith("W/"):  # a weak one cannot be compared
             return
-        self._reads.versions[key] = tag
+        self.versions()[key] = tag
         if len(data) != nbytes or nbytes > _MOST_BYTES // 16 or _NO_CHUNK in data:
             return
         with _lock:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import random
+import time
+import warnings
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import BaseZarrError, StoreError, shown
+from zarrcore.errors import BaseZarrError, StoreError, ZarrUserWarning, shown
 from zarrcore.storage.base import overrides
 from zarrcore.storage.byte_range import (
     ByteRange,
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _MOST_AT_ONCE = 20 << 20  # bytes of one request; more are sent in parts, so that none takes too long
+_NOT_IMPLEMENTED = "status code: 501 "
+_ABSENT = ()  # the version of no value
+_LONGEST_WAIT = 1.0  # seconds, before a value that others have replaced is replaced
 _OF_URLS = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
 
 
@@ -249,6 +255,57 @@ class ObjectStore(RemoteStore):
             return Fetched(b"", tag, size)
         return self._fetch(key, RangeByteRequest(start, stop), same=same or tag)
 
+    @property
+    def _awaiting(self) -> Callable[..., Awaitable[Any]] | None:
+        """A coroutine for what an event loop awaits; None if a subclass moves bytes in another way."""
+        return None if overrides(self, ObjectStore) else self._await
+
+    async def _await(self, key: str, request: Any, most: int | None, versions: dict[str, str]) -> Any:
+        """Return a value or a part of it, None if it is absent, or an error, perhaps :class:`Elsewhere`.
+
+        `versions` has the tags of the values whose ends have arrived.
+        """
+        from zarrcore._core.engine import trust
+        from zarrcore.storage.arriving import Elsewhere
+
+        path, package = self._root + validate_key(key), obstore()
+        options: dict[str, Any] | None = None
+        trust(package.Bytes)
+        match request:
+            case None:
+                pass
+            case SuffixByteRequest(suffix) if suffix:
+                kept = self._client.ends.peek(path, suffix)
+                if kept is not None:
+                    versions[key] = kept[0]
+                    return kept[1]
+                options = {"range": {"suffix": suffix}}
+            case RangeByteRequest(start, end) if start < end:
+                options = {"range": (start, end)}
+                if key in versions:
+                    options["if_match"] = versions[key]
+            case _:
+                return Elsewhere()
+        try:
+            found = await package.get_async(self.store, path, options=options)
+            size, tag = int(found.meta["size"]), found.meta["e_tag"]
+            if most is not None and request is None and size > most:
+                raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+            data = await found.bytes_async()
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            # What else there is to be done about it, the call that waits does.
+            is_refused = isinstance(error, (package.exceptions.PermissionDeniedError, StoreError))
+            return self._failed(key, error, request) if is_refused else Elsewhere()
+        if isinstance(request, RangeByteRequest) and versions.get(key, tag) != tag:
+            return Elsewhere()
+        if isinstance(request, SuffixByteRequest):
+            self._client.ends.note(path, request.suffix, tag, bytes(data))
+            if tag is not None and not tag.startswith("W/"):
+                versions[key] = tag
+        return data
+
     def _kept_end(self, key: str, request: ByteRange | None) -> bytes | None:
         if not isinstance(request, SuffixByteRequest):
             return None
@@ -292,10 +349,7 @@ class ObjectStore(RemoteStore):
 
     def _get(self, key: str, request: ByteRange | None, most: int | None) -> Buffer:
         if request is None:
-            found = self._ask("get", self._root + key)  # its contents are fetched by the next call
-            if most is not None and (size := int(found.meta["size"])) > most:
-                raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
-            return found.bytes()  # type: ignore[no-any-return]
+            return self._whole(key, most)[0]
         wanted = _range_of(request)
         errors = obstore().exceptions
         try:
@@ -312,6 +366,16 @@ class ObjectStore(RemoteStore):
         if start == stop:
             return b""
         return self._ask("get_range", self._root + key, start=start, end=stop)  # type: ignore[no-any-return]
+
+    def _whole(self, key: str, most: int | None) -> tuple[Buffer, tuple[tuple[str, str], ...] | None]:
+        """Return a value and the names of its version, None if it has none that can be compared."""
+        found = self._ask("get", self._root + key)  # its contents are fetched by the next call
+        meta = found.meta
+        if most is not None and (size := int(meta["size"])) > most:
+            raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+        names = {"e_tag": meta["e_tag"], "version": meta["version"]}
+        version = tuple((name, is_) for name, is_ in names.items() if is_ and not is_.startswith("W/"))
+        return found.bytes(), version or None
 
     def _head(self, key: str) -> int:
         """Return the size of a value; FileNotFoundError if there is none."""
@@ -392,7 +456,47 @@ class ObjectStore(RemoteStore):
 
     def _put(self, key: str, data: bytes, **options: Any) -> None:
         self._client.ends.drop(self._root + key)
-        self._ask("put", self._root + key, data, use_multipart=len(data) > _MOST_AT_ONCE, **options)
+        in_parts = len(data) > _MOST_AT_ONCE and "mode" not in options  # which no store has on condition
+        self._ask("put", self._root + key, data, use_multipart=in_parts, **options)
+
+    @property
+    def _compares(self) -> bool:
+        return self._client.compares and not overrides(self, ObjectStore)
+
+    def _get_version(self, key: str, most: int | None = None) -> tuple[Buffer | None, Any]:
+        if not self._compares:
+            return super()._get_version(key, most)
+        most = MAX_DOCUMENT_NBYTES if most is None and is_document(key) else most
+        with self._failures(validate_key(key)):
+            try:
+                return self._wait(lambda: self._whole(key, most))
+            except FileNotFoundError:
+                return None, _ABSENT
+
+    def _replace_version(self, key: str, value: Buffer, version: Any, attempt: int = 0) -> bool:
+        if version is None or not self._client.compares:
+            return super()._replace_version(key, value, version)
+        self._check_writable()
+        data = bytes(as_view(value, validate_key(key)))
+        errors = obstore().exceptions
+        with self._failures(key):
+            try:
+                self._put(key, data, mode="create" if version == _ABSENT else dict(version))
+            except (errors.AlreadyExistsError, errors.PreconditionError, FileNotFoundError):
+                time.sleep(random.uniform(0, min(0.01 * 2 ** min(attempt, 10), _LONGEST_WAIT)))
+                return False
+            except errors.BaseError as error:
+                if not isinstance(error, errors.NotSupportedError) and _NOT_IMPLEMENTED not in str(error):
+                    raise
+                self._client.compares = False
+                warnings.warn(
+                    f"{self} does not compare versions: where several processes write to one chunk, shard or "
+                    "document at the same time, updates are lost",
+                    ZarrUserWarning,
+                    stacklevel=2,
+                )
+                self._put(key, data)
+        return True
 
     def _claim(self, prefix: str) -> bool:
         # One listing takes the place of a request for each document that might be there.

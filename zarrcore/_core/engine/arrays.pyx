@@ -221,6 +221,7 @@ cdef class NativeArray:
             self.find_place()
         if write and type(self.source) is StoreSource and (<StoreSource>self.source).waits is not None:
             store.waits = (<StoreSource>self.source).waits()
+            store.window = (<StoreSource>self.source).window()
         call.array = &self.c
         call.store = &store
         call.selection = selection

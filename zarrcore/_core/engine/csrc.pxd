@@ -295,6 +295,11 @@ cdef extern from "engine/store.h" nogil:
         zc_status (*read_tail)(const zc_value *value, void *dst, size_t n, zc_error *err) noexcept nogil
         zc_status (*replace)(const zc_store *store, const char *key, const void *data, size_t n,
                              zc_error *err) noexcept nogil
+        zc_status (*open_version)(const zc_store *store, const char *key, zc_value *out, void **version,
+                                  zc_error *err) noexcept nogil
+        zc_status (*replace_version)(const zc_store *store, const char *key, const void *data, size_t n,
+                                     const void *version, int attempt, cbool *done, zc_error *err) noexcept nogil
+        void (*forget_version)(void *version) noexcept nogil
         zc_status (*remove)(const zc_store *store, const char *key, zc_error *err) noexcept nogil
         zc_status (*fetch)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                            size_t *failed, zc_error *err) noexcept nogil

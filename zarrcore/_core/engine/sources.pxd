@@ -30,6 +30,8 @@ cdef class StoreSource:
     cdef size_t small
     cdef object most
 
+    cdef size_t window(self) except? 0
+
 
 cdef class _Session:
     cdef object source

@@ -69,7 +69,8 @@ cdef class StoreSource:
     ``_bounds_chunks``, ``_get_chunks(keys, most)`` is asked for whole chunks, which have at most `most` bytes, or as
     many as metadata justify.  If it has ``_serve``, the last requests of a read are put into a :class:`Feed`, and
     ``_serve(feed, n)`` has at most n threads answer them; ``_window()`` returns how many bytes may be on the way, or
-    wait to be decoded.
+    wait to be decoded.  If ``_compares`` is true, chunks are patched by ``_get_version`` and ``_replace_version``.  An exception
+    that is no Exception ends the call and is raised as it is; ``ends_the_call``: it does not come from a signal handler.
     """
 
     def __init__(self, store, suffix, is_gone=None, waits=None, most=None):
@@ -82,6 +83,10 @@ cdef class StoreSource:
         self.small = getattr(store, "_small_shard", 0)
         self.serve = getattr(store, "_serve", None)
         self.get_parts = getattr(store, "_get_parts", None) or getattr(store, "get_partial_values", None)
+
+    cdef size_t window(self) except? 0:
+        own = getattr(self.store, "_window", None)
+        return 1 << 26 if own is None else own()
 
 
 cdef str own_scope(object source):
@@ -117,7 +122,7 @@ cdef class _Session:
     cdef zc_status fail(self, object error, zc_error *err):
         if self.keep(error):
             try:
-                self.interrupted = is_of_a_signal(error)
+                self.interrupted = not getattr(error, "ends_the_call", False) and is_of_a_signal(error)
             except BaseException as later:     # of a handler that ran meanwhile; a callback cannot raise it
                 self.error, self.interrupted = later, True
         return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the store failed")
@@ -502,6 +507,39 @@ cdef zc_status _replace(const zc_store *store, const char *key, const void *data
         return session.fail(error, err)
 
 
+cdef zc_status _open_version(const zc_store *store, const char *key, zc_value *out, void **version,
+                             zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef StoreSource source = <StoreSource>session.source
+    try:
+        name = key.decode()
+        value, found = source.store._get_version(name, source.most)
+        if value is not None:
+            _lend_checked(name, value, store, out)
+        if found is not None:
+            Py_INCREF(found)
+            version[0] = <void *>found
+        return ZC_OK if value is not None else ZC_ERR_MISSING
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _replace_version(const zc_store *store, const char *key, const void *data, size_t n, const void *version,
+                                int attempt, cbool *done, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        value = PyBytes_FromStringAndSize(<const char *>data, n)
+        python = (<StoreSource>session.source).store
+        done[0] = python._replace_version(key.decode(), value, <object>version, attempt)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef void _forget_version(void *version) noexcept with gil:
+    Py_DECREF(<object>version)
+
+
 cdef zc_status _remove(const zc_store *store, const char *key, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
     try:
@@ -561,6 +599,10 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
         return 0
     if type(source) is not StoreSource:
         raise TypeError(f"source: expected a source of this module, got {type(source).__name__}")
+    if getattr((<StoreSource>source).store, "_compares", False):
+        out.open_version = _open_version
+        out.replace_version = _replace_version
+        out.forget_version = _forget_version
     out.read = _store_read
     out.read_tail = _store_read_tail
     out.fetch = _store_fetch
@@ -568,7 +610,7 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
         out.fetch_parts = _store_fetch_parts
         if (<StoreSource>source).serve is not None:
             out.serve = _store_serve
-            out.window = (<StoreSource>source).store._window()
+            out.window = (<StoreSource>source).window()
     out.gap = 1 << 18             # bytes that a remote store sends about as fast as it answers one more request
     out.most = 1 << 26
     out.small = (<StoreSource>source).small

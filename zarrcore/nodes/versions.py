@@ -1,0 +1,54 @@
+"""Changes of documents that other processes may change too: repeated until nobody comes between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from zarrcore.errors import ConflictError
+from zarrcore.storage.path import StorePath
+from zarrcore.storage.validation import join_path
+
+T = TypeVar("T")
+
+_MOST_ATTEMPTS = 100
+
+
+class Outdated(ConflictError):
+    """A document was replaced after it was read: what was made of it is to be made again."""
+
+
+class Versions(dict[str, Any]):
+    """The versions of documents that were read, by name, where the store of the node compares them.
+
+    Attributes
+    ----------
+    attempt : int
+        How often others have been faster to replace one of the documents.
+    """
+
+    attempt = 0
+
+
+def repeated(change: Callable[[Versions], T]) -> T:
+    """Call a function that reads documents and stores them again, until no other process comes between.
+
+    In a store that compares no versions it is called once: there the caller's lock keeps others away.
+    """
+    versions = Versions()
+    while True:
+        try:
+            return change(versions)
+        except Outdated:
+            versions.attempt += 1
+            if versions.attempt == _MOST_ATTEMPTS:
+                raise
+
+
+def store_version(place: StorePath, name: str, data: bytes, versions: Versions | None) -> None:
+    """Store a document of a node; if it is no longer of the version that was read, raise Outdated."""
+    key = join_path(place.path, name)
+    if versions is None or name not in versions:
+        place.store.set(key, data)
+    elif not place.store._replace_version(key, data, versions[name], versions.attempt):
+        raise Outdated(f"{place.store}: key {key!r} was changed by another process at the same time", key=key)

@@ -1,0 +1,176 @@
+"""Reading through a network in an event loop, without a thread that waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import local
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from zarrcore._typing import Buffer
+from zarrcore._validate import MAX_DOCUMENT_NBYTES
+from zarrcore.storage.base import Store
+from zarrcore.storage.byte_range import ByteRange, as_request
+from zarrcore.storage.remote import reads_at_once
+from zarrcore.storage.validation import is_document
+
+T = TypeVar("T")
+_Request = tuple[str, Any, int | None]  # key, byte range, and the most bytes of a whole value
+
+_MOST_ROUNDS = 8  # of requests, each of which needs the answers to those before
+_MOST_INLINE = 1 << 17  # bytes that are decoded in the thread of the event loop
+
+_limits: WeakKeyDictionary[Any, tuple[int, asyncio.Semaphore]] = WeakKeyDictionary()
+
+
+class Elsewhere(BaseException):  # past all that handles errors of stores
+    """The call is to be made in a thread, with the store itself."""
+
+    ends_the_call = True
+
+
+class _Wanted(BaseException):
+    ends_the_call = True
+
+    def __init__(self, requests: list[_Request]) -> None:
+        self.requests = requests
+
+
+class Arrivals(Store, announces=False):
+    """What has arrived of a store over a network for a call that is under way.
+
+    A call is made again and again: it ends as soon as it asks for something that has not arrived, which is
+    then awaited.  So each call plans without waiting, and only the last one decodes.
+
+    Parameters
+    ----------
+    store : Store
+        A store with a coroutine ``_awaiting(key, byte_range, most, versions)``.
+    """
+
+    supports_writes = False
+    _bounds_chunks = True
+
+    def __init__(self, store: Any) -> None:
+        super().__init__(read_only=True)
+        self._store = store
+        self._small_shard = getattr(store, "_small_shard", 0)
+        self._call = local()
+
+    @staticmethod
+    def of(store: Store) -> Arrivals | None:
+        """Return one for a store, if its values can be awaited."""
+        return None if getattr(store, "_awaiting", None) is None else Arrivals(store)
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Make a call that reads from this store; raise Elsewhere if that takes the store itself."""
+        parts: dict[tuple[str, Any], Any] = {}
+        versions: dict[str, str] = {}
+        nbytes = 0
+        for _ in range(_MOST_ROUNDS):
+            try:
+                if nbytes <= _MOST_INLINE:
+                    return self._made(call, parts)
+                return await asyncio.to_thread(self._made, call, parts)
+            except _Wanted as wanted:
+                requests = list(dict.fromkeys(wanted.requests))
+            found = await self._arrived(requests, versions)
+            for (key, byte_range, _), value in zip(requests, found, strict=True):
+                if isinstance(value, Elsewhere):
+                    raise value
+                parts[key, byte_range] = value
+                nbytes += 0 if value is None or isinstance(value, Exception) else memoryview(value).nbytes
+        raise Elsewhere
+
+    async def _arrived(self, requests: Sequence[_Request], versions: dict[str, str]) -> list[Any]:
+        limit = _limit()
+
+        async def fetch(request: _Request) -> Any:
+            async with limit:
+                return await self._store._awaiting(*request, versions)
+
+        if len(requests) == 1:
+            return [await fetch(requests[0])]
+        return await asyncio.gather(*map(fetch, requests))
+
+    def _made(self, call: Callable[[], T], parts: dict[tuple[str, Any], Any]) -> T:
+        with self._with(parts):
+            return call()
+
+    @contextmanager
+    def _with(self, parts: dict[tuple[str, Any], Any]) -> Iterator[None]:
+        before = getattr(self._call, "parts", None)
+        self._call.parts = parts
+        try:
+            yield
+        finally:
+            self._call.parts = before
+
+    def _take(self, requests: Sequence[_Request]) -> list[Any]:
+        """Return what has arrived for some requests."""
+        parts = getattr(self._call, "parts", None)
+        if parts is None:  # a thread of the pool
+            raise Elsewhere
+        missing = [request for request in requests if request[:2] not in parts]
+        if missing:
+            raise _Wanted(missing)
+        found = [parts[request[:2]] for request in requests]
+        for value in found:
+            if isinstance(value, Exception):
+                raise value
+        return found
+
+    # --- the store as the engine and nodes see it ---
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        most = MAX_DOCUMENT_NBYTES if is_document(key) else None
+        value = self._take([(key, as_request(byte_range), most)])[0]
+        return bytes(value) if most is not None and value is not None else value
+
+    def get_partial_values(
+        self, key_ranges: Iterable[tuple[str, ByteRange | None]]
+    ) -> Sequence[Buffer | None]:
+        return self._take(
+            [
+                (key, as_request(byte_range), MAX_DOCUMENT_NBYTES if is_document(key) else None)
+                for key, byte_range in key_ranges
+            ]
+        )
+
+    def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
+        return self._take([(key, None, most) for key in keys])
+
+    def set(self, key: str, value: Buffer) -> None:
+        raise Elsewhere
+
+    def delete(self, key: str) -> None:
+        raise Elsewhere
+
+    def list(self) -> Iterator[str]:
+        raise Elsewhere
+
+    def _notes(self) -> dict[str, Any]:
+        return self._store._notes()  # type: ignore[no-any-return]
+
+    def _scope(self, path: str) -> str:
+        return self._store._scope(path)  # type: ignore[no-any-return]
+
+    def _address(self, path: str) -> str:
+        return self._store._address(path)  # type: ignore[no-any-return]
+
+    def _concurrent_requests(self) -> int:
+        return self._store._concurrent_requests()  # type: ignore[no-any-return]
+
+    def __str__(self) -> str:
+        return str(self._store)
+
+
+def _limit() -> asyncio.Semaphore:
+    """Return what limits the requests of the running event loop."""
+    loop, most = asyncio.get_running_loop(), reads_at_once()
+    known = _limits.get(loop)
+    if known is None or known[0] != most:
+        known = _limits[loop] = most, asyncio.Semaphore(most)
+    return known[1]
