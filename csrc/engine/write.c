@@ -4,6 +4,7 @@
  * patched and written back under a lock.
  */
 #include "base/arith.h"
+#include "base/metrics.h"
 #include "engine/chunk.h"
 
 typedef struct write_job {
@@ -88,6 +89,8 @@ static zc_status put(const zc_store *store, const target *t, const zc_file_sourc
                                                                             (size_t)source->total, err);
 
     zc_change_end(change);
+    zc_metric_add(ZC_METRIC_WRITES, 1);
+    zc_metric_add(ZC_METRIC_BYTES_WRITTEN, source != NULL ? source->total : 0);
     return status;
 }
 
