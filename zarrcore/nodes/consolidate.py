@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from zarrcore._log import info
 from zarrcore.errors import BaseZarrError, ZarrUserWarning
 from zarrcore.metadata import ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
 from zarrcore.nodes.consolidated import bare, difference, lookup
@@ -15,9 +16,11 @@ from zarrcore.nodes.copies import KeptCopy, document_lock
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import Unreadable, find_node, readable
 from zarrcore.nodes.walk import Found, walk
+from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
 
 _ATTEMPTS = 5
+_STEP = 100  # nodes, between which progress is shown
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,11 @@ def check(place: StorePath, metadata: GroupMetadata) -> tuple[ConsolidatedDiffer
     return tuple(found)
 
 
-def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
-    """Collect the metadata of all nodes below a group and store them with the group."""
+def consolidate(place: StorePath, metadata: GroupMetadata, progress: Step | None = None) -> GroupMetadata:
+    """Collect the metadata of all nodes below a group and store them with the group.
+
+    `progress` is called with the number of nodes found, and with one more as long as there may be others.
+    """
     if not place.store.supports_consolidated_metadata:
         raise TypeError(f"{type(place.store).__name__} does not support consolidated metadata")
     place.store._check_writable()
@@ -76,7 +82,7 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
     others_change = place.store._lock_file(place.path) is not None
     for _ in range(_ATTEMPTS):
         kept = KeptCopy(place)  # notices nodes that other threads change meanwhile
-        nodes = _all_nodes(place, zarr_format)
+        nodes = _all_nodes(place, zarr_format, progress)
         copy = ConsolidatedMetadata(nodes)
         with (
             document_lock(place),
@@ -93,6 +99,9 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
             ZarrUserWarning,
             stacklevel=2,
         )
+    if progress is not None:
+        progress(len(nodes), len(nodes))
+    info("consolidated %s: %s nodes", place, len(nodes))
     return replace(metadata, consolidated_metadata=copy)
 
 
@@ -104,9 +113,14 @@ def _own(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
     )
 
 
-def _all_nodes(place: StorePath, zarr_format: int) -> dict[str, Any]:
+def _all_nodes(place: StorePath, zarr_format: int, progress: Step | None = None) -> dict[str, Any]:
     """Paths and metadata of all nodes below a group, groups included that only the paths of others imply."""
-    return {path: bare(readable(metadata)) for path, metadata, _ in _walk_all(place, zarr_format)}
+    nodes: dict[str, Any] = {}
+    for path, metadata, _ in _walk_all(place, zarr_format):
+        nodes[path] = bare(readable(metadata))
+        if progress is not None and len(nodes) % _STEP == 0:
+            progress(len(nodes), len(nodes) + 1)
+    return nodes
 
 
 def _walk_all(place: StorePath, zarr_format: int) -> Iterator[Found]:
