@@ -19,6 +19,7 @@ HOMES = {
     "arrays.array": "Array",
     "arrays.async_array": "AsyncArray",
     "arrays.batches": "read_many",
+    "counting": "metrics",
     "groups.async_group": "AsyncGroup",
     "groups.group": "Group",
     "include_dir": "get_include",

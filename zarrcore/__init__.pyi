@@ -26,6 +26,7 @@ from zarrcore.arrays.array import Array as Array
 from zarrcore.arrays.async_array import AsyncArray as AsyncArray
 from zarrcore.arrays.batches import read_many as read_many
 from zarrcore.config import config as config
+from zarrcore.counting import metrics as metrics
 from zarrcore.groups.async_group import AsyncGroup as AsyncGroup
 from zarrcore.groups.group import Group as Group
 from zarrcore.include_dir import get_include as get_include

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from zarrcore._log import info
 from zarrcore.errors import BaseZarrError, GroupNotFoundError, shown
 from zarrcore.metadata import (
     ZARR_JSON,
@@ -26,6 +27,7 @@ from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import leads_on, read_documents
 from zarrcore.nodes.open import absent
 from zarrcore.nodes.reading import names_below
+from zarrcore.progress import Progress, Step, reporting
 from zarrcore.storage import StoreLike, StorePath, make_store_path
 from zarrcore.storage.validation import join_path, key_prefix
 
@@ -137,6 +139,7 @@ def migrate(
     remove_old: bool = False,
     overwrite: bool = False,
     storage_options: dict[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> MigrationReport:
     """Convert the metadata of a hierarchy of format 1 or 2 to format 3, in place.
 
@@ -157,6 +160,9 @@ def migrate(
         Replace existing documents of format 3 that differ.
     storage_options : dict, optional
         Options of a remote store.
+    progress : callable or True, optional
+        Called as ``progress(done, total)`` with numbers of nodes, those known so far in `total`.  True shows
+        a bar, which takes rich or tqdm.  What it raises ends the call; a later one goes on.
 
     Returns
     -------
@@ -184,7 +190,10 @@ def migrate(
     """
     mode = "r" if dry_run else "r+"
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
-    return _migrate(place, place, dry_run=dry_run, remove_old=remove_old, overwrite=overwrite)
+    with reporting(progress, "migrating", of_bytes=False) as step:
+        return _migrate(
+            place, place, dry_run=dry_run, remove_old=remove_old, overwrite=overwrite, step=step or _no_step
+        )
 
 
 def migrate_v2_to_v3(
@@ -206,28 +215,43 @@ def migrate_v2_to_v3(
     return _migrate(place, target, dry_run=dry_run)
 
 
+def _no_step(done: int, total: int) -> None:
+    pass
+
+
 def _migrate(
-    place: StorePath, target: StorePath, *, dry_run: bool, remove_old: bool = False, overwrite: bool = False
+    place: StorePath,
+    target: StorePath,
+    *,
+    dry_run: bool,
+    remove_old: bool = False,
+    overwrite: bool = False,
+    step: Step = _no_step,
 ) -> MigrationReport:
     if not dry_run:
         target.store._check_writable()
     found = [_checked(node, target, overwrite=overwrite) for node in _nodes(place)]
+    step(0, len(found))
     if not found:
         raise absent(GroupNotFoundError, "array or group", place, None)
     nodes = tuple(_with_consolidated(place, found))
     removed = tuple(_old_keys(place, nodes)) if remove_old else ()
     report = MigrationReport(nodes, removed)
     if dry_run:
+        step(len(nodes), len(nodes))
         return report
     if report.refused:
         raise MigrationError(report)
     # The root comes last: as long as its document is missing, the hierarchy is opened in its old format.
-    for node in reversed(nodes):
+    for done, node in enumerate(reversed(nodes)):
+        step(done, len(nodes))
         if not node.is_stored:
             below = node.path[len(place.path) :].strip("/")
             store_documents(target / below if below else target, node.metadata.to_documents())
     for key in removed:
         place.store.delete(key)
+    step(len(nodes), len(nodes))
+    info("migrated %s to format 3: %s nodes", place, len(nodes))
     return replace(report, nodes=tuple(replace(node, is_stored=True) for node in nodes))
 
 

@@ -28,6 +28,15 @@ int64_t zc_now_ns(void)
     return (int64_t)GetTickCount64() * 1000000;
 }
 
+int64_t zc_exact_ns(void)
+{
+    LARGE_INTEGER now, second;
+
+    QueryPerformanceCounter(&now);
+    QueryPerformanceFrequency(&second);
+    return (int64_t)((double)now.QuadPart / (double)second.QuadPart * 1e9);
+}
+
 static DWORD WINAPI thread_entry(LPVOID main)
 {
     ((void (*)(void))(uintptr_t)main)();
@@ -71,6 +80,11 @@ static int64_t clock_ns(clockid_t clock)
 int64_t zc_now_ns(void)
 {
     return clock_ns(CHEAP_CLOCK);
+}
+
+int64_t zc_exact_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 #ifdef __APPLE__

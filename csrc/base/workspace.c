@@ -18,6 +18,7 @@
 #include "base/arith.h"
 #include "base/assert.h"
 #include "base/counts.h"
+#include "base/metrics.h"
 #include "base/os_thread.h"
 
 enum { ALIGNMENT = 64 };                 /* a cache line, and the widest vector register */
@@ -200,6 +201,58 @@ static size_t scratch_nbytes(const zc_workspace *ws)
     return total;
 }
 
+/* ---- metrics: here, because they share the lock of the spare workspaces ---- */
+
+enum { TIMED_FROM = 16 << 10, ONE_IN = 16 };
+
+_Thread_local zc_metrics zc_metrics_here;
+static zc_metrics handed_over;
+
+static void hand_over_locked(void)
+{
+    for (int kind = 0; kind < ZC_METRIC_KINDS; kind++) {
+        handed_over.n[kind] += zc_metrics_here.n[kind];
+        zc_metrics_here.n[kind] = 0;
+    }
+}
+
+void zc_metrics_hand_over(void)
+{
+    zc_mutex_lock(&spares_lock);
+    hand_over_locked();
+    zc_mutex_unlock(&spares_lock);
+}
+
+void zc_metrics_get(zc_metrics *out)
+{
+    zc_mutex_lock(&spares_lock);
+    hand_over_locked();
+    *out = handed_over;
+    zc_mutex_unlock(&spares_lock);
+}
+
+/* Of this thread: small things that were decoded, and how many decoders call each other. */
+static _Thread_local struct watches { unsigned turn, depth; } watches;
+
+zc_stopwatch zc_stopwatch_start(size_t n)
+{
+    zc_stopwatch watch = {0};
+
+    if (watches.depth++ == 0) {
+        watch.weight = n >= TIMED_FROM ? 1 : watches.turn++ % ONE_IN == 0 ? ONE_IN : 0;
+        watch.start_ns = watch.weight > 0 ? zc_exact_ns() : 0;
+    }
+    return watch;
+}
+
+void zc_stopwatch_stop(zc_stopwatch watch)
+{
+    watches.depth--;
+    if (watch.weight > 0) {
+        zc_metric_add(ZC_METRIC_DECODE_NS, watch.weight * (uint64_t)(zc_exact_ns() - watch.start_ns));
+    }
+}
+
 /* In a child process another thread of the parent may have been in the middle of taking one. */
 static void forget_spares(void)
 {
@@ -207,6 +260,7 @@ static void forget_spares(void)
     spares = NULL;
     spares_number = 0;
     spares_nbytes = 0;
+    handed_over = zc_metrics_here = (zc_metrics){0};
 }
 
 zc_workspace *zc_pool_borrow(zc_error *err)
@@ -281,6 +335,7 @@ void zc_pool_release(zc_workspace *ws)
     ws->poll = NULL;
     ws->watch = NULL;
     zc_mutex_lock(&spares_lock);
+    hand_over_locked();
     stamp(ws, ++spares_turn);
     ws->next = spares;
     spares = ws;

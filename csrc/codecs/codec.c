@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/counts.h"
+#include "base/metrics.h"
 #include "kernels/cast_numpy.h"
 #include "kernels/long_copy.h"
 
@@ -48,7 +49,9 @@ zc_status zc_codec_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t
 
     const zc_coding c = {codec, true, ws, src, n, dst, cap, err};
     if (codec->cls->strip == NULL) {
+        const zc_stopwatch watch = zc_stopwatch_start(cap);
         const zc_status status = codec->cls->decode(&c, written);
+        zc_stopwatch_stop(watch);
         zc_count_add(ZC_COUNT_DECODED, status == ZC_OK && codec->cls->open_blocks == NULL ? *written : 0);
         return named(codec, status, err);
     }
@@ -96,7 +99,9 @@ zc_status zc_blocks_decode(zc_blocks *blocks, size_t offset, size_t nbytes, uint
         status = zc_fail(err, ZC_ERR_RANGE, "bytes %zu to %zu of a value of %zu bytes", offset, offset + nbytes,
                          blocks->nbytes);
     } else if (nbytes > 0) {
+        const zc_stopwatch watch = zc_stopwatch_start(nbytes);
         status = blocks->codec->cls->decode_range(blocks, offset, nbytes, dst, err);
+        zc_stopwatch_stop(watch);
     }
     return named(blocks->codec, status, err);
 }

@@ -53,6 +53,7 @@ static zc_status decode_kept(const zc_context *ctx, const zc_chunk *chunk, const
     if (entry == NULL) {
         return zc_fail(ctx->err, ZC_ERR_MEMORY, "no memory for a chunk of %zu bytes", chunk->size);
     }
+    zc_chunks_count(chunk->chain->ops, 1);
     const zc_status status = chunk->chain->ops->decode(ctx, chunk, from, zc_cached_data(entry));
     if (status != ZC_OK) {
         zc_cached_let_go(entry);
@@ -103,6 +104,7 @@ zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_v
         }
         zc_cache_count_miss(origin->cache);
     }
+    zc_chunks_count(ops, 1);
     return ops->read(ctx, &stored.chunk, from);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/lock_order.h"
+#include "base/metrics.h"
 
 #define MIN_BUCKETS 256
 
@@ -291,6 +292,7 @@ static void use(zc_cached *entry)
     unlink_used(entry);
     link_used(entry);
     entry->cache->stats.hits++;
+    zc_metric_add(ZC_METRIC_HITS, 1);
 }
 
 bool zc_cache_has(const zc_origin *origin, uint64_t offset)
@@ -318,6 +320,7 @@ zc_cached *zc_cache_find(const zc_origin *origin, uint64_t offset)
         use(entry);
     } else {
         cache->stats.misses++;
+        zc_metric_add(ZC_METRIC_MISSES, 1);
     }
     zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
     free_all(dead);
@@ -358,6 +361,7 @@ void zc_cache_count_miss(zc_cache *cache)
 {
     zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
     cache->stats.misses++;
+    zc_metric_add(ZC_METRIC_MISSES, 1);
     zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
 }
 

@@ -6,6 +6,7 @@
 #define ZC_ENGINE_CHUNK_H
 
 #include "base/arith.h"
+#include "base/metrics.h"
 #include "engine/engine.h"
 #include "kernels/shard_index.h"
 
@@ -78,10 +79,19 @@ struct zc_chain_ops {
     size_t (*plausible)(const zc_chain *chain, size_t decoded);
 
     bool is_plain;           /* the stored bytes are the elements */
+    bool holds_chunk;        /* a chunk of another chain is decoded for each */
 };
 
 extern const zc_chain_ops zc_plain_ops, zc_staged_ops, zc_shard_ops, zc_n5_block_ops, zc_filtered_ops, zc_wrapped_ops,
     zc_wrapped_shard_ops;
+
+/* n chunks are decoded, unless others that lie in them are. */
+static inline void zc_chunks_count(const zc_chain_ops *ops, int64_t n)
+{
+    if (ops->decode != NULL && !ops->holds_chunk) {
+        zc_metric_add(ZC_METRIC_CHUNKS, (uint64_t)n);
+    }
+}
 
 /* Does the selection cover all that the chunk has to hold, so that nothing of an old one stays? */
 static inline bool zc_chunk_is_covered(const zc_context *ctx, const zc_chunk *chunk)

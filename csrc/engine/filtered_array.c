@@ -131,6 +131,7 @@ static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint
 const zc_chain_ops zc_filtered_ops = {
     .read = zc_elements_read,
     .decode = decode,
+    .holds_chunk = true,
     .write = zc_elements_write,
     .encode = encode,
     .bound = bound,

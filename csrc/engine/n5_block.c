@@ -245,6 +245,7 @@ static size_t plausible(const zc_chain *chain, size_t decoded)
 const zc_chain_ops zc_n5_block_ops = {
     .read = read_block,
     .decode = decode,
+    .holds_chunk = true,
     .write = write_block,
     .encode = encode,
     .bound = bound,

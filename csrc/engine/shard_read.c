@@ -181,6 +181,7 @@ static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_selection *sel
     uint8_t *slab = zc_scratch_push(r->ctx->ws, (size_t)n * chunk.size, r->ctx->err);
     zc_status status = slab == NULL ? ZC_ERR_MEMORY : ZC_OK;
 
+    zc_chunks_count(chunk.chain->ops, n);
     for (int64_t i = 0; i < n && status == ZC_OK; i++) {
         const size_t number = run_at(r, j + i);
         const zc_value from = zc_value_of_memory(r->bytes[j + i], (size_t)s->extents[number].nbytes);

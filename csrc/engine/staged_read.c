@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/counts.h"
+#include "base/metrics.h"
 #include "engine/chunk.h"
 
 /* Chunks are decoded and placed in pieces of about this size where the codec allows, so that the
@@ -497,7 +498,9 @@ static zc_status read_over_itself(const chunk_job *job, const zc_value *from, si
     if (status == ZC_OK) {
         status = zc_stages_undo(chunk->chain->stages, chunk->chain->n_stages, 1, &bytes, chunk->size, ctx->ws, ctx->err);
     }
+    const zc_stopwatch watch = zc_stopwatch_start(chunk->size);
     *done = status == ZC_OK && codec->cls->decode_over(codec, ctx->ws, bytes.data, bytes.n, buffer, chunk->size);
+    zc_stopwatch_stop(watch);
     zc_count_add(ZC_COUNT_DECODED, *done ? chunk->size : 0);
     status = *done ? zc_elements_place(ctx, chunk, buffer) : ZC_OK;
     zc_scratch_release(ctx->ws, mark);

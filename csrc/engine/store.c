@@ -6,6 +6,7 @@
 
 #include "base/arith.h"
 #include "base/assert.h"
+#include "base/metrics.h"
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -126,6 +127,8 @@ static zc_status local_load(const zc_store *store, const char *key, uint8_t *dst
     status = cap > 0 ? zc_file_load(name.dir, name.name, dst, cap, &n, &out->file, err)
                      : zc_file_open(name.dir, name.name, &out->file, err);
     free(name.owned);
+    zc_metric_add(ZC_METRIC_REQUESTS, 1);
+    zc_metric_add(ZC_METRIC_BYTES_READ, n);
     if (n > 0) {
         *out = zc_value_of_memory(dst, n);
         return status;
@@ -151,6 +154,7 @@ static void local_close(zc_value *value)
 
 static zc_status local_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
 {
+    zc_metric_add(ZC_METRIC_BYTES_READ, n);
     return zc_file_read(&value->file, offset, dst, n, err);
 }
 

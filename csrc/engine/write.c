@@ -4,6 +4,7 @@
  * patched and written back under a lock.
  */
 #include "base/arith.h"
+#include "base/metrics.h"
 #include "engine/chunk.h"
 
 #define MOST_ATTEMPTS 100            /* at a chunk that other processes replace meanwhile */
@@ -96,6 +97,8 @@ static zc_status put(const zc_store *store, const target *t, const zc_file_sourc
                                                                             (size_t)source->total, err);
 
     zc_change_end(change);
+    zc_metric_add(ZC_METRIC_WRITES, 1);
+    zc_metric_add(ZC_METRIC_BYTES_WRITTEN, source != NULL ? source->total : 0);
     return status;
 }
 

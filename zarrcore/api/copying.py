@@ -9,6 +9,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar, Unpack
 
+from zarrcore._log import info
 from zarrcore.arrays.options import CopyNodeOptions, takes
 from zarrcore.node import state_of
 from zarrcore.storage import make_store_path
@@ -269,7 +270,9 @@ def _logged(
     with _lines(log) as write, reporting(progress, "copying", of_bytes=of_bytes) as step:
         copied, skipped, nbytes = act(replace(options, log=write, progress=step))
         head, tail = ("dry run", "") if options.dry_run else ("all done", f", {nbytes:,} bytes copied")
-        write(f"{head}: {copied:,} copied, {skipped:,} skipped{tail}")
+        line = f"{head}: {copied:,} copied, {skipped:,} skipped{tail}"
+        write(line)
+        info("copy: %s", line)
         return copied, skipped, nbytes
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from zarrcore.groups.group import Group
     from zarrcore.groups.tree import Tree
     from zarrcore.nodes.consolidate import ConsolidatedDifference
+    from zarrcore.progress import Progress
 
 
 _READ_MODES = ("r", "r+", "a")
@@ -450,7 +451,13 @@ def create_hierarchy(
     return ((path, node_of(opened)) for path, opened in created)
 
 
-def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format: int | None = None) -> Group:
+def consolidate_metadata(
+    store: StoreLike,
+    path: str | None = None,
+    zarr_format: int | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Group:
     """Copy the metadata of all nodes below a group into the group, so that it opens with one read.
 
     Parameters
@@ -461,6 +468,9 @@ def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format:
         Path of the group.  Default: the root.
     zarr_format : {2, 3}, optional
         Format of the group.  Default: the one that is found.
+    progress : callable or True, optional
+        Called as ``progress(done, total)`` with numbers of nodes, those known so far in `total`.  True shows
+        a bar, which takes rich or tqdm.
 
     Returns
     -------
@@ -479,9 +489,11 @@ def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format:
     from zarrcore.groups.group import Group
     from zarrcore.nodes.consolidate import consolidate
     from zarrcore.nodes.open import open_group_node
+    from zarrcore.progress import reporting
 
     place, metadata = open_group_node(make_store_path(store, path=path), zarr_format, use_consolidated=False)
-    return Group(consolidate(place, metadata), place)
+    with reporting(progress, "consolidating", of_bytes=False) as step:
+        return Group(consolidate(place, metadata, step), place)
 
 
 def check_consolidated(

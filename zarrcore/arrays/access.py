@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,26 +12,38 @@ from zarrcore._locks import RLock
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Select
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
-from zarrcore.engine.projection import raw_dtype
-from zarrcore.indexing import Fields, Selection
+from zarrcore.engine.projection import axes_of, raw_dtype
+from zarrcore.indexing import Dim, Fields, Selection
+from zarrcore.metadata import layout
 from zarrcore.nodes.users import WRITES
+from zarrcore.progress import Step
 
 _MOST_POINTS = 1 << 22  # of one call of the engine, unless the array has more elements
 
 # --- reading ---
 
 
-def get(array: OpenArray, selection: Selection, out: Any, fields: Fields | None, threads: int) -> Any:
-    """Read a selection, or fields of it, into `out` or a new array."""
+def get(
+    array: OpenArray,
+    selection: Selection,
+    out: Any,
+    fields: Fields | None,
+    threads: int,
+    step: Step | None = None,
+) -> Any:
+    """Read a selection, or fields of it, into `out` or a new array.
+
+    `step` is called with how many bytes are done, and of how many.
+    """
     if fields:
-        return _get_fields(array, selection, out, fields, threads)
+        return _get_fields(array, selection, out, fields, threads, step)
     array.engine()
     if out is not None:
-        fill(array, selection, check_out(out, selection.shape, array.dtype_in_memory), threads)
+        fill(array, selection, check_out(out, selection.shape, array.dtype_in_memory), threads, step)
         return out
     order = "C" if selection.points else array.order
     result = np.empty(selection.shape, dtype=array.dtype_in_memory, order=order)
-    fill(array, selection, result, threads)
+    fill(array, selection, result, threads, step)
     return result[()] if selection.shape == () else result
 
 
@@ -41,46 +54,61 @@ def get_by(
     out: Any = None,
     fields: Fields | None = None,
     threads: int = 0,
+    step: Step | None = None,
 ) -> Any:
     """Read a selection as one of the functions of :mod:`zarrcore.indexing` understands it."""
     array.follow()
-    return get(array, select(selection, array.shape), out, fields, threads)
+    return get(array, select(selection, array.shape), out, fields, threads, step)
 
 
-def _get_fields(array: OpenArray, selection: Selection, out: Any, fields: Fields, threads: int) -> Any:
+def _get_fields(
+    array: OpenArray, selection: Selection, out: Any, fields: Fields, threads: int, step: Step | None
+) -> Any:
     """Read fields of the selected records; no other bytes are taken out of decoded chunks."""
     dtype = indexing.field_dtype(fields, array.dtype)
     if isinstance(fields, str):
-        result = _get_field(array, selection, fields, threads)
+        result = _get_field(array, selection, fields, threads, step)
     else:
         result = np.empty(selection.shape, dtype=dtype)
         if dtype.itemsize > 0:
-            fill(array, selection, result, threads, field=tuple(fields))
+            fill(array, selection, result, threads, step, field=tuple(fields))
     if out is not None:
         check_out(out, result.shape, result.dtype)[...] = result
         return out
     return result[()] if result.shape == () else result
 
 
-def _get_field(array: OpenArray, selection: Selection, field: str, threads: int) -> np.ndarray:
+def _get_field(
+    array: OpenArray, selection: Selection, field: str, threads: int, step: Step | None
+) -> np.ndarray:
     dtype = array.dtype[field]
     raw = np.empty(selection.shape, raw_dtype(dtype))
     if dtype.itemsize > 0:
-        fill(array, selection, raw, threads, field=field)
+        fill(array, selection, raw, threads, step, field=field)
     if dtype.subdtype is None:
         return raw
     return raw.reshape(-1).view(dtype.base).reshape(raw.shape + dtype.shape)
 
 
 def fill(
-    array: OpenArray, selection: Selection, result: np.ndarray, threads: int, **options: str | tuple[str, ...]
+    array: OpenArray,
+    selection: Selection,
+    result: np.ndarray,
+    threads: int,
+    step: Step | None = None,
+    **options: str | tuple[str, ...],
 ) -> None:
     """Read into `result`, which has the shape that the user sees; `options` go to the engine."""
     engine = array.engine()
     if result.size == 0:
         return
     if not selection.points:
-        engine.read(selection.dims, result.reshape(selection.block), threads, **options)
+        block = result.reshape(selection.block)
+        if step is None:
+            engine.read(selection.dims, block, threads, **options)
+            return
+        for dims, piece in _in_steps(array, selection, block, step):
+            engine.read(dims, piece, threads, **options)
         return
     is_flat = result.flags.c_contiguous
     flat = result.reshape(-1) if is_flat else np.empty(selection.block, result.dtype)
@@ -93,23 +121,47 @@ def fill(
             engine.read_points(tuple(dim[part] for dim in selection.dims), flat[part], threads, **options)
     if not is_flat:
         result[...] = flat.reshape(selection.shape)
+    if step is not None:
+        step(result.nbytes, result.nbytes)
+
+
+def _in_steps(
+    array: OpenArray, selection: Selection, block: np.ndarray, step: Step
+) -> Iterator[tuple[tuple[Dim, ...], np.ndarray]]:
+    """Yield parts of a selection with their blocks; `step` is called after each."""
+    from zarrcore.arrays.steps import steps
+
+    axes = axes_of(array.shape, layout.grid_edges(array.metadata))
+    done = 0
+    for dims, index in steps(axes, selection.dims, array.dtype.itemsize):
+        part = block[index]
+        yield dims, part
+        done += part.nbytes
+        step(done, block.nbytes)
 
 
 # --- writing ---
 
 
-def put(array: OpenArray, selection: Selection, value: Any, fields: Fields | None, threads: int) -> None:
-    """Write values, or fields of them, into a selection."""
+def put(
+    array: OpenArray,
+    selection: Selection,
+    value: Any,
+    fields: Fields | None,
+    threads: int,
+    step: Step | None = None,
+) -> None:
+    """Write values, or fields of them, into a selection; `step` is as of :func:`get`."""
     array.check_writable()
     if fields:
         values = field_values(value, fields, array.dtype, selection.shape)
         if values.dtype.itemsize > 0:
             field = fields if isinstance(fields, str) else tuple(fields)
-            store_values(array, selection, values, threads, field=field)
+            store_values(array, selection, values, threads, step, field=field)
         return
     array.engine()
     values = as_values(value, array.dtype_in_memory, ndim=len(selection.shape), any_text=True)
-    store_values(array, selection, broadcast_values(values, selection.shape), threads)
+    store_values(array, selection, broadcast_values(values, selection.shape), threads, step)
 
 
 def put_by(
@@ -119,6 +171,7 @@ def put_by(
     value: Any,
     fields: Fields | None = None,
     threads: int = 0,
+    step: Step | None = None,
 ) -> None:
     """Write into a selection as one of the functions of :mod:`zarrcore.indexing` understands it."""
     under_way = RLock()
@@ -126,7 +179,7 @@ def put_by(
     try:
         with under_way:
             array.follow()
-            put(array, select(selection, array.shape), value, fields, threads)
+            put(array, select(selection, array.shape), value, fields, threads, step)
     finally:
         WRITES.pop(under_way, None)
 
@@ -143,7 +196,12 @@ def field_values(value: Any, fields: Fields, dtype: np.dtype, shape: tuple[int, 
 
 
 def store_values(
-    array: OpenArray, selection: Selection, values: np.ndarray, threads: int, **options: str | tuple[str, ...]
+    array: OpenArray,
+    selection: Selection,
+    values: np.ndarray,
+    threads: int,
+    step: Step | None = None,
+    **options: str | tuple[str, ...],
 ) -> None:
     """Write `values`, checked and of the shape that the user sees; `options` go to the engine."""
     if values.size == 0:
@@ -153,8 +211,15 @@ def store_values(
     if selection.points:
         flat = np.ascontiguousarray(values).reshape(-1)
         engine.write_points(selection.dims, flat, threads, write_empty, **options)
-    else:
-        engine.write(selection.dims, values.reshape(selection.block), threads, write_empty, **options)
+        if step is not None:
+            step(flat.nbytes, flat.nbytes)
+        return
+    block = values.reshape(selection.block)
+    if step is None:
+        engine.write(selection.dims, block, threads, write_empty, **options)
+        return
+    for dims, part in _in_steps(array, selection, block, step):
+        engine.write(dims, part, threads, write_empty, **options)
 
 
 def writes_empty_chunks(array: OpenArray) -> bool:

@@ -18,6 +18,7 @@ from zarrcore.arrays.selections import Indexable, Select
 from zarrcore.indexing import Fields
 from zarrcore.metadata import layout
 from zarrcore.node import SynchronousNode, bridge
+from zarrcore.progress import Progress, reporting
 from zarrcore.storage.path import StoreLike
 
 if TYPE_CHECKING:
@@ -277,6 +278,7 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         out: Out = None,
         threads: int = 0,
         on_error: OnError = "raise",
+        progress: Progress | None = None,
     ) -> Any:
         """Read a selection, into the caller's memory if `out` is given.
 
@@ -294,6 +296,9 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
             What to do about chunks, and inner chunks of shards, that cannot be read: raise an error for
             the first one; return the fill value in their place, with a warning that names them; or return
             the fill value there, and their errors.
+        progress : callable or True, optional
+            Called as ``progress(done, total)`` with numbers of bytes, after each 32 MiB or row of chunks;
+            what it raises ends the call.  True shows a bar, which takes rich or tqdm.
 
         Returns
         -------
@@ -322,8 +327,15 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         if on_error != "raise":
             from zarrcore.arrays import tolerant
 
+            if progress:
+                raise ValueError("read: progress is for on_error='raise'")
             return tolerant.read(self._opened, selection, out, fields, threads, on_error)
-        return self._get(indexing.plain_selection, selection, out, fields, threads)
+        if progress is None:
+            return self._get(indexing.plain_selection, selection, out, fields, threads)
+        with reporting(progress, "reading") as step:
+            return access.get_by(
+                self._opened, indexing.plain_selection, selection, out, fields, threads, step
+            )
 
     def read_many(
         self,
@@ -370,7 +382,14 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         """
         self.write(selection, value)
 
-    def write(self, selection: SelectionLike, value: ValueLike, *, threads: int = 0) -> None:
+    def write(
+        self,
+        selection: SelectionLike,
+        value: ValueLike,
+        *,
+        threads: int = 0,
+        progress: Progress | None = None,
+    ) -> None:
         """Write values into a selection.
 
         Parameters
@@ -382,6 +401,8 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
             the names of their fields, tuples by position.
         threads : int
             Number of threads; 0 for the configured number.
+        progress : callable or True, optional
+            As of :meth:`read`.
 
         Raises
         ------
@@ -405,7 +426,11 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
                [0, 6, 0]], dtype=int32)
         """
         fields, selection = indexing.pop_fields(selection)
-        access.put_by(self._opened, indexing.plain_selection, selection, value, fields, threads)
+        if progress is None:
+            access.put_by(self._opened, indexing.plain_selection, selection, value, fields, threads)
+            return
+        with reporting(progress, "writing") as step:
+            access.put_by(self._opened, indexing.plain_selection, selection, value, fields, threads, step)
 
     def _set(self, select: Select, selection: Any, value: Any, fields: Fields | None = None) -> None:
         access.put_by(self._opened, select, selection, value, fields)

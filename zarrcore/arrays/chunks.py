@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._log import debug
 from zarrcore.arrays.access import put, writes_empty_chunks
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.documents import documents_of, reread, save
@@ -205,6 +206,7 @@ def _resize(
     if outside is not None:
         wait_for_writes(array.store_path)  # they may go by the old shape; later ones have seen the new one
         outside.remove()
+    debug("%s now has the shape %s", array.store_path, shape)
 
 
 class _Outside:

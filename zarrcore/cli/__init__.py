@@ -6,6 +6,9 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line."""
+    import gc
+
+    gc.disable()  # until a command has been imported: what modules make is no garbage
     try:
         from zarrcore.cli.app import run
     except ModuleNotFoundError as missing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -47,6 +48,9 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"zarrcore.cli.{COMMANDS[cmd_name]}")
+        if not gc.isenabled():  # see main(); nor need it be looked through when the process ends
+            gc.freeze()
+            gc.enable()
         command: click.Command = getattr(module, cmd_name)
         return command
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from zarrcore.cli.places import open_place, takes_options, takes_place, value_of
+from zarrcore.cli.places import find_place, open_place, takes_options, takes_place, value_of
 from zarrcore.cli.text import print_json
 
 
@@ -18,7 +18,7 @@ def attrs() -> None:
 @click.argument("key", required=False)
 def get(place: str, options: tuple[str, ...], key: str | None) -> None:
     """Print all attributes as JSON, or the one with this KEY."""
-    found = open_place(place, options).attrs.asdict()
+    found = find_place(place, options)[1].attributes
     if key is not None and key not in found:
         raise LookupError(f"{place} has no attribute {key!r}; there are: {', '.join(found) or 'none'}")
     print_json(found if key is None else found[key])

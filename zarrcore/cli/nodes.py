@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from zarrcore.cli.places import json_option, open_array, open_place, takes_place
+from zarrcore.cli.places import find_place, json_option, open_array, open_place, takes_place
 from zarrcore.cli.text import can_print, print_json, shape_text, size_text, table
 from zarrcore.errors import printable
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import Unreadable
+from zarrcore.nodes.walk import walk
+from zarrcore.storage import StorePath
 
 
 @click.command()
@@ -26,7 +30,7 @@ def tree(place: str, options: tuple[str, ...], depth: int | None, sizes: bool, a
     zarrcore tree data.zarr --depth 2
     zarrcore tree data.zarr --sizes --json
     """
-    node = open_place(place, options)
+    node = _Node(*find_place(place, options))
     rows = list(_nodes(node, depth, sizes))
     if as_json:
         print_json([{"path": path, **facts} for path, _, facts in rows])
@@ -37,18 +41,25 @@ def tree(place: str, options: tuple[str, ...], depth: int | None, sizes: bool, a
     for path, lasts, facts in rows:
         indent = "".join(gap if is_last else bars for is_last in lasts[:-1])
         mark = (last if lasts[-1] else branch) if lasts else ""
-        name = path.rpartition("/")[2] if lasts else f"/{node.path}"
+        name = path.rpartition("/")[2] if lasts else f"/{node.place.path}"
         click.echo(f"{indent}{mark}{printable(f'{name} {_facts_text(facts)}'.rstrip())}")
 
 
+class _Node(NamedTuple):
+    """A node that is known by its place and metadata, without opening it."""
+
+    place: StorePath
+    metadata: Any
+
+
 def _nodes(
-    node: Any, depth: int | None, sizes: bool
+    node: _Node, depth: int | None, sizes: bool
 ) -> Iterator[tuple[str, tuple[bool, ...], dict[str, Any]]]:
     """Yield path and facts of each node; between them, which nodes on the way are the last of their group."""
     yield "", (), _facts(node, sizes)
-    if not hasattr(node, "members") or depth == 0:
+    if is_array_metadata(node.metadata) or depth == 0:
         return
-    found = [(path, member) for path, member in _members(node, depth)]
+    found = [*_members(node, depth)]
     last: dict[str, str] = {}
     for path, _ in found:
         last[path.rpartition("/")[0]] = path
@@ -59,27 +70,14 @@ def _nodes(
         yield path, lasts[path], _facts(member, sizes)
 
 
-def _members(group: Any, depth: int | None) -> Iterator[tuple[str, Any]]:
+def _members(group: _Node, depth: int | None) -> Iterator[tuple[str, _Node]]:
     """Yield the nodes below a group with their metadata; those that cannot be read as Unreadable."""
-    from zarrcore.nodes.walk import walk
-
-    for path, metadata, _ in walk(
-        group.store_path, group.metadata, max_depth=None if depth is None else depth - 1
-    ):
-        yield path, _Member(group.store_path._child(path), metadata)
+    found = walk(group.place, group.metadata, max_depth=None if depth is None else depth - 1)
+    for path, metadata, _ in found:
+        yield path, _Node(group.place._child(path), metadata)
 
 
-class _Member:
-    """A node that is known by its place and metadata, without opening it."""
-
-    def __init__(self, place: Any, metadata: Any) -> None:
-        self.store_path, self.metadata = place, metadata
-
-
-def _facts(node: Any, sizes: bool) -> dict[str, Any]:
-    from zarrcore.nodes.documents import is_array_metadata
-    from zarrcore.nodes.find import Unreadable
-
+def _facts(node: _Node, sizes: bool) -> dict[str, Any]:
     metadata = node.metadata
     if isinstance(metadata, Unreadable):
         return {"kind": "unreadable", "error": " ".join(str(metadata.error).split())}
@@ -91,8 +89,7 @@ def _facts(node: Any, sizes: bool) -> dict[str, Any]:
         if shape is not None:
             facts[name] = shape
     if sizes:
-        place = node.store_path
-        facts["nbytes_stored"] = place.store.getsize_prefix(place.path)
+        facts["nbytes_stored"] = node.place.store.getsize_prefix(node.place.path)
     return facts
 
 
@@ -147,8 +144,8 @@ def _description(node: Any, complete: bool) -> dict[str, Any]:
 @json_option
 def ls(place: str, options: tuple[str, ...], long: bool, as_json: bool) -> None:
     """List the members of a group."""
-    node = open_place(place, options)
-    if not hasattr(node, "members"):
+    node = _Node(*find_place(place, options))
+    if is_array_metadata(node.metadata):
         raise ValueError(f"{place} is an array, which has no members")
     rows = sorted((path, _facts(member, False)) for path, member in _members(node, 1))
     if as_json:

@@ -35,6 +35,18 @@ def store_path(text: str, options: tuple[str, ...] = (), mode: str = "r") -> Sto
     return make_store_path(store, path=path, mode=mode, storage_options=storage_options(options))
 
 
+def find_place(text: str, options: tuple[str, ...] = ()) -> tuple[StorePath, Any]:
+    """Find the array or group that an argument names, without loading what opening it needs."""
+    from zarrcore.metadata import GroupMetadata
+    from zarrcore.nodes.consolidated import with_consolidated
+    from zarrcore.nodes.open import open_node
+
+    place, metadata = open_node(store_path(text, options))
+    if isinstance(metadata, GroupMetadata):
+        metadata = with_consolidated(place, metadata, None)
+    return place, metadata
+
+
 def open_place(text: str, options: tuple[str, ...] = (), mode: str = "r") -> Any:
     """Open the array or group that an argument names, which is there."""
     import zarrcore

@@ -112,7 +112,11 @@ def consolidate(place: str, options: tuple[str, ...], check: bool, as_json: bool
 
     where = store_path(place, options, "r" if check else "r+")
     if not check:
-        zarrcore.consolidate_metadata(where)
+        with progress_bar("consolidating", of_bytes=False) as shown:
+            group = zarrcore.consolidate_metadata(where, progress=shown)
+        if as_json:
+            copy = group.metadata.consolidated_metadata
+            print_json({"nodes": 0 if copy is None else len(copy.metadata)})
         return
     found = zarrcore.check_consolidated(where)
     if as_json:
@@ -135,10 +139,11 @@ def migrate(
     import zarrcore
 
     store, path = split_place(place)
-    report = zarrcore.migrate(
-        store, path=path, dry_run=dry_run, remove_old=remove_old, overwrite=overwrite,
-        storage_options=storage_options(options),
-    )  # fmt: skip
+    with progress_bar("migrating", of_bytes=False) as shown:
+        report = zarrcore.migrate(
+            store, path=path, dry_run=dry_run, remove_old=remove_old, overwrite=overwrite,
+            storage_options=storage_options(options), progress=shown,
+        )  # fmt: skip
     if as_json:
         names = ("path", "node_type", "zarr_format", "reason", "is_stored", "notes")
         nodes = [{name: getattr(node, name) for name in names} for node in report.nodes]

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._core import engine
+from zarrcore._log import debug
 from zarrcore.config import config
 from zarrcore.metadata.layout import grid_edges
 from zarrcore.storage.validation import key_prefix
@@ -94,6 +95,7 @@ def build_engine(
             f"array {store_path.path or '/'!r}: a ChunkCache cannot keep chunks of strings or objects, "
             "nor others that the engine in Python reads"
         )
+    debug("%s is read and written by the engine in Python", store_path)
     return _python_engine(metadata, store_path, missing_is_error=missing_is_error)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from zarrcore._core import engine
 from zarrcore.config import config
 from zarrcore.errors import ChunkEncodeError, ChunkError, ChunkIOError, ChunkLockError, StoreError
 from zarrcore.storage.validation import Limit, as_view, too_large
@@ -60,12 +61,14 @@ class ChunkPlace:
                 found: Sequence[Any] = self._call(self._store.get_partial_values, requests)
         except ChunkLockError:  # this thread is patching the chunk, and reads what it patches
             found = self._call(self._store.get_partial_values, requests)
+        count_read(found)
         return found
 
     def set(self, value: Any) -> None:
         """Store the chunk's bytes, unless they are more than would be read."""
         self._check_size(value)
         self._call(self._store.set, self.key, value)
+        engine.count(writes=1, nbytes_written=memoryview(value).nbytes)
 
     def set_if_not_exists(self, default: Any) -> None:
         """Store the chunk's bytes unless it is stored already."""
@@ -74,6 +77,7 @@ class ChunkPlace:
     def delete(self) -> None:
         """Remove the chunk."""
         self._call(self._store.delete, self.key)
+        engine.count(writes=1)
 
     def replace(self, value: Any) -> None:
         """Store the chunk's bytes, or remove the chunk if they are None."""
@@ -115,7 +119,9 @@ class ChunkPlace:
             value = self._store._get_chunks([self.key], self._most)[0]
         else:
             value = self._store.get(self.key, byte_range)
-        return None if value is None else as_view(value, self.key)
+        found = None if value is None else as_view(value, self.key)
+        count_read([found])
+        return found
 
     def _call(self, method: Callable[..., Any], *args: Any) -> Any:
         try:
@@ -137,6 +143,12 @@ class ChunkPlace:
         except Exception as error:
             where: Any = {"array": self._path, "chunk": self.coords, "key": self.key, "codec": codec}
             raise (ChunkIOError if isinstance(error, StoreError) else kind)(reason(error), **where) from error
+
+
+def count_read(found: Sequence[Any]) -> None:
+    """Count what a store was asked for, and what it has returned."""
+    nbytes = sum(memoryview(data).nbytes for data in found if data is not None)
+    engine.count(requests=len(found), nbytes_read=nbytes)
 
 
 def most_stored(chain: CodecChain, spec: ArraySpec) -> int | None:

@@ -15,7 +15,7 @@ from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
 from zarrcore.codecs.base import ArraySpec, Patch
 from zarrcore.codecs.filled import is_all_fill
-from zarrcore.engine.chunk_place import ChunkPlace, most_stored
+from zarrcore.engine.chunk_place import ChunkPlace, count_read, most_stored
 from zarrcore.engine.projection import (
     axes_of,
     batches,
@@ -232,6 +232,7 @@ class PythonEngine:
                 return {}  # asking for each alone shows which one failed, and why
             with places[keys.index(key)].errors_as(ChunkIOError):
                 raise
+        count_read(found)
         return {place.coords: data for place, data in zip(places, found, strict=True)}
 
     def _read_part(self, part: ChunkPart, stored: Any, out: np.ndarray, threads: int) -> int:
@@ -252,8 +253,9 @@ class PythonEngine:
                 stored = place.get() if stored is ... else stored
                 found = stored is not None
                 if found:
-                    data = chain.decode_bytes(stored, spec)
-                    decode_part(chain, data, spec, part, out)
+                    with engine.Decoding():
+                        data = chain.decode_bytes(stored, spec)
+                        decode_part(chain, data, spec, part, out)
                     nbytes = memoryview(data).nbytes
         if not found:
             self._put_missing(part, place.key, out)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zarrcore._core import engine
 from zarrcore.codecs.base import Patch
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.codecs.sharding import EMPTY
@@ -149,8 +150,9 @@ class ShardParts:
             block[part.outside_of(block)] = self._fill
             return 0
         try:
-            decoded = self._chain.decode_bytes(data, self._inner)
-            decode_part(self._chain, decoded, self._inner, part, block)
+            with engine.Decoding():
+                decoded = self._chain.decode_bytes(data, self._inner)
+                decode_part(self._chain, decoded, self._inner, part, block)
         except ChunkError as error:
             raise error.located(inner_chunk=part.coords, byte_range=extent) from error.__cause__
         return memoryview(decoded).nbytes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zarrcore._log import info
 from zarrcore.arrays.chunks import grid_axes, is_within
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.engine.build import chunk_store
@@ -98,6 +99,7 @@ def compact(array: Array) -> CompactReport:
                 damaged.append((indexes.shards.keys[k], str(error)))
                 continue
             saved, rewritten = saved + less, rewritten + (less > 0)
+    info("compacted %s: %s shards rewritten, %s bytes less", array.store_path, rewritten, saved)
     return CompactReport(len(stored.keys), rewritten, before, before - saved, tuple(damaged))
 
 

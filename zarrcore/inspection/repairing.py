@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from zarrcore._log import info
 from zarrcore.arrays.opened import open_array_at
 from zarrcore.engine.build import chunk_store
 from zarrcore.errors import StoreError
@@ -110,7 +111,10 @@ def repair(
             f"quarantine: {aside} is in the store that is repaired; choose a place outside of it"
         )
     with collected():  # departures of documents were findings
-        return [*_Repairs(place, aside, dry_run, min_age).run(report)]
+        actions = [*_Repairs(place, aside, dry_run, min_age).run(report)]
+    for action in actions:
+        info("repair of %s: %s", place, action)
+    return actions
 
 
 class _Repairs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
+from zarrcore._log import info
 from zarrcore.errors import BaseZarrError
 from zarrcore.inspection.arrays import ArrayCheck
 from zarrcore.inspection.nodes import Node, NodeWalk
@@ -90,6 +91,7 @@ def verify(
     report = VerifyReport(str(place.store), place.path, level, _place=place)
     with reporting(on_progress, "verifying", of_bytes=False) as step, collected():  # departures are findings
         _look_at_all(place, level, Findings(report, max_findings, step), max_bytes, threads)
+    info("verified %s", str(report).partition("\n")[0])
     return report
 
 

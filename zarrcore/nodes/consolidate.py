@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from zarrcore._log import info
 from zarrcore.errors import BaseZarrError, ZarrUserWarning
 from zarrcore.metadata import ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
 from zarrcore.nodes.consolidated import bare, difference, lookup
@@ -16,9 +17,11 @@ from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import Unreadable, parse_node, read_documents, readable
 from zarrcore.nodes.versions import Outdated, Versions
 from zarrcore.nodes.walk import Found, walk
+from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
 
 _ATTEMPTS = 5
+_STEP = 100  # nodes, between which progress is shown
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,11 @@ def check(place: StorePath, metadata: GroupMetadata) -> tuple[ConsolidatedDiffer
     return tuple(found)
 
 
-def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
-    """Collect the metadata of all nodes below a group and store them with the group."""
+def consolidate(place: StorePath, metadata: GroupMetadata, progress: Step | None = None) -> GroupMetadata:
+    """Collect the metadata of all nodes below a group and store them with the group.
+
+    `progress` is called with the number of nodes found, and with one more as long as there may be others.
+    """
     if not place.store.supports_consolidated_metadata:
         raise TypeError(f"{type(place.store).__name__} does not support consolidated metadata")
     place.store._check_writable()
@@ -81,7 +87,7 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
         versions = Versions()
         if compares:  # before the nodes: others who change one change the copy too, if there is one
             metadata = _own(place, metadata, versions)
-        nodes = _all_nodes(place, zarr_format)
+        nodes = _all_nodes(place, zarr_format, progress)
         copy = ConsolidatedMetadata(nodes)
         with (
             document_lock(place),
@@ -105,6 +111,9 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
             ZarrUserWarning,
             stacklevel=2,
         )
+    if progress is not None:
+        progress(len(nodes), len(nodes))
+    info("consolidated %s: %s nodes", place, len(nodes))
     return replace(metadata, consolidated_metadata=copy)
 
 
@@ -117,9 +126,14 @@ def _own(place: StorePath, metadata: GroupMetadata, versions: Versions | None = 
     )
 
 
-def _all_nodes(place: StorePath, zarr_format: int) -> dict[str, Any]:
+def _all_nodes(place: StorePath, zarr_format: int, progress: Step | None = None) -> dict[str, Any]:
     """Paths and metadata of all nodes below a group, groups included that only the paths of others imply."""
-    return {path: bare(readable(metadata)) for path, metadata, _ in _walk_all(place, zarr_format)}
+    nodes: dict[str, Any] = {}
+    for path, metadata, _ in _walk_all(place, zarr_format):
+        nodes[path] = bare(readable(metadata))
+        if progress is not None and len(nodes) % _STEP == 0:
+            progress(len(nodes), len(nodes) + 1)
+    return nodes
 
 
 def _walk_all(place: StorePath, zarr_format: int) -> Iterator[Found]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from zarrcore._log import debug
 from zarrcore._typing import Overwrite
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError, StoreError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
@@ -68,6 +69,7 @@ def create_node(
         except BaseException as error:
             _note_removal(error, place, replaces)
             raise
+    debug("created %s", place)
 
 
 @contextmanager
@@ -318,3 +320,4 @@ def delete_node(place: StorePath) -> None:
     if wait_for_writes(place):  # what they have stored since would be found by the next node here
         place.store.erase_prefix(place.path)
     follow_removal(place)
+    debug("removed %s", place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from zarrcore._log import debug
 from zarrcore.errors import ContainsGroupError, StoreError, shown
 from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
@@ -49,6 +50,7 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     follow_tree(dest, lambda: _documents_of(dest))
     if chunks_stay is not None:
         raise chunks_stay
+    debug("moved %s to %s", source, dest)
 
 
 def is_copied(source: StorePath, dest: StorePath) -> bool:

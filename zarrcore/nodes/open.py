@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from zarrcore._log import debug
 from zarrcore.errors import (
     ArrayNotFoundError,
     BaseZarrError,
@@ -28,6 +29,7 @@ def open_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePa
     found, metadata = find_node(place, zarr_format)
     if metadata is None:
         raise absent(GroupNotFoundError, "array or group", place, zarr_format)
+    debug("opened %s", found)
     return found, metadata
 
 
@@ -38,6 +40,7 @@ def open_array_node(place: StorePath, zarr_format: int | None = None) -> tuple[S
         raise absent(ArrayNotFoundError, "array", place, zarr_format)
     if not is_array_metadata(metadata):
         raise NotAnArrayError(f"expected an array {place._located}, found a group")
+    debug("opened the array %s", found)
     return found, metadata
 
 
@@ -54,6 +57,7 @@ def open_group_node(
         raise absent(GroupNotFoundError, "group", place, zarr_format)
     if is_array_metadata(metadata):
         raise NotAGroupError(f"expected a group {place._located}, found an array")
+    debug("opened the group %s", found)
     from zarrcore.nodes.consolidated import with_consolidated
 
     return found, with_consolidated(found, metadata, use_consolidated)

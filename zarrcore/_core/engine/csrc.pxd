@@ -23,6 +23,23 @@ cdef extern from "base/status.h" nogil:
     zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
     void zc_error_clear(zc_error *err)
 
+cdef extern from "base/metrics.h" nogil:
+    ctypedef enum zc_metric:
+        ZC_METRIC_REQUESTS, ZC_METRIC_BYTES_READ, ZC_METRIC_WRITES, ZC_METRIC_BYTES_WRITTEN, ZC_METRIC_CHUNKS
+        ZC_METRIC_HITS, ZC_METRIC_MISSES, ZC_METRIC_DECODE_NS, ZC_METRIC_KINDS
+
+    ctypedef struct zc_metrics:
+        uint64_t n[8]
+
+    ctypedef struct zc_stopwatch:
+        pass
+
+    zc_stopwatch zc_stopwatch_start(size_t n)
+    void zc_stopwatch_stop(zc_stopwatch watch)
+    void zc_metric_add(zc_metric kind, uint64_t n)
+    void zc_metrics_hand_over()
+    void zc_metrics_get(zc_metrics *out)
+
 cdef extern from "io/file.h" nogil:
     ctypedef enum zc_symlinks:
         ZC_SYMLINKS_INSIDE, ZC_SYMLINKS_REFUSE, ZC_SYMLINKS_FOLLOW

@@ -199,6 +199,7 @@ cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
         out.size = buffer.len
     Py_INCREF(value)
     out.token = <void *>value
+    zc_metric_add(ZC_METRIC_BYTES_READ, out.size)
     return 0
 
 
@@ -262,6 +263,7 @@ cdef zc_status _memory_fetch(const zc_store *store, const zc_request *requests, 
     cdef _Session session = <_Session>store.self
     cdef dict values = (<MemorySource>session.source).values
     cdef size_t i = 0
+    zc_metric_add(ZC_METRIC_REQUESTS, n)
     try:
         for i in range(n):
             key = requests[i].key.decode()
@@ -308,6 +310,7 @@ cdef zc_status _open(const zc_store *store, const char *key, cbool whole, zc_val
             out.size = ZC_SIZE_UNKNOWN
             out.store = store
             return ZC_OK
+        zc_metric_add(ZC_METRIC_REQUESTS, 1)
         if value is None:
             return ZC_ERR_MISSING
         _lend_checked(name, value, store, out)
@@ -327,12 +330,14 @@ cdef object _flat_bytes(object data):
 cdef zc_status _copy_range(object value, void *dst, size_t n, zc_error *err) except *:
     """Copy what a ranged get returned, which must be n bytes."""
     cdef const uint8_t[::1] view
+    zc_metric_add(ZC_METRIC_REQUESTS, 1)
     if value is None:
         return ZC_ERR_MISSING
     view = _flat_bytes(value)
     if <size_t>view.shape[0] != n:
         return zc_fail(err, ZC_ERR_CORRUPT, b"the store returned %zu bytes of a range of %zu",
                        <size_t>view.shape[0], n)
+    zc_metric_add(ZC_METRIC_BYTES_READ, n)
     if n:
         memcpy(dst, &view[0], n)
     return ZC_OK
@@ -374,6 +379,7 @@ cdef zc_status _store_fetch(const zc_store *store, const zc_request *requests, s
                             size_t *failed, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
     cdef size_t k, i = n      # the key that failed, if it is one of them
+    zc_metric_add(ZC_METRIC_REQUESTS, n)
     try:
         names = [requests[k].key.decode() for k in range(n)]
         try:
@@ -401,6 +407,7 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
     cdef StoreSource source = <StoreSource>session.source
     cdef list wanted = []
     cdef size_t i
+    zc_metric_add(ZC_METRIC_REQUESTS, n)
     try:
         for i in range(n):
             key = requests[i].key.decode()
@@ -448,6 +455,7 @@ cdef class Feed:
         cdef zc_arrival answer
         memset(&answer, 0, sizeof(answer))
         answer.request = request.owner
+        zc_metric_add(ZC_METRIC_REQUESTS, 1)
         try:
             try:
                 key = request.key.decode()
@@ -468,6 +476,7 @@ cdef class Feed:
                 self.session.keep(error)
             else:
                 answer.outcome = ZC_FED_ALONE
+        zc_metrics_hand_over()          # this thread has no workspace
         if not zc_feed_put(self.feed, &answer) and answer.value.token != NULL:
             Py_DECREF(<object>answer.value.token)
         return 0

@@ -78,6 +78,42 @@ def available_cpus() -> int:
     return zc_pool_cpus()
 
 
+# ---- what they have done ------------------------------------------------------------------------------------------
+
+def metrics() -> tuple:
+    """Return what was counted in this process: requests, bytes read, writes, bytes written, chunks, hits, misses, and
+    nanoseconds of decoding."""
+    cdef zc_metrics found
+    cdef int kind
+    zc_metrics_get(&found)
+    return tuple([found.n[kind] for kind in range(<int>ZC_METRIC_KINDS)])
+
+
+def count(requests=0, nbytes_read=0, writes=0, nbytes_written=0) -> None:
+    """Count what was asked of a store without C."""
+    zc_metric_add(ZC_METRIC_REQUESTS, requests)
+    zc_metric_add(ZC_METRIC_BYTES_READ, nbytes_read)
+    zc_metric_add(ZC_METRIC_WRITES, writes)
+    zc_metric_add(ZC_METRIC_BYTES_WRITTEN, nbytes_written)
+    zc_metrics_hand_over()
+
+
+@cython.final
+cdef class Decoding:
+    """Counts a chunk that Python decodes in the body of a `with` statement, and the time that this takes."""
+
+    cdef zc_stopwatch watch
+
+    def __enter__(self):
+        self.watch = zc_stopwatch_start(ZC_SIZE_MAX)
+        return self
+
+    def __exit__(self, *_):
+        zc_stopwatch_stop(self.watch)
+        zc_metric_add(ZC_METRIC_CHUNKS, 1)
+        zc_metrics_hand_over()
+
+
 # ---- calls -------------------------------------------------------------------------------------------------------
 
 cdef class _Calls:

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""The logger "zarrcore" of the standard library.
+
+Whole operations on stores have level INFO, single nodes and choices DEBUG.  A program in which nobody has
+imported :mod:`logging` cannot listen, so nothing is imported for it here.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from zarrcore.errors import shown
+
+_DEBUG, _INFO = 10, 20
+
+
+def debug(message: str, *parts: object) -> None:
+    """Tell about a node, or a choice."""
+    _tell(_DEBUG, message, parts)
+
+
+def info(message: str, *parts: object) -> None:
+    """Tell what a whole operation has done."""
+    _tell(_INFO, message, parts)
+
+
+def _tell(level: int, message: str, parts: tuple[object, ...]) -> None:
+    logging: Any = sys.modules.get("logging")
+    if logging is None or not hasattr(logging, "getLogger"):  # another thread is importing it
+        return
+    logger = logging.getLogger("zarrcore")
+    if logger.isEnabledFor(level):  # names and URLs come from elsewhere: no control characters, no passwords
+        logger.log(level, message, *map(shown, parts), stacklevel=3)
