@@ -315,6 +315,20 @@ static zc_status blosc_encode(const zc_coding *c, size_t *written)
     return ZC_OK;
 }
 
+static double blosc_byte_ns(const zc_codec *codec, bool encode)
+{
+    switch (codec->blosc.compressor) {
+    case ZC_BLOSC_LZ4HC:
+        return encode ? 10 : 1;
+    case ZC_BLOSC_ZLIB:
+        return encode ? 10 : 2;
+    case ZC_BLOSC_ZSTD:
+        return encode ? 8 : 1;
+    default:
+        return encode ? 2 : 1;
+    }
+}
+
 const zc_codec_class zc_codec_blosc = {
     .name = "blosc",
     .max_decoded = MAX_DECODED,
@@ -324,6 +338,7 @@ const zc_codec_class zc_codec_blosc = {
     .open_blocks = blosc_open_blocks,
     .decode_range = blosc_decode_range,
     .check = blosc_check,
+    .byte_ns = blosc_byte_ns,
     .defaults = {
         .level = 5,
         .blosc = {.compressor = ZC_BLOSC_LZ4, .shuffle = ZC_BLOSC_BYTESHUFFLE, .typesize = 1},

@@ -203,6 +203,12 @@ struct zc_codec_class {
     /* Of the checksum codecs: the four bytes, little-endian, that are stored with the data. */
     uint32_t (*checksum)(const zc_codec *codec, const uint8_t *data, size_t n);
 
+    /*
+     * About how many nanoseconds each decoded byte takes: what the number of threads is chosen by.  NULL: as few as most
+     * codecs need.
+     */
+    double (*byte_ns)(const zc_codec *codec, bool encode);
+
     /* What zc_codec_init sets (its cls is not used). */
     zc_codec defaults;
 };

@@ -280,6 +280,14 @@ static zc_status zlib_encode(const zc_coding *c, size_t *written)
     return deflate_value(WINDOW_ZLIB, ZC_DEFLATE_ZLIB, c, written);
 }
 
+static double deflate_byte_ns(const zc_codec *codec, bool encode)
+{
+    if (!encode) {
+        return 2;
+    }
+    return codec->level == 1 ? 5 : 10;
+}
+
 const zc_codec_class zc_codec_gzip = {
     .name = "gzip",
     .max_decoded = ZC_SIZE_MAX / 2,
@@ -287,6 +295,7 @@ const zc_codec_class zc_codec_gzip = {
     .encode = gzip_encode,
     .decode = gzip_decode,
     .check = deflate_check,
+    .byte_ns = deflate_byte_ns,
     .defaults = {.level = 5},
 };
 
@@ -297,5 +306,6 @@ const zc_codec_class zc_codec_zlib = {
     .encode = zlib_encode,
     .decode = zlib_decode,
     .check = deflate_check,
+    .byte_ns = deflate_byte_ns,
     .defaults = {.level = 1},
 };

@@ -5,12 +5,18 @@
 
 #include <libdeflate.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/arith.h"
 #include "codecs/contexts.h"
+#include "codecs/deflate_repeat.h"
+#include "kernels/byte_order.h"
+#include "kernels/repeats.h"
 
 /* What takes a second at most: longer values are left to zlib, which can be stopped on the way. */
 #define DECODE_UP_TO ((size_t)64 << 20)
 #define MIB ((size_t)1 << 20)
+#define REPEAT_UP_TO (512 * MIB)
 
 /*
  * For each of zlib's levels the quickest one of libdeflate that makes no more bytes of it, to half a percent
@@ -20,12 +26,13 @@
 typedef struct encode_level {
     int level;
     size_t up_to;
+    bool runs_by_zlib;       /* its quick levels do not look at what a long match covers */
 } encode_level;
 
 enum { DEFAULT_LEVEL = 6 };
 static const encode_level encode_levels[] = {
-    {0, 64 * MIB}, {2, 64 * MIB}, {5, 64 * MIB}, {5, 64 * MIB}, {5, 64 * MIB},
-    {6, 64 * MIB}, {7, 64 * MIB}, {8, 8 * MIB},  {9, 8 * MIB},  {9, 8 * MIB},
+    {0, 64 * MIB, false}, {2, 64 * MIB, true},  {5, 64 * MIB, true}, {5, 64 * MIB, true}, {5, 64 * MIB, false},
+    {6, 64 * MIB, false}, {7, 64 * MIB, false}, {8, 8 * MIB, false}, {9, 8 * MIB, false}, {9, 8 * MIB, false},
 };
 
 /* ---- decode --------------------------------------------------------------------------------- */
@@ -108,11 +115,57 @@ static struct libdeflate_compressor *compressor_for(zc_workspace *ws, int level)
     return e->compressor;
 }
 
+/* The header that says least, and what follows the stream: RFC 1950 and RFC 1952. */
+static const uint8_t zlib_header[] = {0x78, 0x01}, gzip_header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
+enum { ZLIB_TRAILER = 4, GZIP_TRAILER = 8 };
+
+static bool encode_repeat(zc_deflate_container container, const zc_coding *c, size_t *written)
+{
+    const bool gzip = container == ZC_DEFLATE_GZIP;
+    const size_t header = gzip ? sizeof gzip_header : sizeof zlib_header, around = header + (gzip ? GZIP_TRAILER : ZLIB_TRAILER);
+    uint8_t *const to = c->dst + header;
+
+    if (c->cap < around || !zc_repeats(c->src, c->n)) {
+        return false;
+    }
+    const size_t size = zc_deflate_repeat(c->src, c->n, to, c->cap - around);
+    memcpy(c->dst, gzip ? gzip_header : zlib_header, header);
+    if (gzip) {
+        zc_store_le32(to + size, libdeflate_crc32(0, c->src, c->n));
+        zc_store_le32(to + size + 4, (uint32_t)c->n);
+    } else {
+        zc_store_le32(to + size, ZC_BSWAP32(libdeflate_adler32(1, c->src, c->n)));
+    }
+    *written = size + around;
+    return size > 0;
+}
+
+/* Whether three of four places that are looked at lie in a run of some bytes over and over. */
+static bool is_mostly_runs(const uint8_t *src, size_t n)
+{
+    enum { PLACES = 64, LENGTH = 32, PERIOD = 8 };
+    int runs = 0;
+
+    if (n < PLACES * LENGTH) {
+        return false;
+    }
+    for (size_t i = 0; i < PLACES; i++) {
+        const uint8_t *const at = src + (n - LENGTH) / PLACES * i;
+
+        runs += memcmp(at, at + PERIOD, LENGTH - PERIOD) == 0;
+    }
+    return runs >= PLACES * 3 / 4;
+}
+
 bool zc_deflate_whole_encode(zc_deflate_container container, const zc_coding *c, size_t *written)
 {
+    if (c->codec->level != 0 && c->n <= REPEAT_UP_TO && encode_repeat(container, c, written)) {
+        return true;
+    }
     const int level = c->codec->level;
     const encode_level *const use = &encode_levels[level < 0 ? DEFAULT_LEVEL : level];
-    struct libdeflate_compressor *const compressor = c->n <= use->up_to ? compressor_for(c->ws, use->level) : NULL;
+    const bool left_to_zlib = c->n > use->up_to || (use->runs_by_zlib && is_mostly_runs(c->src, c->n));
+    struct libdeflate_compressor *const compressor = left_to_zlib ? NULL : compressor_for(c->ws, use->level);
 
     if (compressor == NULL) {
         return false;

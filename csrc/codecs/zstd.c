@@ -9,6 +9,7 @@
 #include "codecs/abi.h"
 #include "codecs/classes.h"
 #include "codecs/contexts.h"
+#include "kernels/repeats.h"
 
 #define DECODE_STREAM_FROM ((size_t)128 << 20)
 #define ENCODE_PIECE ((size_t)128 << 10)     /* one zstd block: the slowest level takes 0.1 s for it */
@@ -185,6 +186,12 @@ static size_t encode_stream_from(int level)
     return level <= 12 ? (size_t)4 << 20 : (size_t)256 << 10;
 }
 
+/* What repeats a few bytes becomes one match at every level, soonest at the first. */
+static int level_for(const zc_coding *c)
+{
+    return c->codec->level > 1 && zc_repeats(c->src, c->n) ? 1 : c->codec->level;
+}
+
 /* In pieces; the size is pledged, so that the frame states it as a one-call frame does. */
 static size_t encode_stream(ZSTD_CCtx *context, const zc_coding *c, zc_status *status)
 {
@@ -215,13 +222,14 @@ static zc_status zstd_encode(const zc_coding *c, size_t *written)
     if (context == NULL) {
         return ZC_ERR_MEMORY;
     }
+    const int level = level_for(c);
     ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
-    size_t size = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, c->codec->level);
+    size_t size = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
     if (!ZSTD_isError(size)) {
         size = ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, c->codec->checksum);
     }
     if (!ZSTD_isError(size)) {
-        size = c->n < encode_stream_from(c->codec->level) ? ZSTD_compress2(context, c->dst, c->cap, c->src, c->n)
+        size = c->n < encode_stream_from(level) ? ZSTD_compress2(context, c->dst, c->cap, c->src, c->n)
                                                           : encode_stream(context, c, &status);
     }
     if (ZSTD_sizeof_CCtx(context) > KEEP_CONTEXT_UP_TO) {
@@ -240,6 +248,14 @@ static zc_status zstd_encode(const zc_coding *c, size_t *written)
     return ZC_OK;
 }
 
+static double zstd_byte_ns(const zc_codec *codec, bool encode)
+{
+    if (!encode) {
+        return 1;
+    }
+    return codec->level <= 2 ? 3 : codec->level <= 6 ? 8 : codec->level <= 12 ? 20 : 100;
+}
+
 const zc_codec_class zc_codec_zstd = {
     .name = "zstd",
     .max_decoded = ZC_SIZE_MAX / 2,
@@ -249,5 +265,6 @@ const zc_codec_class zc_codec_zstd = {
     .slack = zstd_slack,
     .decode_over = zstd_decode_over,
     .check = zstd_check,
+    .byte_ns = zstd_byte_ns,
     .defaults = {.level = 0},
 };

@@ -99,8 +99,9 @@ static inline bool zc_chunk_is_covered(const zc_context *ctx, const zc_chunk *ch
     return zc_selection_covers(chunk->selection, ctx->keeps_beyond ? chunk->shape : chunk->bounds);
 }
 
-/* Are n parts of a chunk, nbytes in all, worth several threads, and are there any to spare?  chain: of each of them. */
-bool zc_shares_parts(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes);
+/* Are n parts of a chunk, nbytes in all, worth several threads to decode or encode, and are there any to spare?  chain: of each
+ * of them. */
+bool zc_shares_parts(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes, bool encode);
 
 /* Decode the elements of the selection out of a value, or a part of one, through the cache that the value's origin names. */
 zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);

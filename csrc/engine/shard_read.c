@@ -480,7 +480,7 @@ static zc_status read_runs(shard *s)
     const zc_call *call = s->ctx->call;
     zc_status status = ZC_OK;
 
-    if (zc_shares_parts(s->ctx, s->chain->inner, s->n_runs, bytes_of_runs(s))) {
+    if (zc_shares_parts(s->ctx, s->chain->inner, s->n_runs, bytes_of_runs(s), false)) {
         s->split = zc_has_more_threads(call, s->n_runs);
         const zc_run job = {.task = shard_task, .job = s, .n_items = s->n_runs, .threads = call->threads,
                             .poll = call->poll, .poll_arg = call->poll_arg};

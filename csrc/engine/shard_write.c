@@ -324,7 +324,7 @@ static bool is_worth_sharing(const shard *s)
 
     for (size_t i = 0, n = 0; i < s->n_inner && s->ctx->split && !worth; i++) {
         n += is_given(s, i);
-        worth = zc_shares_parts(s->ctx, s->chain->inner, n, n * s->chain->inner_size);
+        worth = zc_shares_parts(s->ctx, s->chain->inner, n, n * s->chain->inner_size, true);
     }
     return worth;
 }

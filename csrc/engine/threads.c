@@ -9,7 +9,8 @@
 /* Work that one thread has done by then is not shared: to wake another one takes up to half of it. */
 #define SHARED_FROM_NS 128e3
 
-/* A byte: copied (which memory bounds), decoded, encoded, or put into a file as it is; an element that is copied alone. */
+/* A byte: copied (which memory bounds), decoded or encoded by most codecs, or put into a file as it is; an element that is
+ * copied alone. */
 #define COPIED_NS 0.1
 #define ELEMENT_NS 2.0
 #define DECODED_NS 1.0
@@ -73,6 +74,19 @@ static bool is_copied(const zc_chain *chain)
         }
     }
     return chain->filtered == NULL && chain->block == NULL && !chain->sharded;
+}
+
+/* Nanoseconds for each byte that the stages of a chain decode or encode: those of the slowest. */
+static double coded_ns(const zc_chain *chain, bool encode)
+{
+    double ns = encode ? ENCODED_NS : DECODED_NS;
+
+    chain = innermost(chain);
+    for (int s = 0; s < chain->n_stages; s++) {
+        const zc_codec *codec = &chain->stages[s];
+        ns = codec->cls->byte_ns != NULL ? most(ns, codec->cls->byte_ns(codec, encode)) : ns;
+    }
+    return ns;
 }
 
 /* Bytes of the elements of a selection. */
@@ -154,13 +168,13 @@ static double read_ns(const zc_call *call, size_t n)
         return copied + (chain->ops->list != NULL ? wanted / (double)chain->inner_size * INNER_NS : 0);
     }
     const double chunk = bytes_of_chunk(array, n > 1 && chain->ops->list != NULL);
-    return DECODED_NS * most(wanted, n == 1 ? chunk : (double)n * least(chunk, DECODED_MIN));
+    return coded_ns(chain, false) * most(wanted, n == 1 ? chunk : (double)n * least(chunk, DECODED_MIN));
 }
 
-bool zc_shares_parts(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes)
+bool zc_shares_parts(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes, bool encode)
 {
     return ctx->split && n > 1 && (is_copied(chain) ? COPIED_NS * (double)nbytes + INNER_NS * (double)n
-                                                    : DECODED_NS * (double)nbytes) >= SHARED_FROM_NS;
+                                                    : coded_ns(chain, encode) * (double)nbytes) >= SHARED_FROM_NS;
 }
 
 int zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads)
@@ -207,6 +221,6 @@ int zc_write_threads(const zc_call *call, size_t n)
     const bool copied = is_copied(chain);
     const double chunk = bytes_of_chunk(call->array, n > 1 && chain->ops->list != NULL);
     const double bytes = most(given, n == 1 || copied ? chunks * chunk : chunks * least(chunk, DECODED_MIN));
-    return (copied ? STORED_NS : ENCODED_NS) * bytes + WRITTEN_NS * chunks < SHARED_FROM_NS
+    return (copied ? STORED_NS : coded_ns(chain, true)) * bytes + WRITTEN_NS * chunks < SHARED_FROM_NS
                ? 1 : given_or_usual(call->threads);
 }

@@ -235,6 +235,27 @@ static void no_thread_is_woken_for_little(void)
     }
 }
 
+/* What a slow codec takes for a few chunks is worth other threads, where a quick one is not. */
+static void slow_codecs_are_shared_sooner(void)
+{
+    enum { SIDE = 96, CHUNKS = 2 };
+    static uint16_t values[SIDE * SIDE * CHUNKS];
+    zc_fault fault;
+    zc_error err;
+    fixture f;
+
+    for (int slow = 0; slow < 2; slow++) {
+        open_fixture(&f, slow ? "slow/" : "quick/", SIDE, SIDE);
+        f.array.grid[0].length = SIDE * CHUNKS;
+        f.array.grid[1].length = SIDE;
+        add_stage(&f.chain, "blosc");
+        f.chain.stages[0].blosc.compressor = slow ? ZC_BLOSC_LZ4HC : ZC_BLOSC_LZ4;
+        zc_counts_reset();
+        CHECK(transfer(&f, true, 0, SIDE * CHUNKS - SIDE / 2, 0, SIDE / 2, values, 4, &fault, &err) == ZC_OK);
+        CHECK(!ZC_ASSERTIONS || (zc_counted(ZC_COUNT_HELPERS) > 0) == slow);
+    }
+}
+
 /* Memory bounds what is only copied: sharing it pays later than sharing what is decoded. */
 static void copies_are_shared_where_it_pays(void)
 {
@@ -464,6 +485,7 @@ int main(void)
     RUN(no_chunk_is_decompressed_twice);
     RUN(patches_of_a_large_chunk_are_shared);
     RUN(no_thread_is_woken_for_little);
+    RUN(slow_codecs_are_shared_sooner);
     RUN(copies_are_shared_where_it_pays);
     RUN(shards);
     RUN(gathered_blocks);

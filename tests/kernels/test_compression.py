@@ -92,6 +92,33 @@ def test_formats():
         kernels.zstd_decode(checked[:-1] + bytes([checked[-1] ^ 1]), nbytes=DATA.nbytes)
 
 
+@pytest.mark.parametrize("period", [1, 2, 3, 4, 8, 12, 16])
+@pytest.mark.parametrize("level", [0, 1, 9])
+def test_what_repeats_is_decoded_by_others(period: int, level: int):
+    """The stream is written down then: with each rest after whole matches, and bytes in any order."""
+    zstd = pytest.importorskip("numcodecs").Zstd()
+    rng = np.random.default_rng(period)
+    pattern = rng.permutation(256).astype("u1")[:period]
+    sizes = [1023, *range(1024, 1024 + 258), 65_536, 1_000_003]
+    for data in (np.resize(pattern, n) for n in sizes):
+        assert zlib.decompress(kernels.zlib_encode(data, level=level)) == data.tobytes()
+        assert gzip.decompress(kernels.gzip_encode(data, level=level)) == data.tobytes()
+        assert zstd.decode(kernels.zstd_encode(data, level=level)) == data.tobytes()
+
+
+@pytest.mark.parametrize("at", [0, 15, 16, 17, 500, -17, -1])
+def test_one_byte_that_differs_is_kept(at):
+    data = np.full(5_000, 7, "u1")
+    data[at] = 8
+    assert zlib.decompress(kernels.zlib_encode(data)) == data.tobytes()
+
+
+@pytest.mark.parametrize("level", range(1, 4))
+def test_repeated_data_are_no_larger_than_by_zlib_itself(level):
+    data = np.full(1 << 18, 1.5, "f4")
+    assert len(kernels.zlib_encode(data, level=level)) <= len(zlib.compress(data, level))
+
+
 def test_judged_by_numcodecs():
     numcodecs = pytest.importorskip("numcodecs")
     judges = {"blosc": numcodecs.Blosc(), "zstd": numcodecs.Zstd(), "lz4": numcodecs.LZ4()}
