@@ -90,6 +90,8 @@ FORMAT_2 = [
     Case(
         "bare infinity", v2(dtype="<c8", fill_value=[-math.inf, 0]), "fill_value", "<c8", complex(-math.inf)
     ),
+    Case("lengths with a fraction part", v2(shape=[2.0, 3]), "shape"),
+    Case("chunk lengths with a fraction part", v2(chunks=[2, 3.0]), "chunks"),
     Case("python's 0j", v2(dtype="<c8", fill_value="0j"), "fill_value", "<c8", 0),
     Case("python's complex", v2(dtype="<c8", fill_value="(-1.5-2e3j)"), "fill_value", "<c8", -1.5 - 2e3j),
 ]
@@ -115,6 +117,23 @@ FORMAT_3 = [
          "chunk_key_encoding.configuration.separator"),
     Case("3.0 for an integer", v3(fill_value=3.0), "fill_value", "<i4", 3),
     Case("bare NaN", v3(data_type="float64", fill_value=NAN), "fill_value", "<f8", math.nan),
+    Case("lengths with a fraction part", v3(shape=[2.0, 3]), "shape"),
+    Case("chunk lengths with a fraction part", v3(chunk_grid=codec("regular", chunk_shape=[2.0, 3])),
+         "chunk_grid.configuration.chunk_shape"),
+    Case("a data type not to be understood", v3(data_type={"name": "int32", "must_understand": False}),
+         "data_type.must_understand"),
+    Case("a grid not to be understood",
+         v3(chunk_grid={**codec("regular", chunk_shape=[2, 3]), "must_understand": False}),
+         "chunk_grid.must_understand"),
+    Case("keys not to be understood", v3(chunk_key_encoding={"name": "v2", "must_understand": False}),
+         "chunk_key_encoding.must_understand"),
+    Case("a separator beside the name", v3(chunk_key_encoding={"name": "default", "separator": "."}),
+         "chunk_key_encoding.separator"),
+    Case("blosc without typesize",
+         v3(codecs=[LITTLE, codec("blosc", cname="lz4", clevel=5, shuffle="shuffle", blocksize=0)]),
+         "codecs[1].configuration.typesize"),
+    Case("base64 for raw bits", v3(data_type="r16", codecs=["bytes"], fill_value="AQI="),
+         "fill_value", "V2", b"\1\2"),
     Case("empty dimension", v3(shape=[0, 3], chunk_grid=codec("regular", chunk_shape=[0, 3])),
          "chunk_grid.configuration.chunk_shape"),
 ]  # fmt: skip

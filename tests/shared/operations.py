@@ -45,6 +45,7 @@ class Node(NamedTuple):
     values: np.ndarray | None
     stored: tuple[int, ...]  # shape of what is stored under a key
     zarr_format: int
+    inner: tuple[int, ...] = ()  # of a sharded array: shape of its inner chunks, else as `stored`
 
     def is_as(self, other: Node) -> bool:
         if self.attributes != other.attributes or (self.values is None) != (other.values is None):
@@ -103,7 +104,7 @@ def _state(path: Path) -> Iterator[tuple[str, Node]]:
         except zarrcore.errors.ChunkDecodeError:
             values = None
         stored = node.shards or node.chunks
-        yield name, Node(dict(node.attrs), values, stored, node.metadata.zarr_format)
+        yield name, Node(dict(node.attrs), values, stored, node.metadata.zarr_format, node.chunks)
 
 
 # ---- operations ----------------------------------------------------------------------------------
@@ -337,8 +338,8 @@ def why_not(found: State, before: State, after: State, operation: str) -> str:
             pass  # as documented: the attributes of a new node are a document of their own
         elif not any(one is not None and here.is_as(one) for one in (old, new)):
             by_chunks = operation in BY_CHUNKS and old is not None and new is not None
-            if operation == "writer":  # each of its assignments is a write of its own
-                here = here._replace(stored=(1, *here.stored[1:]))
+            if operation == "writer":  # each of its assignments is a write of its own, to inner chunks
+                here = here._replace(stored=(1, *here.inner[1:]))
             if not by_chunks or not _is_mixed(here, old, new):
                 return f"{path} is neither old nor new: {here}"
     return ""

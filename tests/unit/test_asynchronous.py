@@ -130,3 +130,54 @@ def test_the_event_loop_is_not_blocked():
         assert ticks > 0
 
     asyncio.run(main())
+
+
+def test_looking_into_what_is_stored():
+    async def main():
+        store = {}
+        options = {"shape": 8, "chunks": 2, "shards": 4, "dtype": "i4"}
+        a = await asynchronous.create_array(store, **options, compressors=None)
+        same = zarrcore.open_array(store)
+        await a.write(slice(2, None), 7, threads=1)
+        info, expected = await a.chunk_info(), same.chunk_info()
+        assert info.chunks.tolist() == expected.chunks.tolist() and info.nbytes.tolist() == [52 - 8, 52]
+        assert str(await a.explain(3)) == str(same.explain(3))
+        inner = await a.encoded(1, 0)
+        assert repr(inner).startswith("<AsyncEncodedChunk c/1 (1,), inner (0,)") and inner.key == "c/1"
+        assert await inner.get() == same.encoded(1, 0).get() == np.full(2, 7, "i4").tobytes()
+        await inner.put(np.array([1, 2], "i4").tobytes())
+        with pytest.raises(zarrcore.errors.ChunkDecodeError, match="c/1"):
+            await inner.put(b"short")
+        with pytest.raises(zarrcore.errors.ChunkDecodeError, match="c/1"):
+            await inner.check(b"short")
+        assert (await a.read(slice(4, None))).tolist() == [1, 2, 7, 7]
+        await (await a.encoded(1, 1)).erase()
+        assert same[4:].tolist() == [1, 2, 0, 0]
+        with pytest.raises(zarrcore.errors.RegionOverlapError):
+            a.check_regions([slice(0, 3), slice(3, 4)])
+
+    asyncio.run(main())
+
+
+def test_reading_what_can_be_read():
+    async def main():
+        store = {}
+        a = await asynchronous.create_array(store, shape=4, chunks=2, dtype="i4", compressors=None)
+        await a.setitem(..., [1, 2, 3, 4])
+        store["c/1"] = b"bad"
+        with pytest.raises(zarrcore.errors.ChunkError, match="c/1"):
+            await a.read()
+        values, errors = await a.read(on_error="collect")
+        assert values.tolist() == [1, 2, 0, 0] and [error.key for error in errors] == ["c/1"]
+        with pytest.warns(zarrcore.errors.ZarrUserWarning, match="c/1"):
+            assert (await a.read(slice(1, 3), on_error="fill")).tolist() == [2, 0]
+        with pytest.raises(ValueError, match="on_error"):
+            await a.read(on_error="ignore")
+        report = await asynchronous.verify(store)
+        assert [finding.key for finding in report.findings] == ["c/1"]
+        aside = {}
+        await asynchronous.repair(report, dry_run=False, quarantine=aside)
+        assert aside == {"c/1": b"bad"} and (await a.read()).tolist() == [1, 2, 0, 0]
+        assert await asynchronous.compact(a) == zarrcore.compact(zarrcore.open_array(store))
+
+    asyncio.run(main())

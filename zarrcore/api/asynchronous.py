@@ -1,6 +1,7 @@
 """The functions of :mod:`zarrcore.api.synchronous` as coroutines; each runs in a worker thread.
 
-Arrays and groups come back as :class:`~zarrcore.AsyncArray` and :class:`~zarrcore.AsyncGroup`.
+So do `verify`, `repair` and `compact`, which call what they are given in that thread.  Arrays and groups
+come back as :class:`~zarrcore.AsyncArray` and :class:`~zarrcore.AsyncGroup`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from zarrcore.arrays.array import Array
 from zarrcore.arrays.async_array import AsyncArray
 from zarrcore.groups.async_group import AsyncGroup, async_node_of
 from zarrcore.groups.group import Group, node_of
+from zarrcore.inspection.compacting import compact
+from zarrcore.inspection.repairing import repair
+from zarrcore.inspection.verifying import verify
 from zarrcore.node import in_thread
 
 if TYPE_CHECKING:
@@ -21,7 +25,8 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Callable[..., Awaitable[Any]]: ...
 
 
-_NAMES = [name for name in synchronous.__all__ if name != "print_debug_info"]
+_FUNCTIONS = {name: getattr(synchronous, name) for name in synchronous.__all__ if name != "print_debug_info"}
+_FUNCTIONS |= {"compact": compact, "repair": repair, "verify": verify}
 
 
 def _coroutine(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
@@ -41,7 +46,7 @@ def _synchronous(value: Any) -> Any:
     return node_of(value._opened) if isinstance(value, AsyncArray | AsyncGroup) else value
 
 
-globals().update({name: _coroutine(getattr(synchronous, name)) for name in _NAMES})
+globals().update({name: _coroutine(function) for name, function in _FUNCTIONS.items()})
 
 
 async def create_hierarchy(*args: Any, **kwargs: Any) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:

@@ -15,14 +15,18 @@ from typing import TYPE_CHECKING, Any
 from zarrcore import indexing
 from zarrcore.arrays.access import get_by, put_by
 from zarrcore.arrays.face import ArrayFace
+from zarrcore.arrays.inspectable import AsyncInspectable
 from zarrcore.arrays.opened import open_array_at
 from zarrcore.node import AsynchronousNode, in_thread
 from zarrcore.nodes import users
 
 if TYPE_CHECKING:
-    from zarrcore._typing import ArrayLike, PrototypeLike, SelectionLike, ShapeLike, ValueLike
+    from collections.abc import Iterable
+
+    from zarrcore._typing import ArrayLike, Out, PrototypeLike, SelectionLike, ShapeLike, ValueLike
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.selections import Select
+    from zarrcore.arrays.tolerant import OnError
     from zarrcore.indexing import Fields
     from zarrcore.info import NodeInfo
     from zarrcore.storage import StoreLike
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
 _MOST_AWAITED = 16 << 20  # bytes; more are read with a thread, which decodes what has arrived meanwhile
 
 
-class AsyncArray(ArrayFace, AsynchronousNode):
+class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
     """An array whose methods are coroutines; see :class:`zarrcore.Array`.
 
     Parameters
@@ -104,6 +108,31 @@ class AsyncArray(ArrayFace, AsynchronousNode):
 
     async def _set(self, select: Select, selection: Any, value: Any, fields: Fields | None = None) -> None:
         await in_thread(put_by, self._opened, select, selection, value, fields)
+
+    async def read(
+        self,
+        selection: SelectionLike = ...,
+        *,
+        out: Out = None,
+        threads: int = 0,
+        on_error: OnError = "raise",
+    ) -> Any:
+        """Read a selection; see :meth:`zarrcore.Array.read`."""
+        from zarrcore.arrays import tolerant
+
+        fields, selection = indexing.pop_fields(selection)
+        return await in_thread(tolerant.read, self._opened, selection, out, fields, threads, on_error)
+
+    async def write(self, selection: SelectionLike, value: ValueLike, *, threads: int = 0) -> None:
+        """Write values into a selection; see :meth:`zarrcore.Array.write`."""
+        fields, selection = indexing.pop_fields(selection)
+        await in_thread(put_by, self._opened, indexing.plain_selection, selection, value, fields, threads)
+
+    def check_regions(self, regions: Iterable[SelectionLike]) -> None:
+        """Check that processes may write these regions; see :meth:`zarrcore.Array.check_regions`."""
+        from zarrcore.arrays.partition import check_regions
+
+        check_regions(self._opened, regions)
 
     async def getitem(self, selection: SelectionLike, *, prototype: PrototypeLike | None = None) -> Any:
         """Read integers and slices; see :meth:`zarrcore.Array.get_basic_selection`."""

@@ -12,6 +12,7 @@ from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.documents import change_attributes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Selectable
+from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.storage.path import StorePath
 
@@ -80,7 +81,13 @@ class ArrayFace(ArrayDescription, Selectable):
         return self._opened.store_path
 
     def __repr__(self) -> str:
-        shape = self.shape
+        try:
+            shape = self.shape
+        except (
+            BaseZarrError,
+            OSError,
+        ):  # it is gone, or its store fails: what is known is shown
+            shape = self._metadata.shape
         dtype = self._metadata.dtype_text
         return f"<{type(self).__name__} {self._store_path} {shape=!s} {dtype=!s}{_grid_text(self)}>"
 

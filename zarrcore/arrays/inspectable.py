@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zarrcore._typing import SelectionLike, ShapeLike
+from zarrcore.node import in_thread
 
 if TYPE_CHECKING:
+    from zarrcore._typing import Buffer
     from zarrcore.arrays.opened import OpenArray
     from zarrcore.inspection.census import ChunkInfo
     from zarrcore.inspection.encoded import EncodedChunk
@@ -123,3 +125,63 @@ class Inspectable:
         from zarrcore.inspection.encoded import EncodedChunk
 
         return EncodedChunk(self._opened, index, inner)
+
+
+class AsyncInspectable:
+    """The same, as coroutines."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _opened: OpenArray
+
+    async def chunk_info(self) -> ChunkInfo:
+        """Return which chunks are stored, and their sizes; see :meth:`zarrcore.Array.chunk_info`."""
+        from zarrcore.inspection.census import chunk_info
+
+        return await in_thread(chunk_info, self._opened)  # type: ignore[no-any-return]
+
+    async def explain(self, selection: SelectionLike = ...) -> Explanation:
+        """Find out what reading a selection would cost; see :meth:`zarrcore.Array.explain`."""
+        from zarrcore.inspection.explaining import explain
+
+        return await in_thread(explain, self._opened, selection)  # type: ignore[no-any-return]
+
+    async def encoded(self, index: ShapeLike, inner: ShapeLike | None = None) -> AsyncEncodedChunk:
+        """Return a chunk as it is stored; see :meth:`zarrcore.Array.encoded`."""
+        from zarrcore.inspection.encoded import EncodedChunk
+
+        return AsyncEncodedChunk(await in_thread(EncodedChunk, self._opened, index, inner))
+
+
+class AsyncEncodedChunk:
+    """A chunk, or an inner chunk of a shard, as it is stored: see :meth:`zarrcore.Array.encoded`."""
+
+    __slots__ = ("_chunk",)
+
+    def __init__(self, chunk: EncodedChunk) -> None:
+        self._chunk = chunk
+
+    def __repr__(self) -> str:
+        return f"<Async{str(self._chunk)[1:]}"
+
+    @property
+    def key(self) -> str:
+        """Store key of the chunk, or of the shard."""
+        return self._chunk.key
+
+    async def get(self) -> Buffer | None:
+        """Return the stored bytes; None if the chunk is not stored."""
+        return await in_thread(self._chunk.get)  # type: ignore[no-any-return]
+
+    async def put(self, value: Buffer, *, check: bool = True) -> None:
+        """Store bytes in place of those that are stored; decode them first, unless `check` is False."""
+        await in_thread(self._chunk.put, value, check=check)
+
+    async def check(self, value: Buffer) -> None:
+        """Raise a ChunkDecodeError if bytes cannot be decoded as this chunk."""
+        await in_thread(self._chunk.check, value)
+
+    async def erase(self) -> None:
+        """Remove the chunk, which reads as the fill value then; do nothing if it is not stored."""
+        await in_thread(self._chunk.erase)

@@ -28,6 +28,8 @@ def read(
     array: OpenArray, selection: Any, out: Any, fields: Fields | None, threads: int, on_error: OnError
 ) -> Any:
     """Read what can be read of a selection; see :meth:`zarrcore.Array.read`."""
+    if on_error == "raise":
+        return access.get_by(array, indexing.plain_selection, selection, out, fields, threads)
     if on_error not in ("fill", "collect"):
         raise ValueError(f"on_error: expected 'raise', 'fill' or 'collect', got {on_error!r}")
     array.follow()

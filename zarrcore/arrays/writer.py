@@ -79,6 +79,7 @@ class ArrayWriter(Indexable):
         self._pending: OrderedDict[tuple[int, ...], PendingChunk] = OrderedDict()
         self._memory = Memory()
         self._closed = False
+        array.follow()
         self._growth = Growth(array)
         self._given = array.shape
         self._bind()

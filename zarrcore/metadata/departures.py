@@ -108,13 +108,28 @@ _NO_MEMBER = "null is read as if the member were not there"
 
 
 def without_nulls(data: Mapping[str, Any], zarr_format: int) -> tuple[Mapping[str, Any], list[Departure]]:
-    """Return a node's document without nulls where a member is to be left out, and these departures."""
+    """Return a node's document without nulls where a member is to be left out, and these departures.
+
+    The shape is made of integers, too: it is a member that each array has by itself.
+    """
     clauses = _OPTIONAL[zarr_format]
     names = [name for name in clauses if data.get(name, ...) is None]
-    if not names:
+    found = [Departure(name, _NO_MEMBER, clauses[name]) for name in names]
+    shape = _lengths(data.get("shape"), "shape", zarr_format, found)
+    if not found:
         return data, []
     kept = {name: value for name, value in data.items() if name not in names}
-    return kept, [Departure(name, _NO_MEMBER, clauses[name]) for name in names]
+    return (kept | {"shape": shape} if "shape" in kept else kept), found
+
+
+def _lengths(lengths: Any, where: str, zarr_format: int, found: list[Departure]) -> Any:
+    """Return lengths with integers in place of numbers such as ``3.0``."""
+    made = _whole(lengths) if isinstance(lengths, list) else lengths
+    if not isinstance(made, list) or [*map(type, made)] == [*map(type, lengths)]:
+        return lengths
+    clause = f'{_V3 if zarr_format == 3 else _V2}, "Metadata": lengths are integers'
+    found.append(Departure(where, f"{describe(lengths)} is read as {made}", clause))
+    return made
 
 
 def members_of(data: Mapping[str, Any], zarr_format: int) -> tuple[Mapping[str, Any], list[Departure]]:
@@ -140,6 +155,8 @@ def _members_of_v2(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Depart
         if name not in made:
             made[name] = None
             found.append(Departure(name, "missing, read as null", _REQUIRED_V2))
+    if "chunks" in made:
+        made["chunks"] = _lengths(made["chunks"], "chunks", 2, found)
     if made.get("dimension_separator", ...) is None:
         del made["dimension_separator"]
         found.append(Departure("dimension_separator", 'null is read as "."', _SEPARATOR_V2))
@@ -242,20 +259,34 @@ _TRANSPOSE_V3 = f'{_V3}, codec "transpose": order must be an array of integers'
 _ENDIAN_V3 = f'{_V3}, "Codecs": the codec is called bytes'
 _GRID_V3 = f'{_V3}, "Regular grids": chunk lengths must be at least 1'
 _SEPARATOR_V3 = f'{_V3}, "Chunk key encoding": separator is "." or "/"'
+_OBJECT_V3 = f'{_V3}, "Extension definition": parameters are members of configuration'
+_UNDERSTAND_V3 = f'{_V3}, "must_understand": it is not supported here'
+_TYPESIZE_V3 = f'{_V3}, codec "blosc": typesize is required unless shuffle is "noshuffle"'
 _FILL_V3 = f'{_V3}, "Fill value"'
 
 
 def _members_of_v3(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Departure]]:
-    made, found = dict(data), list[Departure]()
+    given, made, found = data, dict(data), list[Departure]()
     shape = data.get("shape")
+    for name in ("data_type", "chunk_grid", "chunk_key_encoding"):
+        made[name] = _understood(made.get(name), name, found)
+    data = made
     if isinstance(shape, list):
         made["codecs"] = _codecs_v3(data.get("codecs"), len(shape), "codecs", found)
         made["chunk_grid"] = _grid_v3(data.get("chunk_grid"), shape, found)
     made["chunk_key_encoding"] = _keys_v3(data.get("chunk_key_encoding"), found)
     if "fill_value" in data:
         made["fill_value"] = _fill_v3(data, found)
-    made = {name: value for name, value in made.items() if name in data}
-    return (made, found) if found else (data, found)
+    made = {name: value for name, value in made.items() if name in given}
+    return (made, found) if found else (given, found)
+
+
+def _understood(extension: Any, where: str, found: list[Departure]) -> Any:
+    """Return an extension that has to be understood without the remark that it has not."""
+    if not isinstance(extension, dict) or extension.get("must_understand") is not False:
+        return extension
+    found.append(Departure(f"{where}.must_understand", "false is passed over", _UNDERSTAND_V3))
+    return {name: value for name, value in extension.items() if name != "must_understand"}
 
 
 def _codecs_v3(codecs: Any, ndim: int, where: str, found: list[Departure]) -> Any:
@@ -280,6 +311,10 @@ def _codec_v3(codec: Any, ndim: int, where: str, found: list[Departure]) -> Any:
         changed["order"] = axes if configuration["order"] == "C" else axes[::-1]
         reading = f"{describe(configuration['order'])} is read as {changed['order']}"
         found.append(Departure(f"{where}.configuration.order", reading, _TRANSPOSE_V3))
+    shuffles = codec.get("name") == "blosc" and configuration.get("shuffle") in ("shuffle", "bitshuffle")
+    if shuffles and "typesize" not in configuration:  # decoding does not need it
+        reading = "missing, read as the size of the items"
+        found.append(Departure(f"{where}.configuration.typesize", reading, _TYPESIZE_V3))
     if isinstance(configuration.get("codecs"), list):
         place = f"{where}.configuration.codecs"
         changed["codecs"] = _codecs_v3(configuration["codecs"], ndim, place, found)
@@ -288,20 +323,27 @@ def _codec_v3(codec: Any, ndim: int, where: str, found: list[Departure]) -> Any:
 
 def _grid_v3(grid: Any, shape: list[Any], found: list[Departure]) -> Any:
     """Return the chunk grid with chunk length 1 in place of 0 along dimensions of length 0."""
+    place = "chunk_grid.configuration.chunk_shape"
     try:
-        lengths = grid["configuration"]["chunk_shape"]
+        stored = grid["configuration"]["chunk_shape"]
+        lengths = _lengths(stored, place, 3, found) if grid["name"] == "regular" else stored
         pairs = list(zip(lengths, shape, strict=True))
     except (TypeError, KeyError, ValueError):
         return grid
     made = [1 if type(n) is type(length) is int and n == length == 0 else n for n, length in pairs]
-    if made == lengths:
+    if made != lengths:
+        found.append(Departure(place, f"{describe(lengths)} is read as {made}", _GRID_V3))
+    elif lengths is stored:
         return grid
-    place = "chunk_grid.configuration.chunk_shape"
-    found.append(Departure(place, f"{describe(lengths)} is read as {made}", _GRID_V3))
     return {**grid, "configuration": {**grid["configuration"], "chunk_shape": made}}
 
 
 def _keys_v3(encoding: Any, found: list[Departure]) -> Any:
+    if isinstance(encoding, dict) and encoding.keys() == {"name", "separator"}:
+        separator = encoding["separator"]
+        reading = f"{describe(separator)} is read as if it were in the configuration"
+        found.append(Departure("chunk_key_encoding.separator", reading, _OBJECT_V3))
+        encoding = {"name": encoding["name"], "configuration": {"separator": separator}}
     configuration = encoding.get("configuration") if isinstance(encoding, dict) else None
     if not isinstance(configuration, dict) or configuration.get("separator", ...) is not None:
         return encoding
@@ -330,6 +372,7 @@ def _fill_v3(document: Mapping[str, Any], found: list[Departure]) -> Any:
 
 # --- fill values ---
 
+_RAW_BITS = "that of raw bits is an array of integers"
 _BASE64 = "the fill value of bytes and structures is base64"
 _WHOLE = "integers have neither fraction nor exponent"
 _NUMBER = 'a number that is not "NaN", "Infinity" or "-Infinity" is a JSON number'
@@ -373,7 +416,10 @@ def _spelled(data: Any, zdtype: ZDType, zarr_format: int) -> tuple[Any, str | No
     """
     scalar = _scalar(zdtype, data, zarr_format)
     if scalar is not _UNREADABLE:
-        broken = _broken_in_format_2(data, zdtype) if zarr_format == 2 else None
+        if zarr_format == 3:
+            spelt = zdtype.to_json_scalar(scalar, zarr_format=3) if isinstance(data, str) else data
+            return (spelt, _RAW_BITS) if isinstance(spelt, list) and spelt is not data else (data, None)
+        broken = _broken_in_format_2(data, zdtype)
         return (data if broken is None else zdtype.to_json_scalar(scalar, zarr_format=2)), broken
     if zarr_format == 2:
         return _spelled_as_text(data, zdtype)

@@ -131,3 +131,10 @@ def test_a_file_in_the_place_of_a_directory_of_chunks(tmp_path, store, kind, pla
         array[0, 0] = "x" if kind == "strings" else 1
     (tmp_path / place).unlink()
     assert np.array_equal(array[:2], empty)
+
+
+def test_the_repr_of_what_is_gone():
+    root = zarrcore.create_group({})
+    array = root.create_array("a", shape=3, dtype="i4")
+    del root["a"]
+    assert repr(array).endswith("/a shape=(3,) dtype=int32 chunks=(3,)>")

@@ -45,6 +45,16 @@ def test_a_handle_from_before_a_shrink(kind: str, used: bool, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("used", [False, True])
+def test_a_writer_of_a_handle_from_before_a_shrink(used: bool, tmp_path: Path) -> None:
+    first, second = two("local", tmp_path, used=used)
+    first.resize(6)
+    with second.writer() as writer:
+        assert writer.shape == (6,)
+        writer[5] = 50
+    assert first[...].tolist() == [0, 1, 2, 3, 4, 50]
+
+
+@pytest.mark.parametrize("used", [False, True])
 @pytest.mark.parametrize("kind", STORES)
 @pytest.mark.parametrize(
     "options", [{"shape": 20, "dtype": "f4"}, {"shape": (20, 1), "dtype": "i4"}, {"shape": (), "dtype": "i4"}]

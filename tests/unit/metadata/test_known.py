@@ -89,7 +89,6 @@ def test_attributes_belong_to_one_array():
     "members",
     [
         {"chunk_grid": chunks(True)},
-        {"chunk_grid": chunks(1.0)},
         {"fill_value": True},
         {"fill_value": [1]},
         {"codecs": [{"name": "bytes", "configuration": {"endian": "little", "more": 1}}]},
@@ -100,6 +99,13 @@ def test_what_only_looks_alike_is_checked(members):
     parse()
     with pytest.raises(MetadataValidationError):
         parse(**members)
+
+
+def test_a_number_that_only_looks_alike_is_read_with_its_warning():
+    for _ in range(2):
+        parse(chunk_grid=chunks(1))
+        with pytest.warns(ZarrcoreWarning, match="chunk_shape"):
+            parse(chunk_grid=chunks(1.0))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +243,7 @@ def test_arrays_of_format_2_share_as_well():
     "members",
     [
         {"chunks": [True]},
-        {"chunks": [1.0]},
+        {"chunks": [1.5]},
         {"shape": [7, 7]},
         {"shape": None},
         {"fill_value": True},

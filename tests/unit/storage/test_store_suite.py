@@ -6,6 +6,7 @@ import pickle
 from collections import UserDict
 
 import pytest
+from small_store import SmallStore
 
 from zarrcore.storage import (
     LocalStore,
@@ -15,7 +16,6 @@ from zarrcore.storage import (
     Store,
     WrapperStore,
     ZipStore,
-    resolve_range,
 )
 from zarrcore.testing.store import StoreTests
 
@@ -69,26 +69,6 @@ class TestLoggingStore(StoreTests):
 
     def make_store(self, tmp_path):
         return LoggingStore(MemoryStore(), log_level="ERROR")
-
-
-class SmallStore(Store):
-    """The four methods that a store must have, and nothing else."""
-
-    def __init__(self):
-        self.values = {}
-
-    def get(self, key, byte_range=None):
-        value = self.values.get(key)
-        return None if value is None else value[slice(*resolve_range(byte_range, len(value)))]
-
-    def set(self, key, value):
-        self.values[key] = bytes(memoryview(value))
-
-    def delete(self, key):
-        self.values.pop(key, None)
-
-    def list(self):
-        return iter(list(self.values))
 
 
 class TestSmallStore(StoreTests):
