@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from object_server import ObjectServer
+from own_changes import count_own_changes
 
 import zarrcore
 from zarrcore.storage import CacheStore, FsspecStore, make_store
@@ -20,6 +21,11 @@ pytest.importorskip("obstore")
 
 VALUES = np.arange(1000 * 1000, dtype="i4").reshape(1000, 1000)
 SHARDS: dict[str, Any] = {"chunks": (50, 50), "shards": (500, 500), "compressors": None}
+
+
+@pytest.fixture(autouse=True)
+def own_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    count_own_changes(monkeypatch)
 
 
 @pytest.fixture
