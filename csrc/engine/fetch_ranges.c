@@ -301,6 +301,45 @@ static void release_rest(const zc_fetch *set, zc_arrival *arrivals, size_t n)
     }
 }
 
+/* Is all of an item in a cache, so that nothing has shown yet whether the value is still the same? */
+static bool is_unseen(const zc_fetched *item)
+{
+    return item->keeps && !item->absent && !item->alone &&
+           (item->cached != NULL || (!item->whole && item->pending == 0 && item->n <= 1));
+}
+
+/* Ask the store for the versions of what is in a cache; what has changed is read by its key. */
+static zc_status recheck(zc_fetch *set, zc_error *err)
+{
+    const char **keys = zc_alloc_array(set->n, sizeof *keys);
+    bool *changed = zc_alloc_array(set->n, sizeof *changed);
+    zc_status status = ZC_ERR_MEMORY;
+    size_t n = 0;
+
+    if (keys != NULL && changed != NULL) {
+        for (size_t i = 0; i < set->n; i++) {
+            if (is_unseen(&set->items[i])) {
+                changed[n] = false;
+                keys[n++] = set->items[i].key;
+            }
+        }
+        status = n > 0 ? set->real->recheck(set->real, keys, n, changed, err) : ZC_OK;
+    }
+    for (size_t i = set->n; i-- > 0 && status == ZC_OK;) {
+        zc_fetched *item = &set->items[i];
+        if (is_unseen(item) && changed[--n]) {
+            item->alone = true;
+            if (item->cached != NULL) {
+                zc_cached_let_go(item->cached);
+                item->cached = NULL;
+            }
+        }
+    }
+    free(changed);
+    free((void *)keys);
+    return status == ZC_ERR_MEMORY ? zc_fail(err, status, "no memory for %zu keys", set->n) : status;
+}
+
 zc_status zc_fetch_open(zc_fetch *set, size_t *failed, zc_error *err)
 {
     zc_fetched *const items = set->items;
@@ -332,6 +371,9 @@ zc_status zc_fetch_open(zc_fetch *set, size_t *failed, zc_error *err)
     }
     if (status == ZC_OK && set->n_last > 0) {
         status = begin_last(set, err);
+    }
+    if (status == ZC_OK && set->real->recheck != NULL) {
+        status = recheck(set, err);
     }
     for (size_t i = 0; i < n; i++) {
         complete(&items[i]);

@@ -29,6 +29,7 @@
 typedef struct zc_fetched {
     const char *key;
     bool whole;              /* in: all of the value is wanted */
+    bool keeps;              /* in: chunks of it may be in a cache, so that nothing may be asked of the store */
     zc_cached *cached;       /* in: the decoded chunk, which then needs no value; NULL: fetch it */
     bool absent;             /* out: there is none */
     bool more;               /* not all ranges are listed: they follow from those of this round */

@@ -428,6 +428,7 @@ static size_t prepare_item(chunk_job *c, char *key, zc_fetched *out)
         out->whole = wants_whole(c, &bytes);
     }
     out->bytes = bytes;
+    out->keeps = array->cache != NULL;
     if (array->cache == NULL && c->job->shared == NULL && out->whole) {
         return bytes;
     }

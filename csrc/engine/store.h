@@ -100,6 +100,10 @@ struct zc_store {
     zc_status (*fetch_parts)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                              zc_error *err);
 
+    /* Ask, for n keys whose values were read earlier, whether they are other ones now; on the calling thread.  What has changed
+     * is announced (keys.h) by then.  NULL: nobody but this process changes values. */
+    zc_status (*recheck)(const zc_store *store, const char *const *keys, size_t n, bool *changed, zc_error *err);
+
     /* Answer at most n requests of a feed at the same time, in the background (feed.h).  NULL: the store cannot do that. */
     zc_status (*serve)(const zc_store *store, zc_feed *feed, size_t n, zc_error *err);
 

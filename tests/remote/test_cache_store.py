@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from object_server import ObjectServer
+from own_changes import count_own_changes
 
 import zarrcore
 from zarrcore.storage import CacheStore, FsspecStore, make_store
@@ -20,6 +21,11 @@ pytest.importorskip("obstore")
 
 VALUES = np.arange(1000 * 1000, dtype="i4").reshape(1000, 1000)
 SHARDS: dict[str, Any] = {"chunks": (50, 50), "shards": (500, 500), "compressors": None}
+
+
+@pytest.fixture(autouse=True)
+def own_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    count_own_changes(monkeypatch)
 
 
 @pytest.fixture
@@ -173,3 +179,22 @@ def test_filesystems_of_fsspec(tmp_path: Path) -> None:
         store = CacheStore(far, tmp_path / "near", max_bytes=1 << 30, max_age=600)
         assert np.array_equal(zarrcore.open_array(store, mode="r")[...], VALUES)
     assert store.cache_stats()["misses"] == 0
+
+
+def test_a_chunk_cache_over_it_asks_once(server: ObjectServer, near: Any) -> None:
+    zarrcore.create_array(near()._store, data=VALUES, chunks=(500, 500))
+    for options, n in (({}, 4), ({"max_age": 600}, 0), ({"immutable": True}, 0)):
+        array = zarrcore.open_array(near(**options), mode="r").with_cache(1 << 30)
+        for _ in range(2):
+            assert np.array_equal(array[...], VALUES)
+        with server.watch() as seen:
+            assert np.array_equal(array[...], VALUES)
+        assert (statuses(seen), seen.nbytes) == ([304] * n, 0), options
+        assert array.cache.hits == 8
+    array = zarrcore.open_array(near(), mode="r").with_cache(1 << 30)
+    for _ in range(2):
+        array[...]
+    other = zarrcore.create_array({}, data=-VALUES, chunks=(500, 500)).store
+    for key in [key for key in server.objects if "/c/" in key]:
+        server.objects[key] = bytes(other.get(key.partition("data/")[2]))
+    assert np.array_equal(array[...], -VALUES)

@@ -11,7 +11,7 @@ import pytest
 from object_server import ObjectServer
 
 import zarrcore
-from zarrcore.storage import make_store
+from zarrcore.storage import make_store, tags
 from zarrcore.storage.ends import Ends
 
 pytest.importorskip("obstore")
@@ -237,3 +237,97 @@ def test_ends_are_bounded() -> None:
     for tag in (None, 'W/"weak"'):
         ends.note("k", 4, tag, b"1234")
         assert ends.find("k", 4) is None
+
+
+# --- chunks in a cache, and values that do not change ---
+
+
+PART = np.s_[400:600]  # of all shards, and so little that none is fetched as a whole
+LAYOUTS: dict[str, dict[str, Any]] = {"chunks": {"chunks": (500, 500)}, "shards": SHARDS}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_chunks_in_a_cache_are_asked_about_in_one_wave(server: ObjectServer, place: Any, layout: str) -> None:
+    zarrcore.create_array(place(), data=VALUES, **LAYOUTS[layout])
+    array = zarrcore.open_array(place(), mode="r").with_cache(1 << 30)
+    for _ in range(2):
+        assert np.array_equal(array[PART], VALUES[PART])
+    hits = array.cache.hits
+    with server.watch() as seen:
+        assert np.array_equal(array[PART], VALUES[PART])
+    assert ([request.status for request in seen.requests], seen.waves) == ([304] * 4, 1), str(seen)
+    assert array.cache.hits > hits
+    others = [zarrcore.create_array({}, data=sign * VALUES, **LAYOUTS[layout]).store for sign in (-1, 1)]
+    key = next(key for key in server.objects if key.endswith("c/0/1"))
+    server.objects[key] = bytes(others[0].get("c/0/1"))
+    expected = VALUES.copy()
+    expected[:500, 500:] *= -1
+    for _ in range(2):
+        assert np.array_equal(array[PART], expected[PART])
+    assert array[400, 999] == -VALUES[400, 999]
+    with server.watch() as seen:
+        assert np.array_equal(array[PART], expected[PART])
+    assert [request.status for request in seen.requests] == [304] * 4
+    server.objects[key] = bytes(others[1].get("c/0/1"))
+    assert array[400, 999] == VALUES[400, 999]
+    array = zarrcore.open_array(place(), mode="r+").with_cache(array.cache)
+    array[3, 3] = -7
+    assert array[3, 3] == -7
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_cache_asks_nothing_where_nothing_changes(
+    server: ObjectServer, place: Any, words: Any, layout: str
+) -> None:
+    zarrcore.create_array(place(), data=VALUES, **LAYOUTS[layout])
+    options = {**words, "immutable": True}
+    array = zarrcore.open_array(str(place()), mode="r", storage_options=options).with_cache(1 << 30)
+    assert np.array_equal(array[PART], VALUES[PART])
+    with server.watch() as seen:
+        assert np.array_equal(array[PART], VALUES[PART])
+        assert array[599, 1] == VALUES[599, 1]
+    assert seen.requests == []
+
+
+def test_what_fails_to_be_asked_about_is_an_error(server: ObjectServer, place: Any, words: Any) -> None:
+    words["retry_config"] = {"max_retries": 0}
+    zarrcore.create_array(place(), data=VALUES, chunks=(500, 500))
+    array = zarrcore.open_array(place(), mode="r").with_cache(1 << 30)
+    for _ in range(2):
+        array[...]
+    server.fail(403, "/c/0/1")
+    with pytest.raises(zarrcore.errors.ChunkIOError, match="key 'c/0/1'"):
+        array[...]
+    assert np.array_equal(array[500:], VALUES[500:])
+
+
+def test_indexes_of_sparse_shards_are_kept_where_nothing_changes(
+    server: ObjectServer, place: Any, words: Any
+) -> None:
+    array = zarrcore.create_array(place(), shape=(1000, 1000), dtype="i4", **SHARDS)
+    array[:50, :50] = 1
+    array[200:250, 200:250] = 2
+    for immutable, waves in ((False, 2), (True, 1)):
+        options = {**words, "immutable": immutable}
+        array = zarrcore.open_array(str(place()), mode="r", storage_options=options)
+        assert array[60, 60] == 0
+        with server.watch() as seen:
+            assert array[210, 210] == 2
+        assert (len(seen.requests), seen.waves) == (waves, waves), str(seen)
+    # Conditions are not asked for either: a server without tags serves as well.
+    assert "if-match" not in seen.requests[0].headers
+    array = zarrcore.open_array(str(place()), mode="r+", storage_options={**words, "immutable": True})
+    array[210, 210] = 3
+    assert array[210, 210] == 3
+
+
+def test_tags_that_are_forgotten_are_changes(server: ObjectServer, place: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(tags, "_MOST", 2)
+    zarrcore.create_array(place(), data=VALUES, chunks=(500, 500))
+    array = zarrcore.open_array(place(), mode="r").with_cache(1 << 30)
+    other = zarrcore.create_array({}, data=-VALUES, chunks=(500, 500)).store
+    for values in (VALUES, VALUES, -VALUES):
+        if values is not VALUES:
+            for key in [key for key in server.objects if "/c/" in key]:
+                server.objects[key] = bytes(other.get(key.partition("data/")[2]))
+        assert np.array_equal(array[...], values)

@@ -32,8 +32,8 @@ from zarrcore.storage import (
     ZipStore,
     make_store,
     resolve_range,
-    zip_ranges,
 )
+from zarrcore.storage.spans import joined
 
 VALUES = np.arange(1000 * 1000, dtype="i4").reshape(1000, 1000)
 PARTS = [None, (0, 0), (2, 3), (4, None), (400, 5), OffsetByteRequest(3), SuffixByteRequest(4)]
@@ -332,12 +332,12 @@ def _row(array: zarrcore.Array, row: int) -> int:
 
 
 def test_joining() -> None:
-    assert zip_ranges._joined([]) == []
-    assert zip_ranges._joined([(5, 9), (0, 3), (2, 4), (6, 7)]) == [(0, 9)]
+    assert joined([]) == []
+    assert joined([(5, 9), (0, 3), (2, 4), (6, 7)]) == [(0, 9)]
     far = 1 << 30
-    assert zip_ranges._joined([(far, far + 1), (0, 1)]) == [(0, 1), (far, far + 1)]
+    assert joined([(far, far + 1), (0, 1)]) == [(0, 1), (far, far + 1)]
     step = 1 << 20
-    assert zip_ranges._joined([(n * step, (n + 1) * step) for n in range(8)]) == [
+    assert joined([(n * step, (n + 1) * step) for n in range(8)]) == [
         (0, 4 * step),
         (4 * step, 8 * step),
     ]

@@ -114,6 +114,8 @@ def _native_engine(
     if chain.calls_python and chain.shard is None and not all(isinstance(edge, int) for edge in edges):
         return None  # stages in Python are made for chunks of one shape
     store = chunk_store(metadata, store_path)
+    if cache is not None:
+        store._expect_recheck()
     return engine.NativeArray(
         store._native_source() or _store_source(store, metadata, shape),
         key_prefix(store_path.path),

@@ -14,6 +14,7 @@ HOMES = {
     "memory": "GpuMemoryStore ManagedMemoryStore MemoryStore",
     "obstore": "ObjectStore",
     "path": "StoreLike StorePath make_store make_store_path",
+    "references": "ReferenceStore",
     "validation": "normalize_path validate_key validate_prefix",
     "zarr_python": "ZarrPythonStore",
     "zip": "ZipStore",

@@ -21,6 +21,7 @@ from zarrcore.storage.path import (
     StoreLike as StoreLike, StorePath as StorePath, make_store as make_store,
     make_store_path as make_store_path,
 )
+from zarrcore.storage.references import ReferenceStore as ReferenceStore
 from zarrcore.storage.validation import (
     normalize_path as normalize_path, validate_key as validate_key, validate_prefix as validate_prefix,
 )

@@ -86,6 +86,7 @@ class Store(ABC):
     _is_near: bool = False  # whether reading one more document costs next to nothing
     _in_process: bool = False  # whether other processes that get the store write into a copy of it
     _versioned: bool = False  # whether `_fetch` can be called
+    _immutable: bool = False  # whether nobody but this process changes values
     _bounds_chunks: bool = False  # whether `_get_chunks` reads no more than `most` bytes
 
     def __init_subclass__(cls, *, announces: bool = True, **kwargs: Any) -> None:
@@ -468,6 +469,9 @@ class Store(ABC):
         """
         raise NotImplementedError
 
+    def _expect_recheck(self) -> None:  # noqa: B027  # most stores know no versions
+        """Note versions from now on: there is a cache of chunks, and it will be asked which have changed."""
+
     def _lasting_name(self) -> str | None:
         """Return what distinguishes the store from all others, in all processes; None: nothing does."""
         return None
@@ -630,6 +634,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     supports_partial_writes = _of_wrapped("supports_partial_writes")
     supports_consolidated_metadata = _of_wrapped("supports_consolidated_metadata")
     _nodes_first = _of_wrapped("_nodes_first")
+    _immutable = _of_wrapped("_immutable")
     _can_erase = _of_wrapped("_can_erase")
     _in_process = _of_wrapped("_in_process")
     _scope = _of_wrapped("_scope")

@@ -16,10 +16,17 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, ZarrRuntimeWarning, shown
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
 from zarrcore.storage.base import ReadOnlyStore, Store, WrapperStore, overrides, passed_on
-from zarrcore.storage.byte_range import ByteRange, ByteRequest, SuffixByteRequest, as_request
+from zarrcore.storage.byte_range import (
+    ByteRange,
+    ByteRequest,
+    RangeByteRequest,
+    SuffixByteRequest,
+    as_request,
+)
 from zarrcore.storage.cache_files import CacheFiles, Known, Piece
 from zarrcore.storage.logged import LoggingStore
 from zarrcore.storage.remote import in_parallel
+from zarrcore.storage.tags import Tags
 from zarrcore.storage.validation import validate_key
 from zarrcore.storage.versions import Fetched
 
@@ -49,6 +56,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         have not been used for longest go first; a value that is larger is not kept.
     immutable : bool
         Never ask: values of the source do not change, and none are added where one was found to be absent.
+        A source that is `immutable` itself is not asked either.
     max_age : float, optional
         Do not ask for so many seconds after a value was fetched or found to be valid.
     name : str, optional
@@ -90,6 +98,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         name: str | None = None,
     ) -> None:
         super().__init__(store)
+        immutable = immutable or store._immutable
         if max_bytes < 0:
             raise ValueError(f"max_bytes: expected at least 0, got {max_bytes}")
         if max_age is not None and not max_age >= 0:
@@ -142,6 +151,10 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         return self._values([(key, as_request(byte_range)) for key, byte_range in key_ranges])
 
     @property
+    def _compares(self) -> bool:
+        return self._store._compares and not overrides(self, CacheStore)
+
+    @property
     def _bounds_chunks(self) -> bool:  # type: ignore[override]
         return self._store._bounds_chunks and not overrides(self, CacheStore)
 
@@ -160,6 +173,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
             return self.get_partial_values(requests)
         if any(isinstance(part, SuffixByteRequest) for _, part in requests):
             self._state.read.versions = {}
+            self._state.tags.begin()
         return self._values(requests, versions=getattr(self._state.read, "versions", {}))
 
     @property
@@ -225,6 +239,8 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
             for plan in plans.values():
                 if plan.version and any(isinstance(part, SuffixByteRequest) for part in plan.values):
                     versions[plan.key] = plan.version
+        for plan in plans.values() if self._state.tags.wanted else ():
+            self._state.tags.note(plan.key, plan.version, self._store._scope(""))
         self._count([(plans[key], part) for key, part in requests])
         return plans
 
@@ -234,9 +250,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         known = self._files.look(name, [*plan.values])
         if known is None:
             return
-        now = time.time()
-        age = now - (max(known.fetched, known.checked) if known.version else known.fetched)
-        is_trusted = self.immutable or (self.max_age is not None and 0 <= age <= self.max_age)
+        is_trusted = self._is_fresh(known)
         if plan.events and _changed.get((self.directory, name)) != (plan.events, known.nonce):
             is_trusted = False  # this process has changed the value since, or may have
         if not is_trusted and (known.absent or not known.version):
@@ -248,6 +262,40 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         plan.known, plan.version, plan.size = known, known.version or None, known.size
         plan.is_valid = is_trusted or plan.same is not None
         plan.values.update(zip(plan.values, known.values, strict=True))
+
+    def _is_fresh(self, known: Known) -> bool:
+        """Return whether what is kept is good without a question."""
+        age = time.time() - (max(known.fetched, known.checked) if known.version else known.fetched)
+        return self.immutable or (self.max_age is not None and 0 <= age <= self.max_age)
+
+    @property
+    def _recheck(self) -> Callable[[Sequence[str]], Sequence[bool]] | None:
+        """What has changed of some values whose chunks are in a cache of chunks."""
+        return self._changed if self._versioned and not self.immutable else None
+
+    def _expect_recheck(self) -> None:
+        self._state.tags.wanted = True
+
+    def _changed(self, keys: Sequence[str]) -> Sequence[bool]:
+        def is_other(one: tuple[str, str]) -> bool:
+            key, version = one
+            known = self._files.look(self._prefix + key, [])
+            is_kept = known is not None and known.version == version
+            if is_kept and known is not None and self._is_fresh(known):
+                return False
+            try:
+                if not self._store._fetch(key, RangeByteRequest(0, 1), known=version).is_unchanged:
+                    return True
+            except StoreError:
+                return True  # reading it shows the reason
+            if is_kept:
+                self._files.touch(self._prefix + key)
+            return False
+
+        def ask(asked: list[tuple[str, str]]) -> Sequence[bool]:
+            return in_parallel(is_other, asked) if self._concurrent_requests() else [*map(is_other, asked)]
+
+        return self._state.tags.changed(keys, self._store._scope(""), ask)
 
     def _ask(self, asked: list[tuple[_Plan, _Question]], most: int | None) -> Sequence[Fetched]:
         store, questions = self._store, [question for _, question in asked]
@@ -369,6 +417,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         for name in names:
             if name and not name.endswith("/"):
                 self._files.drop(self._prefix + name)
+                self._state.tags.drop(name)
             else:
                 self._files.drop_all(self._prefix + name)
 
@@ -457,6 +506,7 @@ class _State:
         )
         self.has_complained = False
         self.read = local()
+        self.tags = Tags()
 
     def add(self, **more: int) -> None:
         with _lock:

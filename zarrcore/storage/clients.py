@@ -13,6 +13,7 @@ from typing import Any
 from zarrcore._locks import Lock, forkable
 from zarrcore.errors import StoreError
 from zarrcore.storage.ends import Ends
+from zarrcore.storage.tags import Tags
 
 _MOST_SHARED = 64
 _MOST_NOTES = 1000
@@ -97,7 +98,19 @@ class Client:
         The store, if there is one.
     """
 
-    __slots__ = ("_made", "_notes", "_process", "_region", "args", "compares", "ends", "kind", "options")
+    __slots__ = (
+        "_made",
+        "_notes",
+        "_process",
+        "_region",
+        "args",
+        "compares",
+        "ends",
+        "ends_for_good",
+        "kind",
+        "options",
+        "tags",
+    )
 
     def __init__(
         self, kind: str, args: tuple[Any, ...], options: Mapping[str, Any], made: Any = None
@@ -108,6 +121,8 @@ class Client:
         self._region: dict[str, str] = {}  # that of the bucket, once it is known that it is another one
         self._notes: dict[str, dict[str, Any]] = {}
         self.ends = Ends()
+        self.ends_for_good = Ends(trusted=True)  # for stores whose values do not change
+        self.tags = Tags()
         # Whether a value can be replaced on condition that nobody else has replaced it.
         self.compares = kind in _COMPARING and self.config("conditional_put") != "disabled"
 

@@ -23,6 +23,7 @@ from zarrcore.storage.byte_range import (
     resolve_range,
 )
 from zarrcore.storage.clients import Client, obstore
+from zarrcore.storage.ends import Ends
 from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel, interruptibly, serve
 from zarrcore.storage.validation import (
     as_view,
@@ -62,6 +63,10 @@ class ObjectStore(RemoteStore):
         Refuse every write.
     path : str
         Where the store has its root, below that of `store`.
+    immutable : bool
+        Nobody but this process changes values.  What is kept of them (indexes of shards, chunks in a
+        :class:`zarrcore.ChunkCache`, files of a :class:`CacheStore`) is used without asking whether they are
+        still the same.
 
     See Also
     --------
@@ -72,8 +77,11 @@ class ObjectStore(RemoteStore):
     _bounds_chunks = True
     _small_shard = 1 << 18  # bytes, decoded, that come sooner as a whole than by an index and ranges
 
-    def __init__(self, store: Any, *, read_only: bool = False, path: str = "") -> None:
+    def __init__(
+        self, store: Any, *, read_only: bool = False, path: str = "", immutable: bool = False
+    ) -> None:
         super().__init__(read_only=read_only)
+        self._immutable = bool(immutable)
         if not isinstance(store, Client):
             if type(store).__module__.partition(".")[0] != "obstore" or not hasattr(store, "put"):
                 raise TypeError(
@@ -87,7 +95,11 @@ class ObjectStore(RemoteStore):
 
     @classmethod
     def from_url(
-        cls, url: str, storage_options: dict[str, Any] | None = None, read_only: bool = False
+        cls,
+        url: str,
+        storage_options: dict[str, Any] | None = None,
+        read_only: bool = False,
+        immutable: bool = False,
     ) -> Self:
         """Return the store of a URL.
 
@@ -104,6 +116,8 @@ class ObjectStore(RemoteStore):
             ``retry_config``, ...).
         read_only : bool
             Refuse every write.
+        immutable : bool
+            No value changes: see the class.
 
         Raises
         ------
@@ -122,7 +136,7 @@ class ObjectStore(RemoteStore):
             client, path = buckets.client_of(url, storage_options or {})
         except options.UnknownOptionError as unknown:
             raise buckets.refused(url, unknown) from None
-        return cls(client, read_only=read_only, path=path)
+        return cls(client, read_only=read_only, path=path, immutable=immutable)
 
     @property
     def store(self) -> Any:
@@ -168,19 +182,67 @@ class ObjectStore(RemoteStore):
         """
         if overrides(self, ObjectStore):
             return self.get_partial_values(key_ranges)
-        ends = self._client.ends
+        ends, tags = self._ends, self._client.tags
         requests = [(validate_key(key), as_request(byte_range)) for key, byte_range in key_ranges]
         if any(isinstance(request, SuffixByteRequest) for _, request in requests):
             ends.begin()
+            tags.begin()
         parts: list[Buffer | None] = [self._kept_end(key, request) for key, request in requests]
         missing = [(at, *requests[at]) for at, part in enumerate(parts) if part is None]
+        for (key, _), part in zip(requests, parts, strict=True):
+            if part is not None and self._notes_tags:
+                tags.note(self._root + key, ends.version(self._root + key), self._bucket, is_seen=False)
         versions = {key: ends.version(self._root + key) for _, key, _ in missing}
         found = in_parallel(lambda one: self._part(one[1], one[2], versions[one[1]]), missing)
         for (at, key, request), (part, tag) in zip(missing, found, strict=True):
             parts[at] = part
+            if part is not None and self._notes_tags:
+                tags.note(self._root + key, strong(tag), self._bucket)
             if part is not None and isinstance(request, SuffixByteRequest):
                 ends.note(self._root + key, request.suffix, tag, bytes(part))
         return parts
+
+    @property
+    def _ends(self) -> Ends:
+        return self._client.ends_for_good if self._immutable else self._client.ends
+
+    def _forget(self, key: str) -> None:
+        """Forget what is kept of a value, which is being replaced or removed."""
+        for kept in (self._client.ends, self._client.ends_for_good, self._client.tags):
+            kept.drop(self._root + key)
+
+    @property
+    def _bucket(self) -> str:
+        """The place that all keys of the client are below."""
+        scope = self._scope("")
+        return scope[: len(scope) - len(self._root)]
+
+    @property
+    def _recheck(self) -> Callable[[Sequence[str]], Sequence[bool]] | None:
+        """What has changed of some values whose chunks are in a cache."""
+        return None if self._immutable or overrides(self, ObjectStore) else self._changed
+
+    def _changed(self, keys: Sequence[str]) -> Sequence[bool]:
+        def is_other(one: tuple[str, str]) -> bool:
+            key, tag = one
+            try:
+                return not self._fetch(key[len(self._root) :], RangeByteRequest(0, 1), known=tag).is_unchanged
+            except StoreError:
+                return True  # reading it shows the reason
+
+        paths = [self._root + key for key in keys]
+        found = self._client.tags.changed(paths, self._bucket, lambda asked: in_parallel(is_other, asked))
+        for path, is_changed in zip(paths, found, strict=True):
+            if is_changed:
+                self._ends.drop(path)
+        return found
+
+    def _expect_recheck(self) -> None:
+        self._client.tags.wanted = True
+
+    @property
+    def _notes_tags(self) -> bool:
+        return self._client.tags.wanted and not self._immutable
 
     @property
     def _serve(self) -> Callable[[Feed, int], None] | None:
@@ -191,7 +253,7 @@ class ObjectStore(RemoteStore):
         from zarrcore._core.engine import trust
 
         trust(obstore().Bytes)
-        versions = self._client.ends.versions()
+        versions = self._ends.versions()
 
         def get(key: str, byte_range: ByteRange | None, most: int | None) -> Buffer | None:
             request = as_request(byte_range)
@@ -275,9 +337,10 @@ class ObjectStore(RemoteStore):
             case None:
                 pass
             case SuffixByteRequest(suffix) if suffix:
-                kept = self._client.ends.peek(path, suffix)
+                kept = self._ends.peek(path, suffix)
                 if kept is not None:
-                    versions[key] = kept[0]
+                    if kept[0] is not None:
+                        versions[key] = kept[0]
                     return kept[1]
                 options = {"range": {"suffix": suffix}}
             case RangeByteRequest(start, end) if start < end:
@@ -301,15 +364,15 @@ class ObjectStore(RemoteStore):
         if isinstance(request, RangeByteRequest) and versions.get(key, tag) != tag:
             return Elsewhere()
         if isinstance(request, SuffixByteRequest):
-            self._client.ends.note(path, request.suffix, tag, bytes(data))
-            if tag is not None and not tag.startswith("W/"):
+            self._ends.note(path, request.suffix, tag, bytes(data))
+            if strong(tag) is not None and not self._immutable:
                 versions[key] = tag
         return data
 
     def _kept_end(self, key: str, request: ByteRange | None) -> bytes | None:
         if not isinstance(request, SuffixByteRequest):
             return None
-        return self._client.ends.find(self._root + key, request.suffix)
+        return self._ends.find(self._root + key, request.suffix)
 
     def _part(
         self, key: str, request: ByteRange | None, version: str | None, most: int | None = None
@@ -318,8 +381,8 @@ class ObjectStore(RemoteStore):
         match request:
             case SuffixByteRequest(suffix) if suffix and self._client.kind != "AzureStore":
                 options: dict[str, Any] = {"range": {"suffix": suffix}}
-            case RangeByteRequest(start, end) if start < end and version is not None:
-                options = {"range": (start, end), "if_match": version}
+            case RangeByteRequest(start, end) if start < end and (version or self._notes_tags):
+                options = {"range": (start, end), **({"if_match": version} if version else {})}
             case _:
                 return self._whole_or_part(key, request, most), None
         with self._failures(key, request):
@@ -331,11 +394,12 @@ class ObjectStore(RemoteStore):
             except obstore().exceptions.PreconditionError:
                 tag = None
             except obstore().exceptions.BaseError as error:
-                if version is not None or "416 " not in str(error):
+                is_here = self._client.kind in ("MemoryStore", "LocalStore")
+                if version is not None or ("416 " not in str(error) and not is_here):
                     raise
                 return self._whole_or_part(key, request, most), None
         if version is not None and tag != version:
-            self._client.ends.drop(self._root + key)
+            self._ends.drop(self._root + key)
             raise StoreError(f"{self}: key {key!r}: the value was replaced while it was read", key=key)
         return data, tag
 
@@ -373,6 +437,8 @@ class ObjectStore(RemoteStore):
         meta = found.meta
         if most is not None and (size := int(meta["size"])) > most:
             raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+        if self._notes_tags:
+            self._client.tags.note(self._root + key, strong(meta["e_tag"]), self._bucket)
         names = {"e_tag": meta["e_tag"], "version": meta["version"]}
         version = tuple((name, is_) for name, is_ in names.items() if is_ and not is_.startswith("W/"))
         return found.bytes(), version or None
@@ -455,7 +521,7 @@ class ObjectStore(RemoteStore):
         return True
 
     def _put(self, key: str, data: bytes, **options: Any) -> None:
-        self._client.ends.drop(self._root + key)
+        self._forget(key)
         in_parts = len(data) > _MOST_AT_ONCE and "mode" not in options  # which no store has on condition
         self._ask("put", self._root + key, data, use_multipart=in_parts, **options)
 
@@ -509,7 +575,7 @@ class ObjectStore(RemoteStore):
 
     def delete(self, key: str) -> None:
         self._check_writable()
-        self._client.ends.drop(self._root + key)
+        self._forget(key)
         with self._failures(validate_key(key)), suppress(FileNotFoundError):
             self._ask("delete", self._root + key)
 
@@ -517,7 +583,7 @@ class ObjectStore(RemoteStore):
         self._check_writable()
         names = [validate_key(key) for key in keys]
         for name in names:
-            self._client.ends.drop(self._root + name)
+            self._forget(name)
         with suppress(Exception):  # one key was absent, or could not be removed: each alone shows which
             if names:
                 self._ask("delete", [self._root + name for name in names])  # in one request, where it can

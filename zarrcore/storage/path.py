@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AccessMode", "StoreLike", "StorePath", "make_store", "make_store_path"]
 
 AccessMode = Literal["r", "r+", "a", "w", "w-"]
+_OF_REFERENCES = {"fo", "remote_protocol", "remote_options", "target_protocol", "target_options", "lazy"}
 _MODES = ("r", "r+", "a", "w", "w-")
 # Two letters at least: "C:" is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)|(file):(?=/)")
@@ -153,10 +154,29 @@ def _as_store(store_like: StoreLike, mode: str | None, storage_options: dict[str
 
 def _from_string(text: str, mode: str | None, storage_options: dict[str, Any] | None) -> Store:
     if _is_remote_url(text):
+        if text == "reference://" and (store := _references(dict(storage_options or {}))) is not None:
+            return store
         from zarrcore.storage.urls import store_of_url
 
         return store_of_url(text, storage_options)
     return _of_path(text if _scheme(text) is None else _path_of_file_url(text), mode)
+
+
+def _references(options: dict[str, Any]) -> Store | None:
+    """Return the store of ``reference://`` with options of fsspec; None where only fsspec knows how."""
+    from zarrcore.storage.references import ReferenceStore, UnsupportedReferencesError
+
+    if not {"fo"} <= options.keys() <= _OF_REFERENCES:
+        return None
+    try:
+        return ReferenceStore(
+            options["fo"],
+            storage_options=options.get("remote_options"),
+            remote_protocol=options.get("remote_protocol"),
+            target_options=options.get("target_options"),
+        )
+    except UnsupportedReferencesError:
+        return None
 
 
 def _of_path(path: str | os.PathLike[str], mode: str | None) -> Store:

@@ -24,7 +24,7 @@ def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> 
     url : str
         The URL.
     storage_options : mapping, optional
-        Options in the words of fsspec or of obstore.
+        Options in the words of fsspec or of obstore; with ``immutable=True`` nobody changes values.
 
     Raises
     ------
@@ -32,12 +32,13 @@ def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> 
         If the package that is needed is not installed, or does not know the scheme or an option.
     """
     options = dict(storage_options or {})
+    immutable = bool(options.pop("immutable", False))
     if is_archive(url) and "::" not in url:
         from zarrcore.storage.zip import ZipStore
 
         above, _, name = url.rpartition("/")
         name = unquote(name) if url.lower().startswith("http") else name
-        return ZipStore(StorePath(store_of_url(f"{above}/", options), name))
+        return ZipStore(StorePath(store_of_url(f"{above}/", storage_options), name))
     kind = buckets.kind_of(url)
     if kind is None or not clients.is_installed():
         return FsspecStore.from_url(url, options)
@@ -50,15 +51,15 @@ def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> 
         error.add_note(f"if it is an option of {package}: pip install {package}")
         raise error from None
     if kind == "HTTPStore":
-        return _WebStore(client, path=path, options=options)
-    return ObjectStore(client, path=path)
+        return _WebStore(client, path=path, options=options, immutable=immutable)
+    return ObjectStore(client, path=path, immutable=immutable)
 
 
 class _WebStore(ObjectStore):
     """A web server.  Few can list; where there is aiohttp, fsspec lists what their pages link to."""
 
-    def __init__(self, store: Any, *, path: str, options: Mapping[str, Any]) -> None:
-        super().__init__(store, path=path)
+    def __init__(self, store: Any, *, path: str, options: Mapping[str, Any], immutable: bool) -> None:
+        super().__init__(store, path=path, immutable=immutable)
         self._options = dict(options)
 
     def _lists(self) -> Any:

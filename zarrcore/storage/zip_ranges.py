@@ -6,7 +6,7 @@ import io
 import zipfile
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import IO, Any, TypeAlias, cast
 
@@ -16,17 +16,15 @@ from zarrcore.errors import StoreError
 from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, SuffixByteRequest, resolve_range
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import in_parallel
+from zarrcore.storage.spans import Span, joined
 from zarrcore.storage.validation import too_large
 from zarrcore.storage.versions import Fetched
 
 _TAIL = 1 << 17  # bytes at the end of an archive in which its directory probably is
 _LOCAL_HEADER = 30  # bytes before the name
 _SLACK = 64  # bytes that an extra field probably has at most
-_GAP = 1 << 16  # bytes that arrive about as fast as one more request is answered
-_MOST = 1 << 22  # bytes of a request for several entries
 _MOST_ENDS = 64 << 20
 
-Span: TypeAlias = tuple[int, int]
 Wanted: TypeAlias = tuple[zipfile.ZipInfo, ByteRange | None]
 Read: TypeAlias = Callable[[zipfile.ZipFile, zipfile.ZipInfo, ByteRange | None], bytes]
 
@@ -129,11 +127,11 @@ class RangedArchive:
         with self as directory:
             known = [self._ends.get(_place(*one)) for one in wanted]
         rest = [one for one, value in zip(wanted, known, strict=True) if value is None]
-        first = self.fetch(_joined(span for one in rest for span in self._probable(*one)))
+        first = self.fetch(joined(span for one in rest for span in self._probable(*one)))
         self._learn(rest, first)
         missing = [span for one in rest for span in self._certain(*one) if _find(first, *span) is None]
         view = copy(directory)  # which has a file of its own: other threads read as well
-        view.fp = cast("IO[bytes]", _Segments(self, [first, self.fetch(_joined(missing))]))
+        view.fp = cast("IO[bytes]", _Segments(self, [first, self.fetch(joined(missing))]))
         found = iter([_tried(read, view, *one) for one in rest])
         values = [next(found) if value is None else value for value in known]
         for one, answer in zip(wanted, values, strict=True):
@@ -241,17 +239,6 @@ def _find(segments: list[tuple[int, bytes]], start: int, stop: int) -> bytes | N
         return None
     at, data = segments[number]
     return data[start - at : stop - at] if stop <= at + len(data) else None
-
-
-def _joined(spans: Iterable[Span]) -> list[Span]:
-    """Join ranges that lie close together."""
-    joined: list[Span] = []
-    for start, stop in sorted(spans):
-        if joined and start - joined[-1][1] <= _GAP and max(stop, joined[-1][1]) - joined[-1][0] <= _MOST:
-            joined[-1] = joined[-1][0], max(stop, joined[-1][1])
-        elif not joined or stop > joined[-1][1]:
-            joined.append((start, stop))
-    return joined
 
 
 def _is_ranged(info: zipfile.ZipInfo, part: ByteRange | None) -> bool:

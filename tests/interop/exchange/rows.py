@@ -28,6 +28,7 @@ OWN_STORES = (
     "ManagedMemoryStore",
     "MemoryStore",
     "ReadOnlyStore",
+    "ReferenceStore",
     "WrapperStore",
 )
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from own_changes import count_own_changes
 
 import zarrcore
 from zarrcore.errors import StoreError, ZarrRuntimeWarning
@@ -79,6 +80,11 @@ class Versioned(MemoryStore):
         asked = list(self.asked)
         self.asked.clear()  # which read-only views of the store share
         return asked
+
+
+@pytest.fixture(autouse=True)
+def own_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    count_own_changes(monkeypatch)
 
 
 @pytest.fixture
@@ -161,10 +167,10 @@ def test_max_age(far: Versioned, near: Path, monkeypatch: pytest.MonkeyPatch) ->
     old = time.time_ns() - 6 * 10**9
     os.utime(path, ns=(old, old))
     begun = time.time()
-    monkeypatch.setattr(cache_files.time, "time", lambda: begun + 6)
-    assert store.get("a") == b"0123456789"
+    with monkeypatch.context() as patch:
+        patch.setattr(cache_files.time, "time", lambda: begun + 6)
+        assert store.get("a") == b"0123456789"
     assert [condition for *_, condition in far.take()] == ["known"]
-    monkeypatch.undo()
     assert store.get("a") == b"0123456789"
     assert far.take() == []  # it was valid just now
 

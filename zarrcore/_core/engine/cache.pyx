@@ -38,7 +38,8 @@ cdef class ChunkCache:
     A kept chunk is used only while it is valid. Writes through zarrcore in this process invalidate it. For files,
     each read checks that device, inode, size and modification time are still the same, so writes by other processes
     are noticed; to make that certain, the chunks of a file are kept only if it has not changed for 3 seconds. For
-    stores in memory, each read checks that the stored object is still the same. For stores written in Python, only
+    stores in memory, each read checks that the stored object is still the same. Object stores are asked, by one
+    conditional request for each value, unless the store is `immutable`. For other stores written in Python, only
     writes through zarrcore in this process are noticed: call :meth:`clear` if there are others.
 
     Thread-safe; after a fork the cache of the child is empty.

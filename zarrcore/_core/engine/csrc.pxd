@@ -321,6 +321,8 @@ cdef extern from "engine/store.h" nogil:
         zc_status (*fetch)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                            size_t *failed, zc_error *err) noexcept nogil
         void (*release)(zc_value *values, size_t n) noexcept nogil
+        zc_status (*recheck)(const zc_store *store, const char *const *keys, size_t n, cbool *changed,
+                             zc_error *err) noexcept nogil
         zc_status (*fetch_parts)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                                  zc_error *err) noexcept nogil
         zc_status (*serve)(const zc_store *store, zc_feed *feed, size_t n, zc_error *err) noexcept nogil

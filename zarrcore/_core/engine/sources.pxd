@@ -26,7 +26,7 @@ cdef class StoreSource:
     cdef object suffix
     cdef object is_gone
     cdef object waits
-    cdef object get_chunks, get_parts, serve
+    cdef object get_chunks, get_parts, serve, recheck
     cdef size_t small
     cdef object most
 

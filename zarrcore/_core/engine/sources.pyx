@@ -69,8 +69,10 @@ cdef class StoreSource:
     ``_bounds_chunks``, ``_get_chunks(keys, most)`` is asked for whole chunks, which have at most `most` bytes, or as
     many as metadata justify.  If it has ``_serve``, the last requests of a read are put into a :class:`Feed`, and
     ``_serve(feed, n)`` has at most n threads answer them; ``_window()`` returns how many bytes may be on the way, or
-    wait to be decoded.  If ``_compares`` is true, chunks are patched by ``_get_version`` and ``_replace_version``.  An exception
-    that is no Exception ends the call and is raised as it is; ``ends_the_call``: it does not come from a signal handler.
+    wait to be decoded.  If ``_compares`` is true, chunks are patched by ``_get_version`` and ``_replace_version``.  If
+    it has ``_recheck(keys)``, that is asked, before chunks come from a cache, whose values are other ones by now, and
+    has announced their changes.  An exception that is no Exception ends the call and is raised as it is;
+    ``ends_the_call``: it does not come from a signal handler.
     """
 
     def __init__(self, store, suffix, is_gone=None, waits=None, most=None):
@@ -82,6 +84,7 @@ cdef class StoreSource:
         self.most = most
         self.small = getattr(store, "_small_shard", 0)
         self.serve = getattr(store, "_serve", None)
+        self.recheck = getattr(store, "_recheck", None)
         self.get_parts = getattr(store, "_get_parts", None) or getattr(store, "get_partial_values", None)
 
     cdef size_t window(self) except? 0:
@@ -428,6 +431,18 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
         return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked again, key by key
 
 
+cdef zc_status _store_recheck(const zc_store *store, const char *const *keys, size_t n, cbool *changed,
+                              zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef size_t i
+    try:
+        for i, answer in enumerate((<StoreSource>session.source).recheck([keys[i].decode() for i in range(n)])):
+            changed[i] = answer
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
 @cython.final
 cdef class Feed:
     """Requests of a read that goes on meanwhile: see engine/feed.h."""
@@ -617,6 +632,8 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
     out.fetch = _store_fetch
     if (<StoreSource>source).get_parts is not None:
         out.fetch_parts = _store_fetch_parts
+        if (<StoreSource>source).recheck is not None:
+            out.recheck = _store_recheck
         if (<StoreSource>source).serve is not None:
             out.serve = _store_serve
             out.window = (<StoreSource>source).window()

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""References to ranges of other files: what is asked for, and that they mean what fsspec makes of them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from object_server import ObjectServer
+
+import zarrcore
+from zarrcore.errors import BaseZarrError, ReadOnlyError, StoreError
+from zarrcore.storage import MemoryStore, OffsetByteRequest, ReferenceStore, SuffixByteRequest, make_store
+
+VALUES = np.arange(64 * 100, dtype="<i4").reshape(64, 100)
+DOCUMENT = {
+    "shape": [64, 100],
+    "chunks": [1, 100],
+    "dtype": "<i4",
+    "order": "C",
+    "fill_value": -1,
+    "filters": None,
+    "compressor": None,
+    "zarr_format": 2,
+}
+PARTS = [None, (0, 0), (2, 3), (4, None), (4000, 5), OffsetByteRequest(3), SuffixByteRequest(4)]
+
+
+def references(url: str, head: int = 8, gap: int = 0) -> tuple[dict[str, Any], bytes]:
+    """References to the rows of an array, and the file."""
+    data = bytearray(b"x" * head)
+    refs: dict[str, Any] = {".zgroup": json.dumps({"zarr_format": 2}), "a/.zarray": json.dumps(DOCUMENT)}
+    for number, row in enumerate(VALUES):
+        refs[f"a/{number}.0"] = [url, len(data), row.nbytes]
+        data += row.tobytes() + bytes(gap)
+    return refs, bytes(data)
+
+
+def test_values_are_those_that_fsspec_finds(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    path = tmp_path / "data.bin"
+    refs, data = references(str(path))
+    path.write_bytes(data)
+    refs |= {
+        "text": "some text",
+        "raw": "base64:" + base64.b64encode(bytes(range(256))).decode(),
+        "all": [str(path)],
+        "with/a/template": ["{{u}}/data.bin", 8, 40],
+    }
+    whole = {"version": 1, "templates": {"u": str(tmp_path)}, "refs": refs}
+    theirs = fsspec.filesystem("reference", fo=whole, skip_instance_cache=True)
+    (tmp_path / "refs.json").write_text(json.dumps(whole))
+    for given in (whole, tmp_path / "refs.json", str(tmp_path / "refs.json")):
+        store = ReferenceStore(given)
+        assert sorted(store.list()) == sorted(refs)
+        found = store.get_many([*refs])
+        assert dict(zip(refs, found, strict=True)) == {key: theirs.cat_file(key) for key in refs}
+        for part in PARTS:
+            expected = [MemoryStore({"k": theirs.cat_file(key)}).get("k", part) for key in refs]
+            assert store.get_partial_values([(key, part) for key in refs]) == expected
+        assert store.get("absent") is None
+        assert store.getsize("all") == len(data)
+        assert np.array_equal(zarrcore.open_group(store, mode="r")["a"][...], VALUES)
+    again = pickle.loads(pickle.dumps(store))
+    assert np.array_equal(zarrcore.open_array(again, path="a", mode="r")[3], VALUES[3])
+    opened = zarrcore.open_group("reference://", mode="r", storage_options={"fo": whole})
+    assert isinstance(opened.store, ReferenceStore)
+    assert np.array_equal(opened["a"][...], VALUES)
+
+
+@pytest.mark.parametrize("scheme", ["s3", "http"])
+@pytest.mark.parametrize("gap", [0, 100_000])
+def test_ranges_are_joined_and_asked_for_at_once(server: ObjectServer, scheme: str, gap: int) -> None:
+    pytest.importorskip("obstore")
+    url = "s3://bucket/dir/data.nc" if scheme == "s3" else f"{server.url}/bucket/dir/data.nc"
+    words = {"key": "testing", "secret": "s", "endpoint_url": server.url} if scheme == "s3" else {}
+    refs, server.objects["bucket/dir/data.nc"] = references(url, gap=gap)
+    array = zarrcore.open_array(ReferenceStore(refs, storage_options=words), path="a", mode="r")
+    with server.watch() as seen:
+        assert np.array_equal(array[...], VALUES)
+    assert (len(seen.requests), seen.waves) == (1 if gap == 0 else 64, 1), str(seen)
+    assert seen.nbytes == VALUES.nbytes
+    with server.watch() as seen:
+        assert np.array_equal(array[7], VALUES[7])
+    assert (len(seen.requests), seen.nbytes) == (1, 400)
+
+
+def test_files_without_a_scheme(server: ObjectServer) -> None:
+    pytest.importorskip("obstore")
+    words = {"key": "testing", "secret": "s", "endpoint_url": server.url}
+    refs, server.objects["bucket/data.nc"] = references("bucket/data.nc")
+    options = {"fo": refs, "remote_protocol": "s3", "remote_options": words}
+    array = zarrcore.open_array("reference://", path="a", mode="r", storage_options=options)
+    assert np.array_equal(pickle.loads(pickle.dumps(array))[...], VALUES)
+
+
+def test_a_document_at_a_url(server: ObjectServer) -> None:
+    pytest.importorskip("obstore")
+    url = f"{server.url}/bucket"
+    refs, server.objects["bucket/data.nc"] = references(f"{url}/data.nc")
+    server.objects["bucket/refs.json"] = json.dumps({"version": 1, "refs": refs}).encode()
+    assert np.array_equal(zarrcore.open_array(ReferenceStore(f"{url}/refs.json"), path="a")[...], VALUES)
+    with pytest.raises(FileNotFoundError):
+        ReferenceStore(f"{url}/nothing.json")
+
+
+@pytest.mark.parametrize("target", ["/etc/hostname", "file:///etc/hostname", "hostname"])
+def test_references_from_a_url_do_not_lead_to_files_here(server: ObjectServer, target: str) -> None:
+    pytest.importorskip("obstore")
+    server.objects["bucket/refs.json"] = json.dumps({"k": [target], "r": [target, 0, 3]}).encode()
+    store = ReferenceStore(f"{server.url}/bucket/refs.json")
+    for key in ("k", "r"):
+        with pytest.raises(StoreError, match="cannot lead to files here"):
+            store.get(key)
+
+
+def test_a_range_that_is_not_there_is_an_error(server: ObjectServer, tmp_path: Path) -> None:
+    pytest.importorskip("obstore")
+    url = f"{server.url}/bucket/data.nc"
+    refs, data = references(url)
+    array = zarrcore.open_array(ReferenceStore(refs), path="a", mode="r")
+    for cut in (None, data[:-10], b""):
+        if cut is not None:
+            server.objects["bucket/data.nc"] = cut
+        for selection in (np.s_[...], 63):
+            with pytest.raises(BaseZarrError, match=r"a/63\.0|a/0\.0"):
+                array[selection]
+    for missing in ([str(tmp_path / "nothing")], [str(tmp_path / "nothing"), 0, 4]):
+        with pytest.raises(StoreError, match="the file referred to lacks it"):
+            ReferenceStore({"k": missing}).get("k")
+
+
+LISTS = [[], [1], ["u", -1, 4], ["u", 0, -4], ["u", 0.5, 4], ["u", 0], ["u", 0, 1, 2], [None, 0, 1]]
+
+
+@pytest.mark.parametrize("wrong", [*LISTS, 7, True, "base64:***"], ids=str)
+def test_what_is_no_reference_is_an_error_that_names_the_key(wrong: Any) -> None:
+    with pytest.raises(StoreError, match="'k'"):
+        ReferenceStore({"k": wrong}).get("k")
+
+
+TEXTS = ["", "[]", "{", "7", '{"version": 2, "refs": {}}', "[" * 100_000, '{"version": 1, "refs": 3}']
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_is_no_document_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "refs.json").write_text(text)
+    with pytest.raises(StoreError):
+        ReferenceStore(tmp_path / "refs.json")
+
+
+def test_rules_are_left_to_fsspec(tmp_path: Path) -> None:
+    rules = {
+        "version": 1,
+        "refs": {"k": "text"},
+        "gen": [{"key": "g{{i}}", "url": "{{i}}", "dimensions": {"i": [1]}}],
+    }
+    with pytest.raises(StoreError, match="only fsspec knows"):
+        ReferenceStore(rules)
+
+
+def test_nothing_is_written() -> None:
+    store = ReferenceStore({"k": "text"})
+    for call in (lambda: store.set("k", b""), lambda: store.delete("k"), store.clear):
+        with pytest.raises(ReadOnlyError):
+            call()
+    with pytest.raises(StoreError):
+        make_store(store, mode="r+")
+
+
+def test_a_larger_value_than_a_chunk_is_refused_before_it_is_read(server: ObjectServer) -> None:
+    pytest.importorskip("obstore")
+    refs, server.objects["bucket/data.nc"] = references(f"{server.url}/bucket/data.nc")
+    refs["a/3.0"][2] = 1 << 40
+    array = zarrcore.open_array(ReferenceStore(refs), path="a", mode="r")
+    with server.watch() as seen, pytest.raises(BaseZarrError, match="at most"):
+        array[3]
+    assert seen.requests == []
+
+
+# --- Parquet ---
+
+
+@pytest.fixture
+def parquet(tmp_path: Path) -> Path:
+    """References that fsspec has written, 10 to a file, the last row missing."""
+    pytest.importorskip("pyarrow")
+    from fsspec.implementations.reference import LazyReferenceMapper
+
+    refs, data = references(str(tmp_path / "data.bin"))
+    (tmp_path / "data.bin").write_bytes(data)
+    made = LazyReferenceMapper.create(str(tmp_path / "refs.parq"), record_size=10, engine="pyarrow")
+    for key, value in refs.items():
+        if key != "a/63.0":
+            made[key] = value.encode() if isinstance(value, str) else value
+    made["b/.zarray"] = json.dumps({**DOCUMENT, "shape": [2], "chunks": [2]}).encode()
+    made["b/0"] = VALUES[0, :2].tobytes()
+    made["s/.zarray"] = json.dumps({**DOCUMENT, "shape": [], "chunks": []}).encode()
+    made["s/0"] = VALUES[5, 5:6].tobytes()
+    made.flush()
+    return tmp_path / "refs.parq"
+
+
+def test_references_in_parquet(parquet: Path) -> None:
+    store = ReferenceStore(parquet)
+    group = zarrcore.open_group(store, mode="r")
+    expected = VALUES.copy()
+    expected[63] = -1
+    assert np.array_equal(group["a"][...], expected)
+    assert group["b"][:].tolist() == [0, 1]
+    assert group["s"][()] == VALUES[5, 5]
+    assert sorted(group) == ["a", "b", "s"]
+    keys = set(store.list())
+    assert {"a/0.0", "a/62.0", "b/0", "a/.zarray"} <= keys
+    assert not {"a/63.0", "a/64.0", "a/0.1", "b/1"} & keys
+    for key in ("a/63.0", "a/64.0", "a/0.1", "a/0", "a/x", "c/0", "a/-1.0"):
+        assert store.get(key) is None
+    assert np.array_equal(pickle.loads(pickle.dumps(group["a"]))[5], VALUES[5])
+
+
+def test_references_in_parquet_at_a_url(server: ObjectServer, parquet: Path) -> None:
+    pytest.importorskip("obstore")
+    for path in parquet.rglob("*"):
+        if path.is_file():
+            server.objects[f"bucket/refs.parq/{path.relative_to(parquet)}"] = path.read_bytes()
+    store = ReferenceStore(f"{server.url}/bucket/refs.parq")
+    with server.watch() as seen, pytest.raises(BaseZarrError, match="cannot lead to files here"):
+        zarrcore.open_array(store, path="a", mode="r")[:3]
+    assert len(seen.requests) == 1  # of ten rows
+
+
+@pytest.mark.parametrize("how", ["no document", "damaged", "no table", "record_size"])
+def test_damaged_parquet_is_an_error(parquet: Path, how: str) -> None:
+    if how == "no document":
+        (parquet / ".zmetadata").unlink()
+    elif how == "record_size":
+        (parquet / ".zmetadata").write_text('{"metadata": {}, "record_size": 0}')
+    else:
+        (parquet / "a" / "refs.0.parq").write_bytes(b"PAR1" if how == "no table" else b"")
+    with pytest.raises(BaseZarrError):
+        zarrcore.open_array(ReferenceStore(parquet), path="a", mode="r")[...]

@@ -1,0 +1,439 @@
+"""References to ranges of files, as kerchunk and virtualizarr write them, as a store."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
+from itertools import product
+from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import unquote
+
+from zarrcore._locks import Lock, forkable
+from zarrcore._typing import Buffer
+from zarrcore.errors import StoreError, masked, shown
+from zarrcore.storage.base import Store
+from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, resolve_range
+from zarrcore.storage.local import LocalStore
+from zarrcore.storage.place import StorePath
+from zarrcore.storage.remote import in_parallel
+from zarrcore.storage.spans import Span, joined
+from zarrcore.storage.urls import store_of_url
+from zarrcore.storage.validation import too_large, validate_key, validate_prefix
+
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")
+_TEMPLATE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_BASE64 = "base64:"
+_MOST_RECORDS = 128  # files of Parquet that are kept
+_COLUMNS = ["path", "offset", "size", "raw"]
+
+
+class _Range(NamedTuple):
+    """Where a value is: `size` bytes of a file, or without a size all of it."""
+
+    url: str
+    offset: int
+    size: int | None
+
+
+_Found: TypeAlias = _Range | bytes
+
+
+class UnsupportedReferencesError(StoreError):
+    """References that are made by rules (``gen``, templates with arguments), which only fsspec knows."""
+
+
+class ReferenceStore(Store):
+    """Values that are ranges of other files, such as those of NetCDF files on a server.
+
+    Read-only.  The ranges that a call reads are asked for in one wave, those that lie close together in a
+    file by one request.
+
+    Parameters
+    ----------
+    references : str, os.PathLike or mapping
+        The references in the form of kerchunk: a document of JSON (versions 0 and 1, without ``gen``), a
+        directory of Parquet files, or what was read from a document.
+    storage_options : dict, optional
+        Options for the files that the references point to.
+    remote_protocol : str, optional
+        Scheme of the files whose URL has none, such as ``"s3"``; otherwise they are paths.
+    target_options : dict, optional
+        Options for the references themselves, if they are at a URL.
+    read_only : bool
+        Only True.
+
+    Raises
+    ------
+    StoreError
+        If the references are not of that form, or made by rules that only fsspec knows; or a reference from a
+        URL points to a file of this machine.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("data.bin").write_bytes(b"0123456789")
+    >>> store = ReferenceStore({"a/0": ["data.bin", 2, 4], "a/1": "base64:aGVsbG8="})
+    >>> store.get("a/0"), store.get("a/1")
+    (b'2345', b'hello')
+    """
+
+    supports_writes = False
+    supports_deletes = False
+    _bounds_chunks = True
+
+    def __init__(
+        self,
+        references: str | os.PathLike[str] | Mapping[str, Any],
+        *,
+        storage_options: dict[str, Any] | None = None,
+        remote_protocol: str | None = None,
+        target_options: dict[str, Any] | None = None,
+        read_only: bool = True,
+    ) -> None:
+        super().__init__(read_only=True)
+        self._given = references if isinstance(references, Mapping) else os.fspath(references)
+        self._storage_options, self._target_options = storage_options, target_options
+        self._protocol = None if remote_protocol in ("file", "local") else remote_protocol
+        self._is_far = isinstance(self._given, str) and not _is_here(self._given)
+        self._places: dict[str, StorePath] = {}
+        self._refs: _Json | _Parquet = self._load()
+
+    def __reduce__(self) -> Any:
+        given = self._given, self._storage_options, self._protocol, self._target_options
+        return _again, (type(self), *given)
+
+    def __str__(self) -> str:
+        return "reference://" + (shown(self._given) if isinstance(self._given, str) else f"{id(self):#x}")
+
+    def _identity(self) -> object:
+        return self._given if isinstance(self._given, str) else id(self._given)
+
+    def _load(self) -> _Json | _Parquet:
+        if isinstance(self._given, Mapping):
+            return _Json(self._given)
+        path = self._given.rstrip("/")
+        if path.endswith(".json") or (not self._is_far and os.path.isfile(path)):
+            text = self._file(path, self._target_options).get()
+            if text is None:
+                raise FileNotFoundError(f"{masked(path)!r}: there are no such references")
+            return _Json(_parsed(text, path))
+        return _Parquet(_directory(path, self._target_options))
+
+    def _file(self, url: str, options: dict[str, Any] | None) -> StorePath:
+        """Return the store and the key of a file."""
+        if _is_here(url):
+            above, name = os.path.split(_local_path(url))
+            return StorePath(_directory(above, None), name)
+        above, _, name = url.rpartition("/")
+        name = unquote(name) if url.startswith("http") else name
+        return StorePath(_directory(f"{above}/", options), name)
+
+    def _source(self, url: str) -> StorePath:
+        place = self._places.get(url)
+        if place is None:
+            if _SCHEME.match(url) is None and self._protocol is not None:
+                url = f"{self._protocol}://{url}"
+            if _is_here(url) and self._is_far:
+                raise StoreError(f"{self}: {url!r}: references from a URL cannot lead to files here")
+            place = self._places[url] = self._file(url, self._storage_options)
+        return place
+
+    # --- reading ---
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
+        return self.get_partial_values([(key, byte_range)])[0]
+
+    def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
+        keys = list(keys)
+        for key in keys:
+            size = self._size(key)
+            if size is not None and size > most:
+                raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+        return self.get_many(keys)
+
+    def get_partial_values(
+        self, key_ranges: Iterable[tuple[str, ByteRange | None]]
+    ) -> Sequence[bytes | None]:
+        requests = [(validate_key(key), part) for key, part in key_ranges]
+        found = [self._refs.find(key) for key, _ in requests]
+        values: list[bytes | None] = [None] * len(requests)
+        spans: dict[str, dict[int, Span]] = {}
+        whole: list[tuple[int, str, ByteRange | None]] = []
+        for number, ((_, part), ref) in enumerate(zip(requests, found, strict=True)):
+            if isinstance(ref, bytes):
+                values[number] = ref[slice(*resolve_range(part, len(ref)))]
+            elif ref is not None and ref.size is None:
+                whole.append((number, ref.url, part))
+            elif ref is not None and ref.size is not None:
+                start, stop = resolve_range(part, ref.size)
+                spans.setdefault(ref.url, {})[number] = ref.offset + start, ref.offset + stop
+        asked: list[tuple[str, ByteRange | None]] = [(url, part) for _, url, part in whole]
+        wanted = {url: [span for span in own.values() if span[0] < span[1]] for url, own in spans.items()}
+        ranges = [(url, span) for url, own in wanted.items() for span in joined(own)]
+        asked += [(url, RangeByteRequest(*span)) for url, span in ranges]
+        places = [self._source(url) for url, _ in asked]
+        waits = any(place.store._concurrent_requests() for place in places)
+        pairs = [(place, part) for place, (_, part) in zip(places, asked, strict=True)]
+        answers = in_parallel(_read, pairs) if waits else [_read(pair) for pair in pairs]
+        for (number, _, _), answer in zip(whole, answers, strict=False):
+            values[number] = self._taken(requests[number][0], found[number], answer)
+        parts: dict[str, list[tuple[int, bytes]]] = {}
+        for (url, (start, _)), answer in zip(ranges, answers[len(whole) :], strict=True):
+            parts.setdefault(url, []).append((start, answer or b""))
+        for url, own in spans.items():
+            for number, (start, stop) in own.items():
+                data = _cut(parts.get(url, []), start, stop)
+                values[number] = self._taken(requests[number][0], found[number], data)
+        return values
+
+    def _taken(self, key: str, ref: Any, data: bytes | None) -> bytes:
+        if data is None:
+            where = f"{masked(ref.url)!r}, {ref.size} bytes at {ref.offset}" if ref.size else repr(ref.url)
+            raise StoreError(f"{self}: key {key!r}: the file referred to lacks it: {where}", key=key)
+        return data
+
+    def _size(self, key: str) -> int | None:
+        ref = self._refs.find(validate_key(key))
+        if ref is None or isinstance(ref, bytes):
+            return None if ref is None else len(ref)
+        if ref.size is not None:
+            return ref.size
+        file = self._source(ref.url)
+        return file.store._size(file.path)
+
+    def list(self) -> Iterator[str]:
+        return self._refs.keys()
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        prefix = validate_prefix(prefix)
+        return (key for key in self._refs.keys(prefix) if key.startswith(prefix))
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+
+    def delete(self, key: str) -> None:
+        self._check_writable()
+
+
+def _again(
+    kind: type[ReferenceStore], given: Any, storage: Any, protocol: Any, target: Any
+) -> ReferenceStore:
+    return kind(given, storage_options=storage, remote_protocol=protocol, target_options=target)
+
+
+def _is_here(url: str) -> bool:
+    """Return whether a file is one of this machine."""
+    return _SCHEME.match(url) is None or url.startswith("file://")
+
+
+def _local_path(url: str) -> str:
+    return os.path.abspath(unquote(url[7:]) if url.startswith("file://") else url)
+
+
+def _directory(url: str, options: dict[str, Any] | None) -> Store:
+    """Return the store of a directory, or of a URL that ends with a slash."""
+    if _is_here(url):
+        return LocalStore(_local_path(url), read_only=True)
+    return store_of_url(url, options)
+
+
+def _read(one: tuple[StorePath, ByteRange | None]) -> bytes | None:
+    place, part = one
+    value = place.store.get(place.path, part)
+    return None if value is None else bytes(value)
+
+
+def _cut(parts: Sequence[tuple[int, bytes]], start: int, stop: int) -> bytes | None:
+    if start == stop:
+        return b""
+    for at, data in parts:
+        if at <= start and stop <= at + len(data):
+            return data[start - at : stop - at]
+    return None
+
+
+def _parsed(text: Buffer, where: str) -> Any:
+    try:
+        return json.loads(bytes(text))
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{masked(where)!r}: no document of references: {error}") from None
+
+
+class _Json:
+    """References of a document."""
+
+    def __init__(self, document: Any) -> None:
+        if not isinstance(document, Mapping):
+            raise StoreError(f"references: expected an object, got {type(document).__name__}")
+        self._templates: dict[str, str] = {}
+        if "version" in document and "refs" in document:
+            if document["version"] != 1:
+                raise StoreError(f"references: expected version 1, got {document['version']!r}")
+            if document.get("gen"):
+                raise UnsupportedReferencesError("references: 'gen' is a rule that only fsspec knows")
+            self._templates = dict(document.get("templates") or {})
+            document = document["refs"]
+        if not isinstance(document, Mapping):
+            raise StoreError("references: 'refs' is no object")
+        self._refs: Mapping[str, Any] = document
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        return iter([key for key in self._refs if isinstance(key, str) and key])
+
+    def find(self, key: str) -> _Found | None:
+        match self._refs.get(key):
+            case None:
+                return None
+            case bytes() as raw:
+                return raw
+            case str() as text:
+                return _inline(text, key)
+            case Mapping() as document:
+                return json.dumps(document).encode()
+            case [str() as url]:
+                return _Range(self._filled(url, key), 0, None)
+            case [str() as url, int() as offset, int() as size] if offset >= 0 and size >= 0:
+                return _Range(self._filled(url, key), offset, size)
+            case other:
+                raise StoreError(f"key {key!r}: {shown(repr(other)[:200])} is no reference", key=key)
+
+    def _filled(self, url: str, key: str) -> str:
+        if "{{" not in url:
+            return url
+
+        def fill(found: re.Match[str]) -> str:
+            text = self._templates.get(found[1])
+            if not isinstance(text, str) or "{{" in text:
+                raise UnsupportedReferencesError(f"key {key!r}: the template {found[1]!r} is not known")
+            return text
+
+        filled = _TEMPLATE.sub(fill, url)
+        if "{{" in filled:
+            raise UnsupportedReferencesError(f"key {key!r}: {url!r} has a template that only fsspec knows")
+        return filled
+
+
+def _inline(text: str, key: str) -> bytes:
+    if not text.startswith(_BASE64):
+        return text.encode()
+    try:
+        return base64.b64decode(text[len(_BASE64) :], validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise StoreError(f"key {key!r}: {error}", key=key) from None
+
+
+class _Parquet:
+    """References of a directory of Parquet files, each with so many chunks of an array."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        text = store.get(".zmetadata")
+        if text is None:
+            raise StoreError(f"{store}: there are no references: no document .zmetadata")
+        document = _parsed(text, str(store))
+        try:
+            self._size = int(document["record_size"])
+            self._documents = {key: json.dumps(value).encode() for key, value in document["metadata"].items()}
+            if self._size < 1:
+                raise ValueError(f"record_size is {self._size}")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StoreError(f"{store}: .zmetadata has no references: {error!r}") from None
+        consolidated = {"metadata": document["metadata"], "zarr_consolidated_format": 1}
+        self._documents[".zmetadata"] = json.dumps(consolidated).encode()
+        self._grids: dict[str, tuple[int, ...] | None] = {}
+        self._records: OrderedDict[tuple[str, int], Any] = OrderedDict()
+        self._lock = forkable(Lock())
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        yield from self._documents
+        for name in [*self._documents]:
+            field, _, document = name.rpartition("/")
+            if document != ".zarray" or not (field.startswith(prefix) or prefix.startswith(f"{field}/")):
+                continue
+            for index in product(*map(range, self._grid(field) or ())):
+                key = f"{field}/{'.'.join(map(str, index)) or '0'}"
+                if self.find(key) is not None:
+                    yield key
+
+    def _grid(self, field: str) -> tuple[int, ...] | None:
+        """Return how many chunks an array has along its dimensions; None if there is no array."""
+        if field not in self._grids:
+            text = self._documents.get(f"{field}/.zarray")
+            if text is None:
+                return None
+            try:
+                document = json.loads(text)
+                pairs = zip(document["shape"], document["chunks"], strict=True)
+                self._grids[field] = tuple(-(-int(length) // max(int(chunk), 1)) for length, chunk in pairs)
+            except (KeyError, TypeError, ValueError):
+                raise StoreError(f"key '{field}/.zarray': no document of an array") from None
+        return self._grids[field]
+
+    def find(self, key: str) -> _Found | None:
+        if key in self._documents:
+            return self._documents[key]
+        field, _, name = key.rpartition("/")
+        grid = self._grid(field) if field else None
+        if grid is None or not re.fullmatch(r"\d+(\.\d+)*", name):
+            return None
+        index = [int(number) for number in name.split(".")]
+        if not grid:
+            index = []
+        if len(index) != len(grid) or any(i >= n for i, n in zip(index, grid, strict=True)):
+            return None
+        number = 0
+        for i, n in zip(index, grid, strict=True):
+            number = number * n + i
+        columns = self._record(field, number // self._size)
+        return None if columns is None else self._row(columns, number % self._size, key)
+
+    def _row(self, columns: Any, row: int, key: str) -> _Found | None:
+        path, offset, size, raw = (column[row] if row < len(column) else None for column in columns)
+        if isinstance(raw, bytes | bytearray):
+            return bytes(raw)
+        if not isinstance(path, str) or not path:
+            return None
+        start, n = int(offset or 0), int(size or 0)
+        if start < 0 or n < 0:
+            raise StoreError(f"key {key!r}: {n} bytes at {start} are no reference", key=key)
+        return _Range(path, start, n or None)
+
+    def _record(self, field: str, number: int) -> Any:
+        """Return the columns of one file; None if there is none."""
+        with self._lock:
+            if (field, number) in self._records:
+                self._records.move_to_end((field, number))
+                return self._records[field, number]
+        name = f"{field}/refs.{number}.parq"
+        data = self._store.get(name)
+        columns = None if data is None else _columns(bytes(data), f"{self._store}: {name}")
+        with self._lock:
+            self._records[field, number] = columns
+            if len(self._records) > _MOST_RECORDS:
+                self._records.popitem(last=False)
+        return columns
+
+
+def _columns(data: bytes, where: str) -> tuple[Any, ...]:
+    try:
+        import pandas  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        raise StoreError(f"{where}: Parquet needs pandas with pyarrow or fastparquet") from None
+    try:
+        table = pandas.read_parquet(BytesIO(data))
+        found = {name: [None if _is_null(item) else item for item in table[name]] for name in table}
+        return tuple(found.get(name, []) for name in _COLUMNS)
+    except ImportError as error:
+        raise StoreError(f"{where}: {error}") from None
+    except Exception as error:
+        raise StoreError(f"{where}: no table of references: {type(error).__name__}: {error}") from error
+
+
+def _is_null(item: Any) -> bool:
+    return item is None or item != item
