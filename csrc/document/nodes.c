@@ -196,3 +196,48 @@ int zarrcore_get_document(const zarrcore_store *store, const char *path, char **
     err.status = status;
     return zc_report(error, &err, NULL, NULL);
 }
+
+/* ---- groups as stores --------------------------------------------------------------------------- */
+
+static zc_status open_group(const zarrcore_store *store, const char *path, zarrcore_store **out, zc_error *err)
+{
+    zc_found found = {0};
+    zc_where place;
+    zc_status status = zc_where_make(store, path, &place, err);
+
+    if (status == ZC_OK) {
+        status = zc_find_node(&place, 0, &found, err);
+        if (status == ZC_ERR_MISSING) {
+            zc_found_free(&found);
+            zc_error_clear(err);
+            status = zc_implied_group(&place, &found, err);
+        }
+    }
+    if (status == ZC_OK && found.kind != ZARRCORE_NODE_GROUP) {
+        status = zc_fail(err, ZC_ERR_ARGUMENT, "%.200s is an array", path[0] != '\0' ? path : "the root");
+    }
+    if (status == ZC_OK) {
+        const char *const name = zc_deciding_name(found.zarr_format, found.kind);
+        status = found.own.data != NULL ? zc_check_group(name, &found.own, found.zarr_format, err) : ZC_OK;
+    }
+    if (status == ZC_OK) {
+        *out = zc_store_below(store, place.path);
+        status = *out != NULL ? ZC_OK : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+    }
+    zc_found_free(&found);
+    zc_where_free(&place);
+    return status;
+}
+
+int zarrcore_open_group(const zarrcore_store *store, const char *path, zarrcore_store **out, zarrcore_error *error)
+{
+    zc_error err;
+
+    if (out == NULL) {
+        return zc_report_argument(error, "out is NULL");
+    }
+    *out = NULL;
+    zc_error_clear(&err);
+    err.status = open_group(store, path, out, &err);
+    return zc_report(error, &err, NULL, NULL);
+}

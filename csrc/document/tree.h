@@ -89,6 +89,9 @@ struct zarrcore_store {
 /* A handle of the root, with one reference; NULL when out of memory, and self is still the caller's. */
 zarrcore_store *zc_store_new(const zc_tree_ops *ops, void *self, int flags, const char *root);
 
+/* One with another base, from the root of the store; NULL when out of memory. */
+zarrcore_store *zc_store_below(const zarrcore_store *store, const char *path);
+
 /* The store in a local directory. */
 zc_status zc_open_directory(const char *path, int flags, zarrcore_store **out, zc_error *err);
 

@@ -14,7 +14,7 @@ static zc_status no_memory(zc_error *err)
 
 /* ---- handles ------------------------------------------------------------------------------------ */
 
-/* Of what is shared with n owners at least, which this one joins. */
+/* One more handle of what is shared. */
 static zarrcore_store *new_handle(zc_shared *shared, const char *base)
 {
     const size_t size = strlen(base) + 1;
@@ -48,6 +48,11 @@ zarrcore_store *zc_store_new(const zc_tree_ops *ops, void *self, int flags, cons
         free(shared);
     }
     return out;
+}
+
+zarrcore_store *zc_store_below(const zarrcore_store *store, const char *path)
+{
+    return new_handle(store->shared, path);
 }
 
 void zarrcore_retain_store(const zarrcore_store *store)
@@ -275,49 +280,4 @@ zc_status zc_lock_documents(const zc_where *place, const char *name, zc_document
 void zc_unlock_documents(zc_document_lock *lock)
 {
     zc_key_unlock(&lock->held);
-}
-
-/* ---- groups as stores --------------------------------------------------------------------------- */
-
-static zc_status open_group(const zarrcore_store *store, const char *path, zarrcore_store **out, zc_error *err)
-{
-    zc_found found = {0};
-    zc_where place;
-    zc_status status = zc_where_make(store, path, &place, err);
-
-    if (status == ZC_OK) {
-        status = zc_find_node(&place, 0, &found, err);
-        if (status == ZC_ERR_MISSING) {
-            zc_found_free(&found);
-            zc_error_clear(err);
-            status = zc_implied_group(&place, &found, err);
-        }
-    }
-    if (status == ZC_OK && found.kind != ZARRCORE_NODE_GROUP) {
-        status = zc_fail(err, ZC_ERR_ARGUMENT, "%.200s is an array", path[0] != '\0' ? path : "the root");
-    }
-    if (status == ZC_OK) {
-        const char *const name = zc_deciding_name(found.zarr_format, found.kind);
-        status = found.own.data != NULL ? zc_check_group(name, &found.own, found.zarr_format, err) : ZC_OK;
-    }
-    if (status == ZC_OK) {
-        *out = new_handle(store->shared, place.path);
-        status = *out != NULL ? ZC_OK : no_memory(err);
-    }
-    zc_found_free(&found);
-    zc_where_free(&place);
-    return status;
-}
-
-int zarrcore_open_group(const zarrcore_store *store, const char *path, zarrcore_store **out, zarrcore_error *error)
-{
-    zc_error err;
-
-    if (out == NULL) {
-        return zc_report_argument(error, "out is NULL");
-    }
-    *out = NULL;
-    zc_error_clear(&err);
-    err.status = open_group(store, path, out, &err);
-    return zc_report(error, &err, NULL, NULL);
 }
