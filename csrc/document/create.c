@@ -333,11 +333,31 @@ static zc_status erase_below(const zc_where *place, const zc_place *where, zc_er
     return status;
 }
 
+/* Has somebody created a node where one has been removed? */
+static zc_status is_new_there(const zc_where *place, bool *out, zc_error *err)
+{
+    zc_found found;
+    zc_status status = zc_find_node(place, 0, &found, err);
+
+    *out = status != ZC_ERR_MISSING;
+    if (status == ZC_ERR_MISSING || status == ZC_ERR_METADATA) {
+        zc_error_clear(err);
+        status = ZC_OK;
+    }
+    zc_found_free(&found);
+    return status;
+}
+
+/*
+ * Writes that had begun before the loss was noted may have stored chunks in directories that were removed already, whether they are
+ * still under way or have ended by then; the next node here would find them.  So everything is removed once more when they have
+ * ended, for those that begin later see that the array is gone.
+ */
 static zc_status erase(const zc_where *place, zc_error *err)
 {
     zc_workspace *const ws = zc_pool_borrow(err);
     zc_place where;
-    bool waited = false;
+    bool waited = false, is_new = false;
     zc_status status = ws != NULL ? zc_place_at(place, &where, err) : ZC_ERR_MEMORY;
 
     if (status == ZC_OK) {
@@ -346,7 +366,8 @@ static zc_status erase(const zc_where *place, zc_error *err)
     }
     if (status == ZC_OK) {
         status = zc_wait_for_writes(&where, ws, &waited);
-        if (status == ZC_OK && waited) {     /* what they have stored since would be found by the next node here */
+        status = status == ZC_OK ? is_new_there(place, &is_new, err) : status;
+        if (status == ZC_OK && (waited || !is_new)) {
             status = erase_below(place, &where, err);
         }
         status = status == ZC_OK ? zc_follow(place, ZC_ZARR_JSON, NULL, err) : status;

@@ -629,13 +629,15 @@ def test_writes_under_way_leave_nothing(tree: Tree, root: Path) -> None:
     workers = [threading.Thread(target=work) for _ in range(2)]
     for worker in workers:
         worker.start()
-    for _ in range(40):
-        tree.create_array("g/a", V3)
-        tree.erase("g")
-        assert not (root / "g").exists()
-    stop.set()
-    for worker in workers:
-        worker.join()
+    try:
+        for _ in range(200):
+            tree.create_array("g/a", V3)
+            tree.erase("g")
+            assert not (root / "g").exists()
+    finally:
+        stop.set()
+        for worker in workers:
+            worker.join()
     assert statuses <= {0, MISSING, STALE, IO}
 
 
