@@ -101,6 +101,7 @@ cdef extern from "zarrcore.h" nogil:
                            zarrcore_error *error)
     int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error)
     int zarrcore_chunk_lengths(const zarrcore_array *array, int dimension, int64_t *out, size_t n)
+    int zarrcore_decompose(const zarrcore_array *array, int ranks, int rank, int64_t *start, int64_t *count)
     const char *zarrcore_dimension_name(const zarrcore_array *array, int dimension)
     int zarrcore_chunk_key(const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity,
                            size_t *needed)

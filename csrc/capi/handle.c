@@ -114,6 +114,7 @@ void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int 
         .open = open,
         .dimension_name = zarrcore_dimension_name,
         .chunk_lengths = zarrcore_chunk_lengths,
+        .decompose = zarrcore_decompose,
     };
 
     _Static_assert(sizeof(zarrcore_api) == 16 + ZARRCORE_N_SLOTS * sizeof(void (*)(void)), "count the slots");

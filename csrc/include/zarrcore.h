@@ -200,9 +200,10 @@ typedef struct zarrcore_api {
     int (*open)(const char *path, int flags, zarrcore_array **out, zarrcore_error *error);
     const char *(*dimension_name)(const zarrcore_array *array, int dimension);
     int (*chunk_lengths)(const zarrcore_array *array, int dimension, int64_t *out, size_t n);
+    int (*decompose)(const zarrcore_array *array, int ranks, int rank, int64_t *start, int64_t *count);
 } zarrcore_api;
 
-#define ZARRCORE_N_SLOTS 44
+#define ZARRCORE_N_SLOTS 45
 
 #ifndef ZARRCORE_PYTHON_API
 
@@ -275,6 +276,14 @@ ZARRCORE_PUBLIC int zarrcore_chunk_box(const zarrcore_array *array, const int64_
 /* Lengths of the chunks along a dimension, as many as zarrcore_grid_shape returns for it, to out, which has room for n; of a last one
  * that reaches beyond the array, the part inside.  With sharding: of the shards.  ZARRCORE_ERR_SIZE if there are more than n. */
 ZARRCORE_PUBLIC int zarrcore_chunk_lengths(const zarrcore_array *array, int dimension, int64_t *out, size_t n);
+
+/*
+ * The region of one of several processes (or threads) that write an array together: first element and lengths, to start and count.  The
+ * regions of all ranks cover the array once and are made of whole chunks, of shards where there are any, so that no two write to one
+ * chunk.  They have about as many chunks each; where there are fewer chunks than ranks, some have a count of 0.  Every rank finds its
+ * region alone.  An array without dimensions is that of rank 0: ZARRCORE_ERR_MISSING for others.  Any thread.
+ */
+ZARRCORE_PUBLIC int zarrcore_decompose(const zarrcore_array *array, int ranks, int rank, int64_t *start, int64_t *count);
 
 /* Name of a dimension (in format 2 the one that xarray stores as an attribute); lives as long as the handle.  NULL if it has none, and
  * where there is no such dimension. */
@@ -693,6 +702,8 @@ ZARRCORE_FORWARD(int, open, (const char *path, int flags, zarrcore_array **out, 
 ZARRCORE_FORWARD(const char *, dimension_name, (const zarrcore_array *array, int dimension), (array, dimension))
 ZARRCORE_FORWARD(int, chunk_lengths, (const zarrcore_array *array, int dimension, int64_t *out, size_t n), (array,
                  dimension, out, n))
+ZARRCORE_FORWARD(int, decompose, (const zarrcore_array *array, int ranks, int rank, int64_t *start, int64_t *count), (array,
+                 ranks, rank, start, count))
 
 #undef ZARRCORE_FORWARD
 

@@ -125,6 +125,16 @@ public:
         out.pop_back();
         return out;
     }
+    // The region of one of several ranks, whole chunks: first element and lengths.
+    std::pair<indices, indices> decompose(int ranks, int rank) const
+    {
+        const std::size_t ndim = shape().size();
+        indices start(ndim + 1), count(ndim + 1);
+        detail::check(zarrcore_decompose(handle_, ranks, rank, start.data(), count.data()));
+        start.pop_back();
+        count.pop_back();
+        return {start, count};
+    }
     // Name of a dimension, "" if it has none.
     std::string dimension_name(int dimension) const
     {

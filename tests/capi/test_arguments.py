@@ -101,6 +101,7 @@ class Sharded:
             "set_write_buffer": {"array": self.handle, "nbytes": 0, "error": self.error},
             "flush": {"error": self.error},
             "dimension_name": {"dimension": 0},
+            "decompose": {"ranks": 2, "rank": 1, "start": pair(0, 0), "count": pair(0, 0)},
             "chunk_lengths": {"dimension": 0, "out": pair(0, 0), "n": 2},
             "read_points": {"type": b"f8", "ndim": 2, "n": 1, "points": pair(3, 4)}
             | {"memory": self.memory.ctypes.data, "nbytes": 8, "threads": 1, "error": self.error},
