@@ -16,6 +16,7 @@ cdef extern from *:
 cdef extern from "zarrcore.h" nogil:
     enum:
         ZARRCORE_ABI_VERSION, ZARRCORE_MAX_DIMS, ZARRCORE_MAX_THREADS, ZARRCORE_N_SLOTS, ZARRCORE_WRITE_EMPTY
+        ZARRCORE_READ_WRITE, ZARRCORE_SYNC, ZARRCORE_MISSING_IS_ERROR, ZARRCORE_FOLLOW_SYMLINKS
 
     const uint64_t ZARRCORE_EMPTY
 
@@ -24,6 +25,7 @@ cdef extern from "zarrcore.h" nogil:
         ZARRCORE_ERR_CHECKSUM, ZARRCORE_ERR_SIZE, ZARRCORE_ERR_RANGE, ZARRCORE_ERR_IO, ZARRCORE_ERR_MISSING
         ZARRCORE_ERR_UNSUPPORTED, ZARRCORE_ERR_OVERFLOW, ZARRCORE_ERR_CANCELLED, ZARRCORE_ERR_CALLBACK
         ZARRCORE_ERR_ENCODE, ZARRCORE_ERR_METADATA, ZARRCORE_ERR_LOCKED, ZARRCORE_ERR_STALE, ZARRCORE_ERR_VALUE
+        ZARRCORE_ERR_EXISTS
 
     ctypedef struct zarrcore_error:
         uint32_t struct_size
@@ -97,6 +99,10 @@ cdef extern from "zarrcore.h" nogil:
                              const int64_t *points, void *memory, size_t nbytes, int threads, zarrcore_error *error)
     int zarrcore_read_many(const zarrcore_region *regions, size_t n, int threads, size_t *failed,
                            zarrcore_error *error)
+    int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error)
+    int zarrcore_chunk_lengths(const zarrcore_array *array, int dimension, int64_t *out, size_t n)
+    int zarrcore_decompose(const zarrcore_array *array, int ranks, int rank, int64_t *start, int64_t *count)
+    const char *zarrcore_dimension_name(const zarrcore_array *array, int dimension)
     int zarrcore_chunk_key(const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity,
                            size_t *needed)
     int zarrcore_chunk_sizes(const zarrcore_array *array, const int64_t *chunk, size_t *decoded,

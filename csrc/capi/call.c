@@ -38,21 +38,25 @@ static void put_key(const zarrcore_array *array, const int64_t *chunk, char *out
     free(key);
 }
 
-int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *array, const int64_t *chunk)
+int zc_report_record(zarrcore_error *out, const zarrcore_error *record)
 {
     if (out == NULL || (out->struct_size != 0 && out->struct_size < ERROR_SIZE_1)) {
-        return err->status;
+        return record->status;
     }
     const size_t given = out->struct_size != 0 ? out->struct_size : ERROR_SIZE_1;      /* 0: zero bytes */
-    const size_t size = given < sizeof *out ? given : sizeof *out;
-    if (err->status == ZC_OK) {
-        memset(out, 0, size);
-        out->struct_size = (uint32_t)given;
-        out->chunk_ndim = -1;
-        return ZARRCORE_OK;
+    memcpy(out, record, given < sizeof *out ? given : sizeof *out);
+    out->struct_size = (uint32_t)given;
+    return record->status;
+}
+
+int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *array, const int64_t *chunk)
+{
+    zarrcore_error full = {.status = err->status, .chunk_ndim = -1};
+
+    if (out == NULL || err->status == ZC_OK) {
+        return zc_report_record(out, &full);
     }
-    zarrcore_error full = {.struct_size = (uint32_t)given, .status = err->status, .sys_errno = err->sys_errno,
-                           .chunk_ndim = -1};
+    full.sys_errno = err->sys_errno;
     memcpy(full.codec, err->codec, sizeof full.codec);
     memcpy(full.message, err->message, sizeof full.message);
     full.in_shard = err->in_shard;
@@ -67,8 +71,7 @@ int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *ar
         }
         put_key(array, chunk, full.key, sizeof full.key);
     }
-    memcpy(out, &full, size);
-    return err->status;
+    return zc_report_record(out, &full);
 }
 
 int zc_report_argument(zarrcore_error *out, const char *message)

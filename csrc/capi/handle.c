@@ -18,6 +18,7 @@ zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, 
     out->backend = backend;
     out->owner = owner;
     out->writable = writable;
+    out->names = NULL;
     memcpy(out->typestr, typestr, strlen(typestr) + 1);
     memcpy(out->path, path, path_size);
     if (!zc_keep_begin(out)) {
@@ -62,7 +63,8 @@ int zarrcore_close(const zarrcore_array *array, zarrcore_error *error)
     return status;
 }
 
-void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int (*raise)(const zarrcore_error *))
+void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int (*raise)(const zarrcore_error *),
+                 int (*open)(const char *, int, zarrcore_array **, zarrcore_error *))
 {
     const zarrcore_api api = {
         .abi_version = ZARRCORE_ABI_VERSION,
@@ -109,6 +111,10 @@ void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int 
         .close = zarrcore_close,
         .read_points = zarrcore_read_points,
         .read_many = zarrcore_read_many,
+        .open = open,
+        .dimension_name = zarrcore_dimension_name,
+        .chunk_lengths = zarrcore_chunk_lengths,
+        .decompose = zarrcore_decompose,
     };
 
     _Static_assert(sizeof(zarrcore_api) == 16 + ZARRCORE_N_SLOTS * sizeof(void (*)(void)), "count the slots");

@@ -44,6 +44,7 @@ struct zarrcore_array {
     const zc_backend *backend;
     void *owner;             /* keeps array, and all that it points to, until destroy */
     bool writable;
+    const char *const *names;        /* of the dimensions, NULL for one without; the owner's, set after zc_handle_new.  NULL: none has one */
     zc_array kept;           /* the same array with a cache (keep.c) */
     atomic_int keeping;
     _Atomic uint64_t touched[ZC_TOUCHED];
@@ -58,7 +59,8 @@ zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, 
                               const char *typestr, const char *path);
 
 /* The table of all functions for extension modules. */
-void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int (*raise)(const zarrcore_error *));
+void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *), int (*raise)(const zarrcore_error *),
+                 int (*open)(const char *, int, zarrcore_array **, zarrcore_error *));
 
 /* ---- the cache of a handle (keep.c) ---- */
 
@@ -76,6 +78,9 @@ void zc_flush_last(zarrcore_array *array);
 
 /* Tell the caller how a call ended; returns its status.  array, chunk and out may be NULL. */
 int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *array, const int64_t *chunk);
+
+/* The same with the record of another call. */
+int zc_report_record(zarrcore_error *out, const zarrcore_error *record);
 
 /* The same for a failure of the arguments. */
 int zc_report_argument(zarrcore_error *out, const char *message);

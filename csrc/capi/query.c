@@ -25,7 +25,7 @@ const char *zarrcore_status_name(int status)
         "success", "out of memory", "invalid argument", "corrupt data", "wrong checksum", "wrong size",
         "offset out of range", "input/output error", "missing", "not supported", "too large", "cancelled",
         "error of a Python store", "failure of a compressor", "invalid metadata", "locked", "unknown status", "stale handle",
-        "value out of range",
+        "value out of range", "already there",
     };
     const int n = (int)(sizeof names / sizeof names[0]);
 
@@ -129,6 +129,30 @@ int zarrcore_chunk_box(const zarrcore_array *array, const int64_t *chunk, int64_
         }
     }
     return ZARRCORE_OK;
+}
+
+int zarrcore_chunk_lengths(const zarrcore_array *array, int dimension, int64_t *out, size_t n)
+{
+    if (array == NULL || out == NULL || dimension < 0 || dimension >= array->array->ndim) {
+        return ZARRCORE_ERR_ARGUMENT;
+    }
+    const zc_grid_axis *const axis = &array->array->grid[dimension];
+    const int64_t chunks = zc_grid_chunks(axis);
+    if ((uint64_t)chunks > n) {
+        return ZARRCORE_ERR_SIZE;
+    }
+    for (int64_t c = 0; c < chunks; c++) {
+        const int64_t left = axis->length - zc_grid_start(axis, c), length = zc_grid_chunk_length(axis, c);
+        out[c] = left < 0 ? 0 : left < length ? left : length;
+    }
+    return ZARRCORE_OK;
+}
+
+const char *zarrcore_dimension_name(const zarrcore_array *array, int dimension)
+{
+    const bool is_one = array != NULL && dimension >= 0 && dimension < array->array->ndim;
+
+    return is_one && array->names != NULL ? array->names[dimension] : NULL;
 }
 
 int64_t zarrcore_itemsize(const zarrcore_array *array)

@@ -38,6 +38,8 @@ typedef struct zc_dtype {
 typedef struct zc_document {
     zc_array array;
     zc_dtype dtype;
+    const char **names;      /* of the dimensions, NULL for one without; NULL: no dimension has one */
+    uint64_t kind_hash;      /* of data type, codecs, fill value and key encoding: what makes it this array whatever its shape */
     zc_arena arena;          /* everything that zc_document_free frees, but the words of dtype */
 } zc_document;
 

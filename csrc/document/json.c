@@ -8,15 +8,7 @@
 
 #include "base/arith.h"
 #include "base/assert.h"
-
-/* Where the source of yyjson was brought it becomes part of this file, so that libzarrcore.a shows none of
- * its names; found in a directory of system headers, whose warnings are not ours. */
-#ifdef ZC_YYJSON_SOURCE
-#define yyjson_api static
-#include <yyjson.c>
-#else
-#include <yyjson.h>
-#endif
+#include "document/yyjson_api.h"
 
 /* ---- documents ---------------------------------------------------------------------------------- */
 
@@ -386,6 +378,12 @@ const char *zc_node_keep_place(const zc_node *node, zc_arena *arena)
     const size_t size = strlen(place) + 1;
     char *const kept = zc_node_alloc(node, arena, size, 1);
     return kept != NULL ? memcpy(kept, place, size) : NULL;
+}
+
+zc_status zc_node_write(const zc_node *node, char **text, size_t *n)
+{
+    *text = yyjson_val_write(node->value, YYJSON_WRITE_ALLOW_INF_AND_NAN, n);
+    return *text != NULL ? ZC_OK : zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
 }
 
 /* ---- extension points of format 3 --------------------------------------------------------------- */

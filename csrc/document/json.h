@@ -134,6 +134,9 @@ void zc_node_members(const zc_node *object, const char *const *names, zc_others 
 /* Where a value is, "zarr.json: codecs[1]", in memory of an arena; NULL after a failure. */
 const char *zc_node_keep_place(const zc_node *node, zc_arena *arena);
 
+/* A value as JSON text, in memory of malloc.  ZC_ERR_MEMORY is left in the document's error. */
+zc_status zc_node_write(const zc_node *node, char **text, size_t *n);
+
 /* An extension of format 3, a name, or an object with a name and a configuration: its name.  *configuration has a NULL
  * value if there is none. */
 const char *zc_node_extension(const zc_node *node, zc_node *configuration);

@@ -1,35 +1,212 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening the array in a local directory: documents, then a handle whose chunks are files.
+ * Handles of the arrays in a tree.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "capi/handle.h"
-#include "document/document.h"
-#include "io/file.h"
+#include "document/tree.h"
 
 /* What a handle owns. */
 typedef struct owner {
     zc_document doc;
     zc_place place;
-    bool sync;
-    zc_symlinks links;
-    char root[];             /* path of the array, terminated */
+    const zarrcore_store *store;     /* retained */
+    zc_known_losses known;           /* those that it has seen */
+    bool detached;                   /* it does not look for them */
+    size_t n;                /* of the path in the store */
+    char prefix[];           /* of its keys: the path and a slash, "" at the root */
 } owner;
+
+/* ---- names of dimensions ------------------------------------------------------------------------ */
+
+/* In format 2 those that xarray stores as an attribute, if they fit. */
+static zc_node names_of(const zc_node *root, const zc_node *attributes, int zarr_format)
+{
+    return zarr_format == 3 ? zc_node_given(root, "dimension_names") : zc_node_member(attributes, "_ARRAY_DIMENSIONS");
+}
+
+static bool are_names(const zc_node *names, int ndim, int zarr_format)
+{
+    size_t n = 0;
+
+    for (zc_node name = zc_node_first(names); name.value != NULL; name = zc_node_next(&name)) {
+        if (zarr_format == 2 && !zc_node_is_string(&name)) {
+            return false;
+        }
+        n++;
+    }
+    return n == (size_t)ndim && zc_node_is_array(names);
+}
+
+static zc_status keep_names(zc_document *doc, const zc_node *root, int zarr_format)
+{
+    const zc_node attributes = zc_node_member(root, "attributes");
+    const zc_node names = names_of(root, &attributes, zarr_format);
+
+    if (!are_names(&names, doc->array.ndim, zarr_format)) {
+        return ZC_OK;
+    }
+    doc->names = zc_node_alloc(root, &doc->arena, (size_t)doc->array.ndim, sizeof doc->names[0]);
+    for (zc_node name = zc_node_first(&names); name.value != NULL && zc_node_ok(root); name = zc_node_next(&name)) {
+        size_t n;
+        if (zc_node_is_string(&name)) {
+            const char *const text = zc_node_text(&name, &n);
+            char *const copy = zc_node_alloc(root, &doc->arena, n + 1, 1);
+            if (copy != NULL) {
+                memcpy(copy, text, n);
+                doc->names[name.index] = copy;
+            }
+        }
+    }
+    return root->json->err->status;
+}
+
+/* ---- which array it is -------------------------------------------------------------------------- */
+
+static zc_status hash_kind(zc_document *doc, const zc_node *root)
+{
+    static const char *const members[] = {"zarr_format", "data_type", "dtype", "codecs", "filters", "compressor", "order",
+                                          "fill_value", "chunk_key_encoding", "dimension_separator"};
+    uint64_t hash = UINT64_C(14695981039346656037);      /* FNV-1a */
+
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const zc_node member = zc_node_member(root, members[i]);
+        char *text = NULL;
+        size_t n = 0;
+        if (member.value != NULL && zc_node_write(&member, &text, &n) != ZC_OK) {
+            return ZC_ERR_MEMORY;
+        }
+        for (size_t k = 0; k <= n; k++) {
+            hash = (hash ^ (k < n ? (unsigned char)text[k] : 0)) * UINT64_C(1099511628211);
+        }
+        free(text);
+    }
+    doc->kind_hash = hash;
+    return ZC_OK;
+}
+
+/* Are the chunks of one dimension those of the other, up to where both have some? */
+static bool is_same_axis(const zc_grid_axis *a, const zc_grid_axis *b)
+{
+    if (a->edges == NULL || b->edges == NULL) {
+        return a->edges == b->edges && a->chunk == b->chunk;
+    }
+    const int64_t n = a->n_edges < b->n_edges ? a->n_edges : b->n_edges;
+    return memcmp(a->edges, b->edges, (size_t)(n + 1) * sizeof a->edges[0]) == 0;
+}
+
+/* May a handle of the one be used where now the other is stored? */
+static zc_status compare_documents(const zc_document *was, const zc_document *now, zc_error *err)
+{
+    if (was->kind_hash != now->kind_hash || was->array.ndim != now->array.ndim) {
+        return zc_fail(err, ZC_ERR_STALE, "another array is in the place of the one that was opened");
+    }
+    for (int d = 0; d < was->array.ndim; d++) {
+        const zc_grid_axis *const a = &was->array.grid[d], *const b = &now->array.grid[d];
+        if (!is_same_axis(a, b)) {
+            return zc_fail(err, ZC_ERR_STALE, "another array is in the place of the one that was opened");
+        }
+        if (b->length < a->length) {
+            return zc_fail(err, ZC_ERR_STALE, "the array has shrunk along dimension %d from %lld to %lld since it was opened", d,
+                           (long long)a->length, (long long)b->length);
+        }
+    }
+    return ZC_OK;
+}
+
+/* ---- documents ---------------------------------------------------------------------------------- */
+
+static zc_status parse(zc_document *doc, const zc_text *text, int zarr_format, zc_error *err)
+{
+    zc_json json;
+    zc_status status = zc_json_open(&json, zarr_format == 3 ? ZC_ZARR_JSON : ZC_ZARRAY, text->data, text->n, zarr_format == 2, err);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    const zc_node root = zc_json_root(&json);
+    status = zarr_format == 3 ? zc_document_v3(doc, &root) : zc_document_v2(doc, &root);
+    status = status == ZC_OK ? keep_names(doc, &root, zarr_format) : status;
+    status = status == ZC_OK ? hash_kind(doc, &root) : status;
+    zc_json_close(&json);
+    return status;
+}
+
+static zc_status read_array(const zc_where *place, zc_text *text, int *zarr_format, zc_error *err)
+{
+    zc_found found;
+    zc_status status = zc_find_node(place, 0, &found, err);
+
+    *text = (zc_text){NULL, 0};
+    if (status == ZC_OK && found.kind == ZARRCORE_NODE_GROUP) {
+        status = zc_fail(err, ZC_ERR_UNSUPPORTED, "%s: the node type \"group\" is not supported",
+                         found.zarr_format == 3 ? "zarr.json: node_type" : ZC_ZGROUP);
+    }
+    if (status == ZC_OK && found.zarr_format == 3) {
+        *text = found.own;                   /* taken over */
+        found.own = (zc_text){NULL, 0};
+    } else if (status == ZC_OK) {
+        status = zc_found_text(&found, text, err);
+    }
+    *zarr_format = found.zarr_format;
+    zc_found_free(&found);
+    return status;
+}
+
+/* ---- calls -------------------------------------------------------------------------------------- */
+
+static zc_status compare_with_stored(const owner *o, zc_error *err)
+{
+    zc_document now = {0};
+    zc_where place = {0}, base = {.store = o->store, .path = (char *)o->prefix, .n = o->n};
+    zc_text text = {NULL, 0};
+    int zarr_format;
+    zc_status status = zc_where_above(&base, o->n, &place, err);
+
+    if (status == ZC_OK) {
+        status = read_array(&place, &text, &zarr_format, err);
+        if (status == ZC_ERR_MISSING || status == ZC_ERR_UNSUPPORTED) {
+            zc_error_clear(err);
+            status = zc_fail(err, ZC_ERR_STALE, "the array is no longer there");
+        }
+    }
+    if (status == ZC_OK) {
+        status = parse(&now, &text, zarr_format, err);
+        status = status == ZC_OK ? compare_documents(&o->doc, &now, err) : status;
+        zc_document_free(&now);
+    }
+    zc_text_free(&text);
+    zc_where_free(&place);
+    return status;
+}
 
 static zc_status begin(zc_session *session, zc_error *err)
 {
+    owner *const o = session->owner;
+    const uint64_t losses = zc_losses();
+
+    if (session->writes) {
+        zc_writing_begin(&o->place, &session->writing);      /* before the losses are looked at */
+    }
+    if (!o->detached && zc_known_losses_get(&o->known) != zc_losses()) {
+        const zc_status status = compare_with_stored(o, err);
+        if (status != ZC_OK) {
+            return status;
+        }
+        zc_known_losses_set(&o->known, losses);
+    }
+    return o->store->shared->ops->begin(o->store, session, err);
+}
+
+static void end(zc_session *session, zc_error *err)
+{
     const owner *const o = session->owner;
 
-    (void)err;
-    session->local = (zc_local){
-        .root = o->root, .root_len = strlen(o->root), .sync = o->sync, .links = o->links, .documents = true};
-    zc_store_local(&session->local, &session->store);
-    return ZC_OK;
+    if (session->self != NULL && o->store->shared->ops->end != NULL) {
+        o->store->shared->ops->end(o->store, session, err);
+    }
 }
 
 static void destroy(void *pointer)
@@ -37,149 +214,129 @@ static void destroy(void *pointer)
     owner *const o = pointer;
 
     zc_document_free(&o->doc);
+    zarrcore_release_store(o->store);
     free(o);
 }
 
-static const zc_backend local_backend = {.begin = begin, .destroy = destroy};
+static const zc_backend tree_backend = {.begin = begin, .end = end, .destroy = destroy};
 
-/* ---- reading documents -------------------------------------------------------------------------- */
+/* ---- handles ------------------------------------------------------------------------------------ */
 
-typedef zc_status (*parse_document)(zc_document *doc, const zc_node *root);
-
-/* Read a whole file; *out is for the caller to free. */
-static zc_status read_file(const zc_file *file, const char *name, char **out, zc_error *err)
+static owner *new_owner(const zc_where *place, bool detached)
 {
-    if (file->size > ZC_DOCUMENT_MAX) {
-        return zc_fail(err, ZC_ERR_METADATA, "%s: %llu bytes are too many for a metadata document", name,
-                       (unsigned long long)file->size);
-    }
-    *out = malloc((size_t)file->size + 1);
-    if (*out == NULL) {
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
-    }
-    return zc_file_read(file, 0, *out, (size_t)file->size, err);
-}
+    owner *const o = calloc(1, sizeof *o + place->n + 2);
 
-static zc_status parse_file(const zc_file *file, const char *name, parse_document parse, zc_document *doc,
-                            zc_error *err)
-{
-    char *text = NULL;
-    zc_json json;
-    zc_status status = read_file(file, name, &text, err);
-
-    if (status == ZC_OK) {
-        status = zc_json_open(&json, name, text, (size_t)file->size, parse == zc_document_v2, err);
-    }
-    if (status == ZC_OK) {
-        const zc_node root = zc_json_root(&json);
-        status = parse(doc, &root);
-        zc_json_close(&json);
-    }
-    if (status == ZC_OK && doc->array.chain->sharded) {
-        doc->array.indexes = zc_cache_new(ZC_INDEX_CACHE_BYTES);
-    }
-    free(text);
-    return status;
-}
-
-/* ZC_ERR_MISSING if there is no such document. */
-static zc_status read_document(owner *o, const char *name, parse_document parse, zc_error *err)
-{
-    zc_dir *dir;
-    zc_file file;
-    zc_status status = zc_dir_open(o->root, strlen(o->root), o->links, &dir, err);
-
-    if (status != ZC_OK) {
-        return status;
-    }
-    status = zc_file_open(dir, name, &file, err);
-    zc_dir_close(dir);
-    if (status == ZC_OK) {
-        status = parse_file(&file, name, parse, &o->doc, err);
-        zc_file_close(&file);
-    }
-    return status;
-}
-
-/* ---- opening ------------------------------------------------------------------------------------ */
-
-/* The absolute path, so that the handle survives a change of the working directory; the caller frees it. */
-static zc_status resolve(const char *path, char **out, zc_error *err)
-{
-#ifdef _WIN32
-    *out = _fullpath(NULL, path, 0);
-#else
-    *out = realpath(path, NULL);
-#endif
-    struct stat info;
-    if (*out != NULL && stat(*out, &info) == 0 && (info.st_mode & S_IFMT) != S_IFDIR) {
-        free(*out);
-        return zc_fail_errno(err, ENOTDIR, "%.200s is a file; open the directory that zarr.json or .zarray is in", path);
-    }
-    if (*out != NULL) {
-        return ZC_OK;
-    }
-    switch (errno) {
-    case ENOENT: return zc_fail(err, ZC_ERR_MISSING, "%.200s: there is no such directory", path);
-    case ENOMEM: return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
-    default: return zc_fail_errno(err, errno, "cannot open directory %.200s", path);
-    }
-}
-
-static zc_status new_owner(const char *path, int flags, owner **out, zc_error *err)
-{
-    char *root;
-    const zc_status status = resolve(path, &root, err);
-
-    if (status != ZC_OK) {
-        return status;
-    }
-    owner *const o = calloc(1, sizeof *o + strlen(root) + 2);
     if (o != NULL) {
-        memcpy(o->root, root, strlen(root) + 1);
-        o->sync = (flags & ZARRCORE_SYNC) != 0;
-        o->links = (flags & ZARRCORE_FOLLOW_SYMLINKS) != 0 ? ZC_SYMLINKS_FOLLOW : ZC_SYMLINKS_INSIDE;
-        o->doc.array.missing_is_error = (flags & ZARRCORE_MISSING_IS_ERROR) != 0;
-        o->doc.array.prefix = "";
+        const int flags = place->store->shared->flags;
+        memcpy(o->prefix, place->path, place->n);
+        memcpy(o->prefix + place->n, "/", place->n > 0);
+        o->n = place->n;
+        o->detached = detached;
+        o->doc.array.missing_is_error = (flags & ZARRCORE_MISSING_IS_ERROR) != 0 && !detached;
+        o->doc.array.prefix = o->prefix;
+        o->doc.array.prefix_len = place->n + (place->n > 0);
         o->doc.array.place = &o->place;
-        o->root[strlen(root)] = '/';         /* as all handles of the array say where it is */
-        zc_place_set(&o->place, o->root);
-        o->root[strlen(root)] = '\0';
+        o->store = place->store;
+        zarrcore_retain_store(o->store);
+        zc_known_losses_set(&o->known, zc_losses());
     }
-    free(root);
-    *out = o;
-    return o != NULL ? ZC_OK : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+    return o;
 }
 
-static zc_status open_array(const char *path, int flags, zarrcore_array **out, zc_error *err)
+static zarrcore_array *new_handle(owner *o, const zc_where *place)
 {
-    owner *o;
-    zc_status status = new_owner(path, flags, &o, err);
+    const zc_shared *const shared = place->store->shared;
+    char *const path = malloc(shared->root_len + place->n + 2);
 
-    if (status != ZC_OK) {
-        return status;
+    if (path == NULL) {
+        return NULL;
     }
-    status = read_document(o, "zarr.json", zc_document_v3, err);
-    if (status == ZC_ERR_MISSING) {
+    memcpy(path, shared->root, shared->root_len);
+    memcpy(path + shared->root_len, "/", 2);
+    memcpy(path + shared->root_len + (place->n > 0 || shared->root_len == 0), place->path, place->n + 1);
+    zarrcore_array *const out = zc_handle_new(&o->doc.array, &tree_backend, o, (shared->flags & ZARRCORE_READ_WRITE) != 0,
+                                              o->doc.dtype.typestr, path);
+    free(path);
+    if (out != NULL) {
+        out->names = o->doc.names;
+    }
+    return out;
+}
+
+zc_status zc_open_document(const zc_where *place, const zc_text *text, int zarr_format, bool detached, zarrcore_array **out,
+                           zc_error *err)
+{
+    owner *const o = new_owner(place, detached);
+    zc_status status = o != NULL ? parse(&o->doc, text, zarr_format, err) : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+
+    status = status == ZC_OK ? zc_place_at(place, &o->place, err) : status;
+    if (status == ZC_OK && o->doc.array.chain->sharded) {
+        o->doc.array.indexes = zc_cache_new(ZC_INDEX_CACHE_BYTES);
+    }
+    if (status == ZC_OK) {
+        *out = new_handle(o, place);
+        status = *out != NULL ? ZC_OK : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+    }
+    if (status != ZC_OK && o != NULL) {
+        destroy(o);
+    }
+    return status;
+}
+
+zc_status zc_open_place(const zc_where *place, zarrcore_array **out, zc_error *err)
+{
+    const uint64_t losses = zc_losses();     /* before the document is read */
+    zc_text text;
+    int zarr_format;
+    zc_status status = read_array(place, &text, &zarr_format, err);
+
+    status = status == ZC_OK ? zc_open_document(place, &text, zarr_format, false, out, err) : status;
+    if (status == ZC_OK) {
+        zc_known_losses_set(&((owner *)(*out)->owner)->known, losses);
+    }
+    zc_text_free(&text);
+    return status;
+}
+
+/* ---- the public functions ----------------------------------------------------------------------- */
+
+int zarrcore_open_array(const zarrcore_store *store, const char *path, zarrcore_array **out, zarrcore_error *error)
+{
+    zc_where place;
+    zc_error err;
+
+    if (out == NULL) {
+        return zc_report_argument(error, "out is NULL");
+    }
+    *out = NULL;
+    zc_error_clear(&err);
+    zc_status status = zc_where_make(store, path, &place, &err);
+    status = status == ZC_OK ? zc_open_place(&place, out, &err) : status;
+    zc_where_free(&place);
+    err.status = status;
+    return zc_report(error, &err, NULL, NULL);
+}
+
+static zc_status open_directory(const char *path, int flags, zarrcore_array **out, zc_error *err)
+{
+    zarrcore_store *store = NULL;
+    zc_where place = {0};
+    zc_status status = zc_open_directory(path, flags, &store, err);
+
+    if (status == ZC_ERR_IO && err->sys_errno == ENOTDIR) {
         zc_error_clear(err);
-        status = read_document(o, ".zarray", zc_document_v2, err);
-        if (status == ZC_ERR_MISSING) {
-            zc_error_clear(err);
-            status = read_document(o, ".zgroup", zc_document_group, err);
-        }
+        zc_fail_errno(err, ENOTDIR, "%.200s is a file; open the directory that zarr.json or .zarray is in", path);
+    }
+    status = status == ZC_OK ? zc_where_make(store, "", &place, err) : status;
+    if (status == ZC_OK) {
+        status = zc_open_place(&place, out, err);
         if (status == ZC_ERR_MISSING) {
             zc_error_clear(err);
             zc_fail(err, status, "%.200s: neither zarr.json nor .zarray is there", path);
         }
     }
-    if (status == ZC_OK) {
-        *out = zc_handle_new(&o->doc.array, &local_backend, o, (flags & ZARRCORE_READ_WRITE) != 0,
-                             o->doc.dtype.typestr, o->root);
-        status = *out != NULL ? ZC_OK : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
-    }
-    if (status != ZC_OK) {
-        destroy(o);
-    }
+    zc_where_free(&place);
+    zarrcore_release_store(store);
     return status;
 }
 
@@ -199,6 +356,6 @@ int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_er
         return zc_report_argument(error, "flags: an unknown flag is set");
     }
     zc_error_clear(&err);
-    err.status = open_array(path, flags, out, &err);
+    err.status = open_directory(path, flags, out, &err);
     return zc_report(error, &err, NULL, NULL);
 }

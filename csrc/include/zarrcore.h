@@ -14,7 +14,8 @@
  * zarrcore_from_python(array) then makes a handle of a zarrcore.Array.  In Cython: cimport zarrcore.
  *
  * From a program without Python.  Link with libzarrcore (`make lib`, pkg-config zarrcore) and open an array
- * in a local directory with zarrcore_open().
+ * in a local directory with zarrcore_open(), or the whole tree with zarrcore_open_store(), whose functions create,
+ * list, change and remove arrays, groups and attributes.
  *
  * Rules for all functions
  * - They return ZARRCORE_OK or a negative zarrcore_status and fill *error, which may be NULL.  Where a
@@ -66,7 +67,8 @@ typedef enum zarrcore_status {
     ZARRCORE_ERR_METADATA = -14,   /* a metadata document is not valid, or asks for what is not supported */
     ZARRCORE_ERR_LOCKED = -15,     /* a chunk is written to while this thread, or one that waits for it, writes it */
     ZARRCORE_ERR_STALE = -17,      /* Python has made the array smaller, or replaced or removed it, since the handle was made */
-    ZARRCORE_ERR_VALUE = -18       /* a number is to be converted to a type that has no such number */
+    ZARRCORE_ERR_VALUE = -18,      /* a number is to be converted to a type that has no such number */
+    ZARRCORE_ERR_EXISTS = -19      /* an array or group is there already, or an array above the place */
 } zarrcore_status;
 
 /* What went wrong, and where.  Initialise with ZARRCORE_ERROR_INIT, or with zero bytes; one may be used for many
@@ -104,11 +106,13 @@ typedef struct zarrcore_extent {
 /* Flags of zarrcore_write: store chunks that hold nothing but the fill value, instead of removing them. */
 #define ZARRCORE_WRITE_EMPTY 1
 
-/* Flags of zarrcore_open. */
+/* Flags of zarrcore_open and zarrcore_open_store. */
 #define ZARRCORE_READ_WRITE 1      /* allow zarrcore_write */
 #define ZARRCORE_SYNC 2            /* flush what is written to the disk */
 #define ZARRCORE_MISSING_IS_ERROR 4 /* reading an absent chunk fails, instead of giving the fill value */
 #define ZARRCORE_FOLLOW_SYMLINKS 8 /* read through symbolic links that leave the directory; nothing is written through them */
+
+#define ZARRCORE_CREATE 16         /* zarrcore_open_store: make a directory that is missing, and those above it */
 
 /* An open array. */
 typedef struct zarrcore_array zarrcore_array;
@@ -193,9 +197,13 @@ typedef struct zarrcore_api {
     int (*read_points)(const zarrcore_array *array, const char *type, int ndim, size_t n, const int64_t *points,
                        void *memory, size_t nbytes, int threads, zarrcore_error *error);
     int (*read_many)(const zarrcore_region *regions, size_t n, int threads, size_t *failed, zarrcore_error *error);
+    int (*open)(const char *path, int flags, zarrcore_array **out, zarrcore_error *error);
+    const char *(*dimension_name)(const zarrcore_array *array, int dimension);
+    int (*chunk_lengths)(const zarrcore_array *array, int dimension, int64_t *out, size_t n);
+    int (*decompose)(const zarrcore_array *array, int ranks, int rank, int64_t *start, int64_t *count);
 } zarrcore_api;
 
-#define ZARRCORE_N_SLOTS 41
+#define ZARRCORE_N_SLOTS 45
 
 #ifndef ZARRCORE_PYTHON_API
 
@@ -229,7 +237,8 @@ ZARRCORE_PUBLIC int zarrcore_shutdown(void);
 
 /* ---- handles ------------------------------------------------------------------------------------ */
 
-/* libzarrcore only: open the array in a local directory (the one with zarr.json or .zarray in it). */
+/* Open the array in a local directory (the one with zarr.json or .zarray in it).  In an extension module the Python package opens
+ * it, which takes the GIL and knows more documents; ZARRCORE_SYNC is ZARRCORE_ERR_UNSUPPORTED there. */
 ZARRCORE_PUBLIC int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error);
 
 /* One more owner. */
@@ -263,6 +272,22 @@ ZARRCORE_PUBLIC int zarrcore_grid_shape(const zarrcore_array *array, int64_t *ou
 /* First element and full shape of one chunk, which may reach beyond the array.  Both may be NULL. */
 ZARRCORE_PUBLIC int zarrcore_chunk_box(const zarrcore_array *array, const int64_t *chunk, int64_t *start,
                                        int64_t *shape);
+
+/* Lengths of the chunks along a dimension, as many as zarrcore_grid_shape returns for it, to out, which has room for n; of a last one
+ * that reaches beyond the array, the part inside.  With sharding: of the shards.  ZARRCORE_ERR_SIZE if there are more than n. */
+ZARRCORE_PUBLIC int zarrcore_chunk_lengths(const zarrcore_array *array, int dimension, int64_t *out, size_t n);
+
+/*
+ * The region of one of several processes (or threads) that write an array together: first element and lengths, to start and count.  The
+ * regions of all ranks cover the array once and are made of whole chunks, of shards where there are any, so that no two write to one
+ * chunk.  They have about as many chunks each; where there are fewer chunks than ranks, some have a count of 0.  Every rank finds its
+ * region alone.  An array without dimensions is that of rank 0: ZARRCORE_ERR_MISSING for others.  Any thread.
+ */
+ZARRCORE_PUBLIC int zarrcore_decompose(const zarrcore_array *array, int ranks, int rank, int64_t *start, int64_t *count);
+
+/* Name of a dimension (in format 2 the one that xarray stores as an attribute); lives as long as the handle.  NULL if it has none, and
+ * where there is no such dimension. */
+ZARRCORE_PUBLIC const char *zarrcore_dimension_name(const zarrcore_array *array, int dimension);
 
 /* Bytes of one element, or a negative status. */
 ZARRCORE_PUBLIC int64_t zarrcore_itemsize(const zarrcore_array *array);
@@ -429,6 +454,130 @@ ZARRCORE_PUBLIC int zarrcore_find_inner_chunk(const zarrcore_array *array, const
                                               const int64_t *inner, zarrcore_extent *out,
                                               zarrcore_error *error);
 
+/* ---- trees of arrays and groups (libzarrcore only) ----------------------------------------------- */
+
+/*
+ * A store contains a tree of arrays and groups; a path such as "a/b" names one of them, "" the root.  Names are not empty, not all dots,
+ * contain no backslash, do not begin with ".zc-" and are not those of metadata documents: else ZARRCORE_ERR_ARGUMENT.
+ *
+ * All functions of this section may be called by any number of threads at once, with one store too.  Those that change metadata take
+ * the lock of the node in this process, so that no change is lost among its threads and handles; metadata have one writing process at
+ * a time.  Each document is replaced as a whole: a reader, also after a crash, sees the old or the new one.  ZARRCORE_SYNC has it on
+ * the disk when the call returns.  A call that fails has changed nothing, unless it says more.
+ *
+ * Handles of arrays see what was changed by these functions: values at once; a handle of an array that was made smaller, replaced or
+ * removed returns ZARRCORE_ERR_STALE from then on.  One that was made larger shows the array as it was: open it once more.
+ *
+ * Consolidated metadata in the groups above are kept up to date.  If that fails the message says that the change itself is stored.
+ */
+typedef struct zarrcore_store zarrcore_store;
+
+/*
+ * Open a local directory as a store; an array or group need not be there yet.  zarrcore_release_store must follow; arrays and lists keep
+ * what they need of it.  (Windows: arrays can be opened, nothing can be listed or removed.)
+ */
+ZARRCORE_PUBLIC int zarrcore_open_store(const char *path, int flags, zarrcore_store **out, zarrcore_error *error);
+
+/* The same store with paths that begin at a group in it, which has to be there: ZARRCORE_ERR_MISSING, or ZARRCORE_ERR_ARGUMENT if it is
+ * an array. */
+ZARRCORE_PUBLIC int zarrcore_open_group(const zarrcore_store *store, const char *path, zarrcore_store **out,
+                                        zarrcore_error *error);
+
+/* One more owner, and one less; NULL is ignored. */
+ZARRCORE_PUBLIC void zarrcore_retain_store(const zarrcore_store *store);
+ZARRCORE_PUBLIC void zarrcore_release_store(const zarrcore_store *store);
+
+/* Open an array, with the flags of the store; errors as of zarrcore_open. */
+ZARRCORE_PUBLIC int zarrcore_open_array(const zarrcore_store *store, const char *path, zarrcore_array **out,
+                                        zarrcore_error *error);
+
+/*
+ * Create an array from its metadata: one JSON object, that of zarr.json, or that of .zarray (format 2) with a member "attributes".  It is
+ * checked as stored documents are: ZARRCORE_ERR_METADATA if it is not valid, ZARRCORE_ERR_UNSUPPORTED if the library could not read it.
+ * Groups above that are missing are made.  ZARRCORE_ERR_EXISTS if anything is there already, or an array above; of several that create a
+ * node at one place one wins.  Groups that were made stay when the array fails.  *out is a handle of the new array; out may be NULL.
+ */
+ZARRCORE_PUBLIC int zarrcore_create_array(const zarrcore_store *store, const char *path, const char *document,
+                                          zarrcore_array **out, zarrcore_error *error);
+
+/* The same for a group: zarr.json, or .zgroup with a member "attributes".  document NULL: one of format 3 without attributes. */
+ZARRCORE_PUBLIC int zarrcore_create_group(const zarrcore_store *store, const char *path, const char *document,
+                                          zarrcore_error *error);
+
+/*
+ * Give an array another shape.  What lies outside of it is removed: chunks, and parts of those on the border.  The document is stored
+ * first: after a failure to remove, which the message names, resize to the same shape once more.  What an append that was killed left
+ * where the array grows is removed before.  A dimension of a rectilinear grid that outgrows its chunks gets one more.  Waits for
+ * writes of other threads where it removes something.  Changes nothing that is pending in write buffers: flush them first.
+ */
+ZARRCORE_PUBLIC int zarrcore_resize(const zarrcore_store *store, const char *path, int ndim, const int64_t *shape,
+                                    zarrcore_error *error);
+
+/*
+ * Append along one dimension: count elements of memory (the lengths of the array in all other dimensions); type, memory, nbytes, strides,
+ * threads and flags as of zarrcore_write_as.  The chunks are stored first, then the shape: readers see all of it or nothing, and after a
+ * failure it is removed again.
+ */
+ZARRCORE_PUBLIC int zarrcore_append(const zarrcore_store *store, const char *path, int axis, const char *type, int ndim,
+                                    const int64_t *count, const void *memory, size_t nbytes, const int64_t *strides,
+                                    int threads, int flags, zarrcore_error *error);
+
+/*
+ * Remove an array or a group with everything below it; not the root.  Documents go first, so that no reader sees half of a node.
+ * Symbolic links are removed, not followed, and none leads out of the store.  Writes of other threads that are under way are waited for.
+ * ZARRCORE_ERR_MISSING if there is no node.  After a failure chunks may be left.
+ */
+ZARRCORE_PUBLIC int zarrcore_erase(const zarrcore_store *store, const char *path, zarrcore_error *error);
+
+/* Free a text that a function of this section returned; NULL is ignored. */
+ZARRCORE_PUBLIC void zarrcore_free(void *text);
+
+/* The metadata of an array or group as one JSON object, attributes included, to be freed.  Other members are as they are stored. */
+ZARRCORE_PUBLIC int zarrcore_get_document(const zarrcore_store *store, const char *path, char **out, zarrcore_error *error);
+
+/* One attribute as JSON text, to be freed; name NULL: all of them, an object.  ZARRCORE_ERR_MISSING if there is none of that name. */
+ZARRCORE_PUBLIC int zarrcore_get_attribute(const zarrcore_store *store, const char *path, const char *name, char **out,
+                                           zarrcore_error *error);
+
+/* Store an attribute, given as JSON text; name NULL: an object in place of all.  Everything else in the document stays as it was
+ * written.  ZARRCORE_ERR_METADATA if it is no JSON, has a name twice in one object, or is nested more than 200 deep. */
+ZARRCORE_PUBLIC int zarrcore_set_attribute(const zarrcore_store *store, const char *path, const char *name, const char *text,
+                                           zarrcore_error *error);
+
+/* Remove an attribute; ZARRCORE_ERR_MISSING if there is none of that name. */
+ZARRCORE_PUBLIC int zarrcore_delete_attribute(const zarrcore_store *store, const char *path, const char *name,
+                                              zarrcore_error *error);
+
+/* What a list contains. */
+#define ZARRCORE_NODE_UNREADABLE 0 /* documents that are not valid */
+#define ZARRCORE_NODE_GROUP 1
+#define ZARRCORE_NODE_ARRAY 2
+
+/* Flags of zarrcore_list: what the consolidated metadata of the group describe, at all depths, in place of what is there. */
+#define ZARRCORE_CONSOLIDATED 1
+
+/*
+ * The arrays and groups directly below a group, sorted by name; those of its own format, as the Python package has it.  With
+ * ZARRCORE_CONSOLIDATED the names are paths, nothing is asked of the store, and ZARRCORE_ERR_MISSING means that there are no consolidated
+ * metadata.  zarrcore_free_nodes must follow; the list is never changed, so any thread may read it.
+ */
+typedef struct zarrcore_nodes zarrcore_nodes;
+
+ZARRCORE_PUBLIC int zarrcore_list(const zarrcore_store *store, const char *path, int flags, zarrcore_nodes **out,
+                                  zarrcore_error *error);
+ZARRCORE_PUBLIC void zarrcore_free_nodes(zarrcore_nodes *nodes);
+
+/* How many there are (0 for NULL), and of one of them: its path from the group, its kind (ZARRCORE_NODE_*), its metadata as of
+ * zarrcore_get_document (NULL if they are unreadable).  Texts live as long as the list.  NULL, and ZARRCORE_ERR_ARGUMENT, where there is no
+ * such one. */
+ZARRCORE_PUBLIC size_t zarrcore_count_nodes(const zarrcore_nodes *nodes);
+ZARRCORE_PUBLIC const char *zarrcore_node_name(const zarrcore_nodes *nodes, size_t i);
+ZARRCORE_PUBLIC int zarrcore_node_kind(const zarrcore_nodes *nodes, size_t i);
+ZARRCORE_PUBLIC const char *zarrcore_node_document(const zarrcore_nodes *nodes, size_t i);
+
+/* Open an array of a list by the metadata in it: no document is read. */
+ZARRCORE_PUBLIC int zarrcore_open_node(const zarrcore_nodes *nodes, size_t i, zarrcore_array **out, zarrcore_error *error);
+
 #else /* ZARRCORE_PYTHON_API */
 
 #ifndef Py_PYTHON_H
@@ -548,6 +697,13 @@ ZARRCORE_FORWARD(int, read_points, (const zarrcore_array *array, const char *typ
                  (array, type, ndim, n, points, memory, nbytes, threads, error))
 ZARRCORE_FORWARD(int, read_many, (const zarrcore_region *regions, size_t n, int threads, size_t *failed, zarrcore_error
                  *error), (regions, n, threads, failed, error))
+ZARRCORE_FORWARD(int, open, (const char *path, int flags, zarrcore_array **out, zarrcore_error *error), (path, flags, out,
+                 error))
+ZARRCORE_FORWARD(const char *, dimension_name, (const zarrcore_array *array, int dimension), (array, dimension))
+ZARRCORE_FORWARD(int, chunk_lengths, (const zarrcore_array *array, int dimension, int64_t *out, size_t n), (array,
+                 dimension, out, n))
+ZARRCORE_FORWARD(int, decompose, (const zarrcore_array *array, int ranks, int rank, int64_t *start, int64_t *count), (array,
+                 ranks, rank, start, count))
 
 #undef ZARRCORE_FORWARD
 

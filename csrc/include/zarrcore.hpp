@@ -113,6 +113,34 @@ public:
 
     indices shape() const { return lengths(zarrcore_shape); }
     indices chunk_shape() const { return lengths(zarrcore_chunk_shape); }
+    // Lengths of the chunks along a dimension.
+    indices chunk_lengths(int dimension) const
+    {
+        indices counts = lengths(zarrcore_grid_shape);
+        if (dimension < 0 || static_cast<std::size_t>(dimension) >= counts.size()) {
+            throw std::invalid_argument("zarrcore::array: there is no such dimension");
+        }
+        indices out(static_cast<std::size_t>(counts[static_cast<std::size_t>(dimension)]) + 1);
+        detail::check(zarrcore_chunk_lengths(handle_, dimension, out.data(), out.size()));
+        out.pop_back();
+        return out;
+    }
+    // The region of one of several ranks, whole chunks: first element and lengths.
+    std::pair<indices, indices> decompose(int ranks, int rank) const
+    {
+        const std::size_t ndim = shape().size();
+        indices start(ndim + 1), count(ndim + 1);
+        detail::check(zarrcore_decompose(handle_, ranks, rank, start.data(), count.data()));
+        start.pop_back();
+        count.pop_back();
+        return {start, count};
+    }
+    // Name of a dimension, "" if it has none.
+    std::string dimension_name(int dimension) const
+    {
+        const char *const text = zarrcore_dimension_name(handle_, dimension);
+        return text != nullptr ? text : "";
+    }
     std::string typestr() const
     {
         const char *const text = zarrcore_typestr(handle_);
@@ -199,6 +227,154 @@ private:
 
     zarrcore_array *handle_ = nullptr;
 };
+
+#ifndef ZARRCORE_PYTHON_API
+
+// One array or group of a list.  document: its metadata as JSON, "" if they are not readable.
+struct node {
+    std::string name;
+    int kind;                        // ZARRCORE_NODE_*
+    std::string document;
+};
+
+// A tree of arrays and groups; paths as of zarrcore_open_store.  Copies are owners of the same one.
+class store {
+public:
+    // Opens a local directory.
+    explicit store(const std::string &path, int flags = 0)
+    {
+        detail::run([&](zarrcore_error *e) { return zarrcore_open_store(path.c_str(), flags, &handle_, e); });
+    }
+    // Takes over a handle.
+    explicit store(zarrcore_store *handle) : handle_(handle)
+    {
+        if (handle == nullptr) {
+            throw std::invalid_argument("zarrcore::store: the handle is null");
+        }
+    }
+    store(const store &other) noexcept : handle_(other.handle_) { zarrcore_retain_store(handle_); }
+    store(store &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    store &operator=(store other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~store() { zarrcore_release_store(handle_); }
+
+    zarrcore_store *get() const noexcept { return handle_; }
+
+    // The same store with paths that begin at a group.
+    store group(const std::string &path) const
+    {
+        zarrcore_store *out = nullptr;
+        detail::run([&](zarrcore_error *e) { return zarrcore_open_group(handle_, path.c_str(), &out, e); });
+        return store(out);
+    }
+    array open(const std::string &path) const
+    {
+        zarrcore_array *out = nullptr;
+        detail::run([&](zarrcore_error *e) { return zarrcore_open_array(handle_, path.c_str(), &out, e); });
+        return array(out);
+    }
+    array create_array(const std::string &path, const std::string &document)
+    {
+        zarrcore_array *out = nullptr;
+        detail::run([&](zarrcore_error *e) {
+            return zarrcore_create_array(handle_, path.c_str(), document.c_str(), &out, e);
+        });
+        return array(out);
+    }
+    void create_group(const std::string &path)
+    {
+        detail::run([&](zarrcore_error *e) { return zarrcore_create_group(handle_, path.c_str(), nullptr, e); });
+    }
+    void create_group(const std::string &path, const std::string &document)
+    {
+        detail::run([&](zarrcore_error *e) { return zarrcore_create_group(handle_, path.c_str(), document.c_str(), e); });
+    }
+    void resize(const std::string &path, const indices &shape)
+    {
+        detail::run([&](zarrcore_error *e) {
+            return zarrcore_resize(handle_, path.c_str(), static_cast<int>(shape.size()), shape.data(), e);
+        });
+    }
+    // Append count elements along an axis, in C order.
+    template <typename T>
+    void append(const std::string &path, int axis, const indices &count, const std::vector<T> &values, int threads = 0)
+    {
+        static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no bytes: append std::uint8_t");
+        static const T none{};       // memory is not NULL
+        const T *const data = values.empty() ? &none : values.data();
+        detail::run([&](zarrcore_error *e) {
+            return zarrcore_append(handle_, path.c_str(), axis, detail::name<T>::value, static_cast<int>(count.size()),
+                                   count.data(), data, values.size() * sizeof(T), nullptr, threads, 0, e);
+        });
+    }
+    void erase(const std::string &path)
+    {
+        detail::run([&](zarrcore_error *e) { return zarrcore_erase(handle_, path.c_str(), e); });
+    }
+    std::string document(const std::string &path) const
+    {
+        return text([&](char **out, zarrcore_error *e) { return zarrcore_get_document(handle_, path.c_str(), out, e); });
+    }
+
+    // Attributes as JSON: all of them, or one.
+    std::string attributes(const std::string &path) const
+    {
+        return text([&](char **out, zarrcore_error *e) {
+            return zarrcore_get_attribute(handle_, path.c_str(), nullptr, out, e);
+        });
+    }
+    std::string attribute(const std::string &path, const std::string &name) const
+    {
+        return text([&](char **out, zarrcore_error *e) {
+            return zarrcore_get_attribute(handle_, path.c_str(), name.c_str(), out, e);
+        });
+    }
+    void set_attribute(const std::string &path, const std::string &name, const std::string &json)
+    {
+        detail::run([&](zarrcore_error *e) {
+            return zarrcore_set_attribute(handle_, path.c_str(), name.c_str(), json.c_str(), e);
+        });
+    }
+    void delete_attribute(const std::string &path, const std::string &name)
+    {
+        detail::run([&](zarrcore_error *e) { return zarrcore_delete_attribute(handle_, path.c_str(), name.c_str(), e); });
+    }
+
+    // The nodes directly below a group, or those that its consolidated metadata describe.
+    std::vector<node> list(const std::string &path = "", int flags = 0) const
+    {
+        struct owner {
+            zarrcore_nodes *nodes = nullptr;
+            ~owner() { zarrcore_free_nodes(nodes); }
+        } found;
+        detail::run([&](zarrcore_error *e) { return zarrcore_list(handle_, path.c_str(), flags, &found.nodes, e); });
+        std::vector<node> out;
+        for (std::size_t i = 0; i < zarrcore_count_nodes(found.nodes); i++) {
+            const char *const document = zarrcore_node_document(found.nodes, i);
+            out.push_back({zarrcore_node_name(found.nodes, i), zarrcore_node_kind(found.nodes, i),
+                           document != nullptr ? document : ""});
+        }
+        return out;
+    }
+
+private:
+    template <typename Call> static std::string text(Call call)
+    {
+        struct owner {
+            char *text = nullptr;
+            ~owner() { zarrcore_free(text); }
+        } found;
+        detail::run([&](zarrcore_error *e) { return call(&found.text, e); });
+        return found.text;
+    }
+
+    zarrcore_store *handle_ = nullptr;
+};
+
+#endif
 
 } // namespace zarrcore
 

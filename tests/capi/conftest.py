@@ -77,6 +77,11 @@ C_TYPES = {
     "zarrcore_error *": ctypes.POINTER(Error),
     "zarrcore_extent *": ctypes.POINTER(Extent),
     "zarrcore_region *": ctypes.POINTER(Region),
+    "char **": ctypes.POINTER(ctypes.c_void_p),
+    "zarrcore_store *": ctypes.c_void_p,
+    "zarrcore_store **": ctypes.POINTER(ctypes.c_void_p),
+    "zarrcore_nodes *": ctypes.c_void_p,
+    "zarrcore_nodes **": ctypes.POINTER(ctypes.c_void_p),
 }
 
 
@@ -98,16 +103,32 @@ def slots() -> list[tuple[str, str, str]]:
     return [(result.strip(), name, " ".join(args.split())) for result, name, args in found]
 
 
+def library_functions() -> dict[str, tuple[str, str]]:
+    """(result, arguments) of the functions that libzarrcore alone has."""
+    text = HEADER.read_text(encoding="utf-8")
+    found = re.findall(r"^ZARRCORE_PUBLIC ([\w ]+\**)zarrcore_(\w+)\(([^)]*)\);", text, re.MULTILINE)
+    own = {name for _, name, _ in slots()}
+    return {name: (result.strip(), " ".join(args.split())) for result, name, args in found if name not in own}
+
+
 class Api:
     """Functions by name; ``bind`` makes one from (name, result type, argument types)."""
 
     def __init__(self, bind: Callable[[str, Any, list[Any]], Any], flavour: str) -> None:
         self.flavour = flavour
         self.arguments: dict[str, list[str]] = {}
+        self.own_arguments: dict[str, list[str]] = {}  # of those that the table has not
         for result, name, args in slots():
-            types = [] if args == "void" else [c_type(arg) for arg in args.split(",")]
-            self.arguments[name] = [] if args == "void" else re.findall(r"(\w+)(?:,|$)", args)
-            setattr(self, name, bind(name, c_type(result), types))
+            self.add(bind, result, name, args)
+        if flavour == "library":
+            for name, (result, args) in library_functions().items():
+                self.add(bind, result, name, args)
+                self.own_arguments[name] = self.arguments.pop(name)
+
+    def add(self, bind: Callable[[str, Any, list[Any]], Any], result: str, name: str, args: str) -> None:
+        types = [] if args == "void" else [c_type(arg) for arg in args.split(",")]
+        self.arguments[name] = [] if args == "void" else re.findall(r"(\w+)(?:,|$)", args)
+        setattr(self, name, bind(name, c_type(result), types))
 
     def handle(self, path: Path, *, writable: bool = True) -> int:
         """Open the array in a directory."""
@@ -171,15 +192,7 @@ def library_api(path: Path) -> Api:
         function.restype, function.argtypes = result, types
         return function
 
-    api = Api(bind, "library")
-    api.open = library.zarrcore_open
-    api.open.argtypes = [
-        ctypes.c_char_p,
-        ctypes.c_int,
-        C_TYPES["zarrcore_array **"],
-        C_TYPES["zarrcore_error *"],
-    ]
-    return api
+    return Api(bind, "library")
 
 
 def run(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -192,13 +192,15 @@ def test_this_header(suffix: str, standard: str, tmp_path: Path) -> None:
 
 
 def test_an_older_header_with_fewer_functions(tmp_path: Path) -> None:
-    text = changed("#define ZARRCORE_N_SLOTS 41", "#define ZARRCORE_N_SLOTS 29")
+    text = changed("#define ZARRCORE_N_SLOTS 45", "#define ZARRCORE_N_SLOTS 29")
     begin = text.index("    int (*shard_index)(const")
     end = text.index("} zarrcore_api;")
     gone = re.findall(r"\(\*(\w+)\)", text[begin:end])
     text = text[:begin] + text[end:]
     for name in gone:
-        text = re.sub(rf"^ZARRCORE_FORWARD\(\w+, {name}, .*?\)\)$", "", text, flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(
+            rf"^ZARRCORE_FORWARD\([\w *]+, {name}, .*?\)\)$", "", text, flags=re.MULTILINE | re.DOTALL
+        )
     text = re.sub(r"^static inline int zarrcore_raise.*?^}$", "", text, flags=re.MULTILINE | re.DOTALL)
     check(compile_module(tmp_path, text))
 
@@ -209,12 +211,12 @@ def test_an_older_header_with_fewer_functions(tmp_path: Path) -> None:
         (
             "#define ZARRCORE_ABI_VERSION 1",
             "#define ZARRCORE_ABI_VERSION 2",
-            r"C API 2 \(41 functions\).*found 1",
+            r"C API 2 \(45 functions\).*found 1",
         ),
         (
-            "#define ZARRCORE_N_SLOTS 41",
-            "#define ZARRCORE_N_SLOTS 42",
-            r"\(42 functions\).*found 1 \(41 functions\)",
+            "#define ZARRCORE_N_SLOTS 45",
+            "#define ZARRCORE_N_SLOTS 46",
+            r"\(46 functions\).*found 1 \(45 functions\)",
         ),
         ("} zarrcore_api;", "    void (*more)(void);\n} zarrcore_api;", "compiled for the C API"),
     ],

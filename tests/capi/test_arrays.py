@@ -459,6 +459,6 @@ def test_memory_is_checked(api: Any, opened: Any, error_of: Any, tmp_path: Path)
 def test_names(api: Any) -> None:
     assert api.version().decode() == zarrcore.__version__
     assert api.status_name(0) == b"success"
-    known = [*range(-15, 1), -17, -18]
+    known = [*range(-15, 1), -17, -18, -19]
     assert len({api.status_name(n) for n in known} - {b"unknown status"}) == len(known)
-    assert {api.status_name(n) for n in (1, -16, -19, 2**31 - 1, -(2**31))} == {b"unknown status"}
+    assert {api.status_name(n) for n in (1, -16, -20, 2**31 - 1, -(2**31))} == {b"unknown status"}

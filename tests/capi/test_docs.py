@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -12,9 +14,11 @@ import sys
 import sysconfig
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+from capi_tree import Tree
 
 import zarrcore
 
@@ -46,8 +50,8 @@ PyMODINIT_FUNC PyInit_user(void)
 """
 
 
-def block(language: str) -> str:
-    (text,) = [text for kind, text in BLOCKS if kind == language]
+def block(language: str, mark: str = "") -> str:
+    (text,) = [text for kind, text in BLOCKS if kind == language and mark in text]
     return text
 
 
@@ -70,7 +74,7 @@ def build(directory: Path, name: str) -> ModuleType:
 
 def test_every_example_is_tried() -> None:
     """Those in sh are what test_examples.py and test_cython.py do; others belong here."""
-    assert sorted(kind for kind, _ in BLOCKS) == ["c", "cython", "sh", "sh"]
+    assert sorted(kind for kind, _ in BLOCKS) == ["c", "c", "cython", "sh", "sh"]
 
 
 def test_cython(tmp_path: Path) -> None:
@@ -97,5 +101,36 @@ def test_cython(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no cc")
 def test_c(tmp_path: Path) -> None:
-    (tmp_path / "user.c").write_text(block("c") + USER, encoding="utf-8")
+    (tmp_path / "user.c").write_text(block("c", "exec_module") + USER, encoding="utf-8")
     assert build(tmp_path, "user").__name__ == "user"
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no cc")
+@pytest.mark.skipif(bool(os.environ.get("ZARRCORE_SANITIZE")), reason="its library is not instrumented")
+def test_trees_in_c(library: Any, error_of: Any, prefix: Path, tmp_path: Path) -> None:
+    source, target = tmp_path / "day.c", tmp_path / "day.so"
+    source.write_text(block("c", "add_day"), encoding="utf-8")
+    flags = [
+        "-std=c11",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-fPIC",
+        "-shared",
+        f"-I{prefix / 'include'}",
+    ]
+    where = ["-L" + str(prefix / "lib"), "-lzarrcore", f"-Wl,-rpath,{prefix / 'lib'}"]
+    subprocess.run(["cc", *flags, str(source), *where, "-o", str(target)], check=True)
+    add_day = ctypes.CDLL(str(target)).add_day
+    add_day.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
+    template = zarrcore.create_array({}, shape=(0, 3), chunks=(24, 3), dtype="f8")
+    document = json.dumps(template.metadata.to_dict()).encode()
+    tree, error, day = Tree(library, error_of, tmp_path / "store"), error_of(), np.random.rand(24, 3)
+    for _ in range(2):
+        status = add_day(tree.pointer, document, day.ctypes.data, ctypes.addressof(error))
+        assert status == 0, error.message
+    tree.close()
+    array = zarrcore.open_array(tmp_path / "store", path="summer/temperature")
+    np.testing.assert_array_equal(array[...], np.concatenate([day, day]))
+    assert array.attrs["units"] == "degC"

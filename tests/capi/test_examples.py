@@ -251,3 +251,31 @@ def test_symbols(prefix: Path) -> None:
     header = (prefix / "include" / "zarrcore.h").read_text()
     assert len(names) == header.count("\nZARRCORE_PUBLIC ")
     assert all(name.startswith("zarrcore_") and f"{name}(" in header for name in names)
+
+
+def test_a_tree_in_c(prefix: Path, tmp_path: Path) -> None:
+    libs = [*flags(prefix, "--cflags"), *flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
+    warnings = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    program = compile_program("cc", EXAMPLES / "c" / "tree.c", tmp_path / "tree", *warnings, *libs)
+    done = run_program(program, tmp_path / "new" / "store")
+    assert done.returncode == 0, done.stderr
+    assert "summer {}\nsummer/temperature {" in done.stdout
+    array = zarrcore.open_group(tmp_path / "new" / "store")["summer/temperature"]
+    assert array.shape == (4, 3)
+    assert array.dimension_names == ("time", "station")
+    assert array.attrs["units"] == "degC"
+    np.testing.assert_array_equal(array[2:], [[21.5, 19.0, 18.25], [20.0, 18.5, 17.75]])
+    again = run_program(program, tmp_path / "new" / "store")
+    assert again.returncode == 1
+    assert "already there: the root: a group is there already" in again.stderr
+
+
+def test_a_tree_in_cpp(prefix: Path, tmp_path: Path) -> None:
+    if shutil.which("c++") is None:
+        pytest.skip("no C++ compiler")
+    libs = [*flags(prefix, "--cflags"), *flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
+    warnings = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    program = compile_program("c++", EXAMPLES / "cpp" / "tree.cpp", tmp_path / "tree", *warnings, *libs)
+    done = run_program(program, tmp_path / "store")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == 'counts 2 "hand"\ntime, 2 chunks: 1 2 3 4 5\n0 left\n'

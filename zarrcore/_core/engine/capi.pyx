@@ -13,7 +13,9 @@ from zarrcore._core.engine.arrays cimport NativeArray
 from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.sources cimport LocalSource, _Session, open_store, poll_session, set_local
 
+from importlib import import_module
 from itertools import count
+from os import fsdecode
 from threading import local
 
 from zarrcore import errors
@@ -58,6 +60,8 @@ ctypedef struct _Owner:
     zc_known_losses known     # those that it has seen
     bint is_local
     zc_local local
+    PyObject *names           # bytes or None of each dimension, and
+    char **texts              # where these are
 
 
 # A call on a store in Python: the session of the engine, and the thread state to come back to.
@@ -198,11 +202,13 @@ cdef void _handle_end(zc_session *session, zc_error *err) noexcept nogil:
 cdef void _drop_array(_Owner *owner) noexcept with gil:
     Py_DECREF(<object>owner.native)
     Py_XDECREF(owner.opened)
+    Py_XDECREF(owner.names)
 
 
 cdef void _handle_destroy(void *owner) noexcept nogil:
     if Py_IsInitialized():        # after the interpreter's end the array is gone
         _drop_array(<_Owner *>owner)
+    free((<_Owner *>owner).texts)
     free(owner)
 
 
@@ -248,10 +254,30 @@ cdef zarrcore_array *_new_handle(NativeArray native, object opened, uint64_t los
     if handle == NULL:
         free(owner)
         raise MemoryError
+    _keep_names(handle, owner, opened)
     Py_INCREF(native)
     if opened is not None:
         Py_INCREF(opened)
     return handle
+
+
+cdef int _keep_names(zarrcore_array *handle, _Owner *owner, object opened) except -1:
+    """Give a handle the names of its dimensions; without memory it has none."""
+    cdef list names
+    cdef size_t d
+    found = None if opened is None else opened.dimension_names
+    if found is None:
+        return 0
+    names = [None if name is None else name.encode("utf-8", "replace") for name in found]
+    owner.texts = <char **>malloc(max(len(names), 1) * sizeof(char *))
+    if owner.texts == NULL:
+        return 0
+    for d, name in enumerate(names):
+        owner.texts[d] = NULL if name is None else <char *><bytes>name
+    owner.names = <PyObject *>names
+    Py_INCREF(names)
+    handle.names = <const char *const *>owner.texts
+    return 0
 
 
 cdef str _text(const char *text):
@@ -290,6 +316,56 @@ cdef object _exception(int status, str reason, dict place):
     return kind(reason, **place)
 
 
+cdef int _open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error) noexcept with gil:
+    """Open the array in a directory with the Python package."""
+    cdef zc_error err
+    zc_error_clear(&err)
+    if out != NULL:
+        out[0] = NULL
+    try:
+        err.status = _open_array(path, flags, out, &err)
+    except BaseException as error_:
+        err.status = _fail_open(error_, &err)
+    return zc_report(error, &err, NULL, NULL)
+
+
+cdef zc_status _open_array(const char *path, int flags, zarrcore_array **out, zc_error *err) except *:
+    if out == NULL or path == NULL or path[0] == 0:
+        return zc_fail(err, ZC_ERR_ARGUMENT, b"%s", <const char *>(b"out is NULL" if out == NULL else b"path is NULL or empty"))
+    if flags & ~15:
+        return zc_fail(err, ZC_ERR_ARGUMENT, b"%s", <const char *>b"flags: an unknown flag is set")
+    if flags & ZARRCORE_SYNC:
+        return zc_fail(err, ZC_ERR_UNSUPPORTED, b"%s", <const char *>b"ZARRCORE_SYNC: open the array in Python with LocalStore(fsync=True)")
+    package = import_module("zarrcore")            # which is above this module, and there when a program has this table
+    writes, follow = flags & ZARRCORE_READ_WRITE, flags & ZARRCORE_FOLLOW_SYMLINKS
+    store = import_module("zarrcore.storage").LocalStore(
+        fsdecode(<bytes>path), read_only=not writes, follow_symlinks=True if follow else "inside")
+    array = package.open_array(store, mode="r+" if writes else "r",
+                               config={"read_missing_chunks": not flags & ZARRCORE_MISSING_IS_ERROR})
+    out[0] = _handle_from_python(<void *>array)
+    return ZC_OK
+
+
+cdef zc_status _fail_open(object error, zc_error *err) noexcept:
+    """Statuses as of libzarrcore; what has none of its own is an error of Python."""
+    cdef zc_status status = ZC_ERR_CALLBACK
+    if isinstance(error, MemoryError):
+        status = ZC_ERR_MEMORY
+    elif isinstance(error, (errors.NodeTypeValidationError, errors.UnknownCodecError, TypeError)):
+        status = ZC_ERR_UNSUPPORTED
+    elif isinstance(error, errors.MetadataValidationError):
+        status = <zc_status><int>ZARRCORE_ERR_METADATA
+    elif isinstance(error, FileNotFoundError):
+        status = ZC_ERR_MISSING
+    elif isinstance(error, OSError):
+        status = ZC_ERR_IO
+        err.sys_errno = error.errno or 0
+    _fail(error, err)
+    if isinstance(error, Exception):
+        err.status = status
+    return err.status
+
+
 cdef zarrcore_api _api
-zc_api_fill(&_api, _handle_from_python, _raise_error)
+zc_api_fill(&_api, _handle_from_python, _raise_error, _open)
 _C_API = PyCapsule_New(<void *>&_api, "zarrcore._core.engine._C_API", NULL)

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Consolidated metadata follow the changes of nodes below their groups: `consolidated_metadata` in zarr.json, and .zmetadata in format
+ * 2.  Members of other programs stay as they are.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "document/tree.h"
+
+/* A change of the documents at a place. */
+typedef struct change {
+    const zc_where *place;
+    const char *name;        /* of the document that was stored */
+    const zc_text *text;     /* NULL: everything was removed */
+} change;
+
+/* The members of the copy: by path, or in format 2 by key; NULL if the document has none of a known form. */
+static zc_part *nodes_in(const zc_edit *edit, bool is_v3)
+{
+    zc_part *const root = zc_edit_root(edit);
+    zc_part *const holder = is_v3 ? zc_edit_member(root, "consolidated_metadata") : root;
+
+    if (is_v3 && !zc_edit_is_string(zc_edit_member(holder, "kind"), "inline")) {
+        return NULL;
+    }
+    zc_part *const nodes = zc_edit_member(holder, "metadata");
+    return zc_edit_is_object(nodes) ? nodes : NULL;
+}
+
+static zc_status put_node(zc_edit *edit, zc_part *nodes, const change *c, const char *path, bool is_v3, zc_error *err)
+{
+    char key[ZC_NAME_ROOM];
+    zc_where place = {0};
+    const char *at = path;
+    zc_status status = ZC_OK;
+
+    if (!is_v3 && path[0] == '\0') {         /* the attributes of the group itself */
+        snprintf(key, sizeof key, "%s", c->name);
+        at = key;
+    } else if (!is_v3) {
+        status = zc_where_above(c->place, c->place->n, &place, err);
+        at = status == ZC_OK ? zc_key_at(&place, c->name) + (path - c->place->path) : NULL;
+    }
+    status = status == ZC_OK ? zc_edit_put(edit, nodes, at, c->text->data, c->text->n, ZC_FROM_STORE) : status;
+    if (status == ZC_OK && is_v3) {
+        zc_edit_remove(zc_edit_member(nodes, path), "consolidated_metadata");
+    }
+    zc_where_free(&place);
+    return status;
+}
+
+/* Under the lock of the document. */
+static zc_status apply(const zc_where *group, const char *name, const change *c, zc_error *err)
+{
+    const bool is_v3 = strcmp(name, ZC_ZARR_JSON) == 0;
+    const char *const path = c->place->path + group->n + (group->n > 0 && c->place->n > group->n);
+    zc_text text, changed = {NULL, 0};
+    zc_edit edit = {0};
+    bool differs = false;
+    zc_status status = zc_get(group, name, &text, err);
+
+    if (status == ZC_OK) {
+        status = zc_edit_open(&edit, name, text.data, text.n, ZC_FROM_STORE, err);
+    }
+    zc_part *const nodes = status == ZC_OK ? nodes_in(&edit, is_v3) : NULL;
+    if (nodes != NULL && c->text != NULL) {
+        status = put_node(&edit, nodes, c, path, is_v3, err);
+        differs = status == ZC_OK;
+    } else if (nodes != NULL) {
+        differs = zc_edit_remove_below(nodes, path) > 0;
+    }
+    if (differs) {
+        status = zc_edit_text(&edit, zc_edit_root(&edit), &changed);
+        status = status == ZC_OK ? zc_put(group, name, &changed, false, err) : status;
+    }
+    zc_edit_close(&edit);
+    zc_text_free(&text);
+    zc_text_free(&changed);
+    return status;
+}
+
+/* Most groups have no copy, which is found out without their lock. */
+static zc_status has_copy(const zc_where *group, const char *name, bool *out, zc_error *err)
+{
+    zc_text text;
+    const zc_status status = zc_get(group, name, &text, err);
+
+    *out = status == ZC_OK && (strcmp(name, ZC_ZARR_JSON) != 0 || strstr(text.data, "\"consolidated_metadata\"") != NULL);
+    zc_text_free(&text);
+    if (status == ZC_ERR_MISSING) {
+        zc_error_clear(err);
+        return ZC_OK;
+    }
+    return status;
+}
+
+static zc_status follow_in(const zc_where *group, const char *name, const change *c, zc_error *err)
+{
+    zc_document_lock lock;
+    bool found;
+    zc_status status = has_copy(group, name, &found, err);
+
+    if (status != ZC_OK || !found) {
+        return status;
+    }
+    status = zc_lock_documents(group, name, &lock, err);
+    if (status == ZC_OK) {
+        status = apply(group, name, c, err);
+        zc_unlock_documents(&lock);
+    }
+    if (status == ZC_ERR_MISSING) {          /* the group has gone meanwhile */
+        zc_error_clear(err);
+        status = ZC_OK;
+    }
+    return status;
+}
+
+static zc_status follow_at(size_t n, const change *c, zc_error *err)
+{
+    const bool is_v3 = strcmp(c->name, ZC_ZARR_JSON) == 0;
+    zc_where group;
+    zc_status status = zc_where_above(c->place, n, &group, err);
+
+    if (status == ZC_OK && (is_v3 || c->text == NULL)) {
+        status = follow_in(&group, ZC_ZARR_JSON, c, err);
+    }
+    if (status == ZC_OK && (!is_v3 || c->text == NULL)) {
+        status = follow_in(&group, ZC_ZMETADATA, c, err);
+    }
+    zc_where_free(&group);
+    return status;
+}
+
+zc_status zc_follow(const zc_where *place, const char *name, const zc_text *text, zc_error *err)
+{
+    const change c = {place, name, text};
+    const bool own = strcmp(name, ZC_ZGROUP) == 0 || strcmp(name, ZC_ZATTRS) == 0;
+    zc_status status = text != NULL && own ? follow_at(place->n, &c, err) : ZC_OK;
+
+    for (size_t n = place->n; n > 0 && status == ZC_OK;) {
+        n = zc_length_above(place, n);
+        status = follow_at(n, &c, err);
+    }
+    if (status != ZC_OK) {
+        char why[sizeof err->message];
+        memcpy(why, err->message, sizeof why);
+        zc_fail(err, status, "the change is stored, but consolidated metadata above it could not be updated: %.200s", why);
+    }
+    return status;
+}
