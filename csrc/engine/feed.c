@@ -27,6 +27,7 @@ struct zc_feed {
     zc_arrival *arrivals;            /* in their order */
     size_t n_arrived, n_taken, arrived_bytes;
     size_t window, held;             /* bytes that are on the way, or with the reader */
+    size_t answering;                /* threads that ask for requests */
 };
 
 zc_feed *zc_feed_new(const zc_request *requests, size_t n, size_t window)
@@ -127,6 +128,22 @@ static bool hand_out(zc_feed *feed, zc_request *out)
     return true;
 }
 
+size_t zc_feed_lacking(zc_feed *feed, size_t n)
+{
+    zc_mutex_lock(&feed->lock);
+    const size_t lacking = n > feed->answering ? n - feed->answering : 0;
+    feed->answering += lacking;
+    zc_mutex_unlock(&feed->lock);
+    return lacking;
+}
+
+void zc_feed_leave(zc_feed *feed)
+{
+    zc_mutex_lock(&feed->lock);
+    feed->answering--;
+    zc_mutex_unlock(&feed->lock);
+}
+
 bool zc_feed_next(zc_feed *feed, zc_request *out)
 {
     bool found = false;
@@ -135,6 +152,7 @@ bool zc_feed_next(zc_feed *feed, zc_request *out)
     while (!found && !feed->closed && feed->next < feed->n && fits(feed, feed->next, feed->held)) {
         found = hand_out(feed, out);
     }
+    feed->answering -= !found;
     zc_mutex_unlock(&feed->lock);
     return found;
 }

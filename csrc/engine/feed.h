@@ -52,7 +52,14 @@ void zc_feed_close(zc_feed *feed, void (*release)(zc_value *values, size_t n));
 void zc_feed_hold(zc_feed *feed);
 void zc_feed_drop(zc_feed *feed);
 
-/* The next request: owner is its number, and key is to be freed.  False: there is none that may be begun now. */
+/* How many threads more are to answer requests, so that there are n; they count from now on. */
+size_t zc_feed_lacking(zc_feed *feed, size_t n);
+
+/* A thread answers no more, though zc_feed_next has not returned false. */
+void zc_feed_leave(zc_feed *feed);
+
+/* The next request: owner is its number, and key is to be freed.  False: there is none that may be begun now, and this thread
+ * answers no more. */
 bool zc_feed_next(zc_feed *feed, zc_request *out);
 
 /* Its answer, which this takes over if it returns true. */

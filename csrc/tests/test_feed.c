@@ -133,6 +133,25 @@ static void answers_after_the_end_are_not_wanted(void)
     CHECK(alive == 0);
 }
 
+static void no_more_threads_answer_than_are_lacking(void)
+{
+    zc_request requests[6], request;
+
+    fill_requests(requests, 6, 100);
+    zc_feed *feed = zc_feed_new(requests, 6, 250);
+    CHECK(zc_feed_lacking(feed, 3) == 3 && zc_feed_lacking(feed, 3) == 0 && zc_feed_lacking(feed, 4) == 1);
+    for (int i = 0; i < 2; i++) {
+        CHECK(zc_feed_next(feed, &request));
+        free((void *)request.key);
+    }
+    CHECK(zc_feed_lacking(feed, 4) == 0);
+    CHECK(!zc_feed_next(feed, &request));            /* there is no room for it: this thread has gone */
+    CHECK(zc_feed_lacking(feed, 4) == 1);
+    zc_feed_leave(feed);
+    CHECK(zc_feed_lacking(feed, 4) == 1);
+    zc_feed_close(feed, release);
+}
+
 static int yes(void *arg)
 {
     ++*(int *)arg;
@@ -211,6 +230,7 @@ int main(void)
     RUN(one_request_always_fits);
     RUN(what_one_owner_asked_for_is_begun_together);
     RUN(answers_after_the_end_are_not_wanted);
+    RUN(no_more_threads_answer_than_are_lacking);
     RUN(waiting_can_be_ended);
     RUN(every_answer_arrives_once);
     return check_report("feed");

@@ -14,7 +14,7 @@ import pytest
 from object_server import Held, ObjectServer
 
 import zarrcore
-from zarrcore.storage import ObjectStore
+from zarrcore.storage import ObjectStore, remote
 
 pytest.importorskip("obstore")
 
@@ -114,6 +114,23 @@ def test_many_more_requests_than_threads(store: ObjectStore) -> None:
     array = zarrcore.create_array(store, data=VALUES[:3000], chunks=(1,))
     with zarrcore.config.set({"async.concurrency": 3}):
         assert np.array_equal(array[...], VALUES[:3000])
+
+
+def test_threads_are_asked_only_as_they_are_lacking(
+    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = zarrcore.create_array(store, data=VALUES[:2000], chunks=(1,))
+    asked = []
+
+    def submit(self: Any, call: Any, item: Any) -> Any:
+        asked.append(call)
+        return done(self, call, item)
+
+    done = remote._Threads.submit
+    monkeypatch.setattr(remote._Threads, "submit", submit)
+    with zarrcore.config.set({"async.concurrency": 8}):
+        assert np.array_equal(array[...], VALUES[:2000])
+    assert len(asked) <= 8 + 8  # the first ones may have ended before the last ones began
 
 
 def test_a_failure_ends_the_read_while_others_are_on_the_way(

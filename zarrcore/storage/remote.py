@@ -59,7 +59,7 @@ def in_parallel(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
 def serve(feed: Feed, n: int, get: Callable[[str, Any, int | None], Any]) -> None:
     """Have at most n threads answer the requests of a feed with `get`; this does not wait for them."""
     threads = _threads()
-    for _ in range(min(n, reads_at_once())):
+    for _ in range(feed.lacking(min(n, reads_at_once()))):
         threads.submit(feed.answer, get)
 
 

@@ -356,6 +356,8 @@ cdef extern from "engine/feed.h" nogil:
 
     void zc_feed_hold(zc_feed *feed)
     void zc_feed_drop(zc_feed *feed)
+    size_t zc_feed_lacking(zc_feed *feed, size_t n)
+    void zc_feed_leave(zc_feed *feed)
     cbool zc_feed_next(zc_feed *feed, zc_request *out)
     cbool zc_feed_put(zc_feed *feed, const zc_arrival *answer)
 

@@ -464,7 +464,15 @@ cdef class Feed:
         """
         cdef zc_request request
         while zc_feed_next(self.feed, &request):
-            self._answer(get, &request)
+            try:
+                self._answer(get, &request)
+            except BaseException:
+                zc_feed_leave(self.feed)
+                raise
+
+    def lacking(self, size_t n):
+        """Return how many more threads are to call `answer`, so that n do; they count from now on."""
+        return zc_feed_lacking(self.feed, n)
 
     cdef int _answer(self, object get, zc_request *request) except -1:
         cdef zc_arrival answer
