@@ -41,7 +41,9 @@ copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
 html_title = f"zarrcore {version}"
+html_logo = html_favicon = "logo.svg"
 html_static_path: list[str] = []
+html_extra_path = ["tour.ipynb", "card.svg"]
 html_show_sourcelink = False
 
 #: Where links to files of the repository lead that are no pages; without it they are plain text.

@@ -24,7 +24,7 @@ ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT)}
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="only the package is here, not its source tree")
 
 
-@pytest.mark.parametrize("script", ["make_formats.py", "make_settings.py"])
+@pytest.mark.parametrize("script", ["make_formats.py", "make_settings.py", "make_tour.py"])
 def test_generated_pages_are_up_to_date(script: str) -> None:
     pytest.importorskip("ml_dtypes")
     # In a process of its own: tests register codecs and data types, and change settings.
@@ -37,6 +37,14 @@ def test_generated_pages_are_up_to_date(script: str) -> None:
         check=False,
     )
     assert made.returncode == 0, made.stderr
+
+
+def test_the_notebook_runs_in_jupyter(tmp_path: Path) -> None:
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    book = nbformat.read(DOCS / "tour.ipynb", as_version=4)
+    nbformat.validate(book)
+    nbclient.NotebookClient(book, timeout=100, resources={"metadata": {"path": str(tmp_path)}}).execute()
 
 
 @pytest.mark.parametrize(

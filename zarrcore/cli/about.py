@@ -11,7 +11,11 @@ from zarrcore.cli.text import print_json
 @click.command()
 @json_option
 def version(as_json: bool) -> None:
-    """Print the versions of zarrcore, of the libraries in it, and of what it works with."""
+    """Print the versions of zarrcore, of the libraries in it, and of what it works with.
+
+    \b
+    zarrcore version --json
+    """
     from zarrcore.api.debug import print_debug_info
     from zarrcore.show import show_config
 
@@ -28,6 +32,8 @@ def completion(shell: str) -> None:
 
     \b
     zarrcore completion bash >> ~/.bashrc
+    zarrcore completion zsh >> ~/.zshrc
+    zarrcore completion fish > ~/.config/fish/completions/zarrcore.fish
     """
     from click.shell_completion import get_completion_class
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from zarrcore.cli.places import find_place, open_place, takes_options, takes_place, value_of
+from zarrcore.cli.places import find_place, json_option, open_place, takes_options, takes_place, value_of
 from zarrcore.cli.text import print_json
 
 
@@ -16,8 +16,13 @@ def attrs() -> None:
 @attrs.command()
 @takes_place
 @click.argument("key", required=False)
-def get(place: str, options: tuple[str, ...], key: str | None) -> None:
-    """Print all attributes as JSON, or the one with this KEY."""
+@json_option
+def get(place: str, options: tuple[str, ...], key: str | None, as_json: bool) -> None:
+    """Print all attributes, or the one with this KEY; they are JSON in any case.
+
+    \b
+    zarrcore attrs get data.zarr/temperature units
+    """
     found = find_place(place, options)[1].attributes
     if key is not None and key not in found:
         raise LookupError(f"{place} has no attribute {key!r}; there are: {', '.join(found) or 'none'}")
@@ -29,24 +34,35 @@ def get(place: str, options: tuple[str, ...], key: str | None) -> None:
 @click.argument("key")
 @click.argument("value")
 @takes_options
-def set_(place: str, key: str, value: str, options: tuple[str, ...]) -> None:
+@json_option
+def set_(place: str, key: str, value: str, options: tuple[str, ...], as_json: bool) -> None:
     """Set an attribute to a VALUE: JSON where it is that, else text.
 
     \b
     zarrcore attrs set data.zarr/temperature units K
     zarrcore attrs set data.zarr/temperature valid_range "[0, 400]"
     """
-    open_place(place, options, mode="r+").attrs[key] = value_of(value)
+    attributes = open_place(place, options, mode="r+").attrs
+    attributes[key] = value_of(value)
+    if as_json:
+        print_json(attributes.asdict())
 
 
 @attrs.command()
 @takes_place
 @click.argument("keys", nargs=-1, required=True)
-def delete(place: str, options: tuple[str, ...], keys: tuple[str, ...]) -> None:
-    """Delete attributes."""
+@json_option
+def delete(place: str, options: tuple[str, ...], keys: tuple[str, ...], as_json: bool) -> None:
+    """Delete attributes.
+
+    \b
+    zarrcore attrs delete data.zarr/temperature units valid_range
+    """
     attributes = open_place(place, options, mode="r+").attrs
     missing = [key for key in keys if key not in attributes]
     if missing:
         raise LookupError(f"{place} has no attribute {', '.join(map(repr, missing))}; nothing was deleted")
     for key in keys:
         del attributes[key]
+    if as_json:
+        print_json(attributes.asdict())

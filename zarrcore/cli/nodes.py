@@ -118,7 +118,12 @@ def _facts_text(facts: dict[str, Any]) -> str:
 @click.option("-c", "--complete", is_flag=True, help="Also what takes a listing: stored bytes and chunks.")
 @json_option
 def info(place: str, options: tuple[str, ...], complete: bool, as_json: bool) -> None:
-    """Describe an array or a group: shape, data type, chunks, codecs."""
+    """Describe an array or a group: shape, data type, chunks, codecs.
+
+    \b
+    zarrcore info data.zarr/temperature
+    zarrcore info data.zarr/temperature --complete --json
+    """
     node = open_place(place, options)
     if as_json:
         print_json(_description(node, complete))
@@ -143,7 +148,12 @@ def _description(node: Any, complete: bool) -> dict[str, Any]:
 @click.option("-l", "--long", is_flag=True, help="With kind, shape and data type.")
 @json_option
 def ls(place: str, options: tuple[str, ...], long: bool, as_json: bool) -> None:
-    """List the members of a group."""
+    """List the members of a group.
+
+    \b
+    zarrcore ls data.zarr
+    zarrcore ls data.zip::group -l
+    """
     node = _Node(*find_place(place, options))
     if is_array_metadata(node.metadata):
         raise ValueError(f"{place} is an array, which has no members")
@@ -163,7 +173,10 @@ def ls(place: str, options: tuple[str, ...], long: bool, as_json: bool) -> None:
 def stat(place: str, options: tuple[str, ...], as_json: bool) -> None:
     """Count the stored chunks of an array, and show how large they are.
 
-    Listings and shard indexes tell: no chunk is read.
+    This takes listings and indexes of shards; no chunk is read.
+
+    \b
+    zarrcore stat data.zarr/temperature
     """
     import numpy as np
 

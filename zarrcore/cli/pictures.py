@@ -11,8 +11,8 @@ import click
 import numpy as np
 
 from zarrcore.cli import png
-from zarrcore.cli.places import open_array, selection_of, takes_options
-from zarrcore.cli.text import can_print, size_text
+from zarrcore.cli.places import json_option, open_array, selection_of, takes_options
+from zarrcore.cli.text import can_print, print_json, size_text
 
 _MOST_PIXELS = 1024  # of a side of the picture
 
@@ -26,8 +26,15 @@ _MOST_PIXELS = 1024  # of a side of the picture
 )
 @click.option("--chunks", is_flag=True, help="Show which chunks are stored, and how large they are.")
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@json_option
 def plot(
-    place: str, selection: str, options: tuple[str, ...], output: str | None, chunks: bool, overwrite: bool
+    place: str,
+    selection: str,
+    options: tuple[str, ...],
+    output: str | None,
+    chunks: bool,
+    overwrite: bool,
+    as_json: bool,
 ) -> None:
     """Draw numbers in two dimensions: a SELECTION of an array, in the terminal or as a PNG file.
 
@@ -45,12 +52,16 @@ def plot(
     low, high = png.limits(values)
     ends = f"{size_text(int(low))} to {size_text(int(high))}" if chunks else f"{low:g} to {high:g}"
     scaled = png.fractions(values)
-    if output is None:
+    if output is None and not as_json:
         _show(scaled)
-    else:
+    elif output is not None:
         picture = png.png(png.enlarged(png.colors(scaled), 256))
         with Path(output).open("wb" if overwrite else "xb") as file:
             file.write(picture)
+    if as_json:  # what is no number is null
+        rows: Any = np.where(np.isfinite(values), values.astype(object), None)
+        print_json({"shown": what, "least": low, "largest": high, "values": rows.tolist()})
+        return
     click.echo(f"{what}, {ends}", err=output is None and not sys.stdout.isatty())
 
 

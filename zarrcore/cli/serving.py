@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -10,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
-from zarrcore.cli.places import open_place, takes_place
-from zarrcore.cli.text import one_line
+from zarrcore.cli.places import json_option, open_place, takes_place
+from zarrcore.cli.text import one_line, print_json
 from zarrcore.errors import InvalidKeyError
 from zarrcore.storage import LocalStore, Store
 from zarrcore.storage.validation import is_document, join_path, validate_key
@@ -36,7 +37,10 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
     "--cors", is_flag=True, help="Let pages of all web sites read the store, as viewers in a browser do."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Print each request.")
-def serve(place: str, options: tuple[str, ...], port: int, host: str, cors: bool, verbose: bool) -> None:
+@json_option
+def serve(
+    place: str, options: tuple[str, ...], port: int, host: str, cors: bool, verbose: bool, as_json: bool
+) -> None:
     """Serve a node and all that is below it over HTTP: read-only, with ranges, until Ctrl-C.
 
     What the store has can be read by every program that reaches the address; nothing is encrypted.
@@ -48,7 +52,12 @@ def serve(place: str, options: tuple[str, ...], port: int, host: str, cors: bool
     node = open_place(place, options)
     server = make_server(node.store_path, host, port, cors=cors, verbose=verbose)
     shown = f"[{host}]" if ":" in host else host
-    click.echo(f"serving {one_line(place)} at http://{shown}:{server.server_address[1]}/ (Ctrl-C ends it)")
+    url = f"http://{shown}:{server.server_address[1]}/"
+    if as_json:
+        print_json({"place": place, "url": url})
+        sys.stdout.flush()
+    else:
+        click.echo(f"serving {one_line(place)} at {url} (Ctrl-C ends it)")
     try:
         server.serve_forever()
     except KeyboardInterrupt:
@@ -79,8 +88,6 @@ def make_server(
             address_family = socket.AF_INET6
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            import sys
-
             error = sys.exception()
             if not isinstance(error, ConnectionError | TimeoutError):  # clients may go at any time
                 _report(f"{type(error).__name__}: {error}")

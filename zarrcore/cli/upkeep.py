@@ -28,7 +28,12 @@ def _verified(place: str, options: tuple[str, ...], level: Any) -> Any:
 @click.option("--level", type=_LEVELS, default="data", show_default=True, help="How deep to look.")
 @json_option
 def verify(place: str, options: tuple[str, ...], level: str, as_json: bool) -> None:
-    """Find what is damaged or does not belong; exit code 1 if there are errors or warnings."""
+    """Find what is damaged or does not belong; exit code 1 if there are errors or warnings.
+
+    \b
+    zarrcore verify data.zarr
+    zarrcore verify s3://bucket/data.zarr --level index --json
+    """
     report = _verified(place, options, level)
     if as_json:
         click.echo(report.to_json(indent=2))
@@ -60,7 +65,12 @@ def repair(
     min_age: float,
     as_json: bool,
 ) -> None:
-    """Mend what can be mended without a loss: left temporary files, stale consolidated metadata."""
+    """Mend what can be mended without a loss: left temporary files, stale consolidated metadata.
+
+    \b
+    zarrcore repair data.zarr
+    zarrcore repair data.zarr --quarantine damaged --apply
+    """
     import zarrcore
 
     report = _verified(place, options, level)
@@ -80,7 +90,11 @@ def repair(
 @takes_place
 @json_option
 def compact(place: str, options: tuple[str, ...], as_json: bool) -> None:
-    """Rewrite shards with bytes that nothing uses, of an array or of all arrays of a group."""
+    """Rewrite shards with bytes that nothing uses, of an array or of all arrays of a group.
+
+    \b
+    zarrcore compact data.zarr/temperature
+    """
     import zarrcore
 
     node = open_place(place, options, mode="r+")
@@ -107,7 +121,12 @@ def compact(place: str, options: tuple[str, ...], as_json: bool) -> None:
 @click.option("--check", is_flag=True, help="Write nothing; exit code 1 if the copy that is there differs.")
 @json_option
 def consolidate(place: str, options: tuple[str, ...], check: bool, as_json: bool) -> None:
-    """Write consolidated metadata: a copy of the metadata of all nodes in one document."""
+    """Write consolidated metadata: a copy of the metadata of all nodes in one document.
+
+    \b
+    zarrcore consolidate data.zarr
+    zarrcore consolidate data.zarr --check
+    """
     import zarrcore
 
     where = store_path(place, options, "r" if check else "r+")
@@ -135,7 +154,12 @@ def consolidate(place: str, options: tuple[str, ...], check: bool, as_json: bool
 def migrate(
     place: str, options: tuple[str, ...], dry_run: bool, remove_old: bool, overwrite: bool, as_json: bool
 ) -> None:
-    """Write metadata of format 3 for nodes of format 2; the chunks stay as they are."""
+    """Write metadata of format 3 for nodes of format 2; the chunks stay as they are.
+
+    \b
+    zarrcore migrate data.zarr --dry-run
+    zarrcore migrate data.zarr --remove-old
+    """
     import zarrcore
 
     store, path = split_place(place)

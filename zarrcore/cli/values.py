@@ -28,7 +28,8 @@ _MOST_BYTES = 1 << 30  # of values that become text
     default="text",
     show_default=True,
 )
-def cat(place: str, selection: str, options: tuple[str, ...], form: str) -> None:
+@json_option
+def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json: bool) -> None:
     """Print the values of an array, or of a SELECTION such as "0, 10:20, ::2".
 
     text is NumPy's, with the middle of large arrays left out; csv is for at most two dimensions, json for
@@ -40,6 +41,7 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str) -> None
     """
     import numpy as np
 
+    form = "json" if as_json else form
     array, chosen = open_array(place, options), selection_of(selection)
     if form != "npy":
         _refuse_too_much(array, chosen)
@@ -93,7 +95,11 @@ def _listed(values: Any) -> Any:
 @takes_options
 @json_option
 def explain(place: str, selection: str, options: tuple[str, ...], as_json: bool) -> None:
-    """Tell what reading a SELECTION would cost: chunks, requests, bytes fetched and decoded."""
+    """Show what reading a SELECTION would cost: chunks, requests, bytes fetched and decoded.
+
+    \b
+    zarrcore explain data.zarr/temperature "0, :10"
+    """
     found = open_array(place, options).explain(selection_of(selection))
     if as_json:
         names = ("selection", "engine", "reasons", "fetched", "decoded", "kept", "amplification", "keys")

@@ -33,6 +33,7 @@ background:none;color:inherit;overflow-wrap:anywhere;max-width:38em}
 .zarrcore th{font-weight:normal;opacity:.68;white-space:nowrap}
 .zarrcore .zc-head{font-weight:600;overflow-wrap:anywhere}
 .zarrcore .zc-dim{opacity:.68;font-weight:normal}
+.zarrcore .zc-word{overflow-wrap:normal}
 .zarrcore .zc-bad{color:var(--zc-bad)}.zarrcore .zc-warn{color:var(--zc-warn)}
 .zarrcore details{margin:0}.zarrcore summary{cursor:pointer}
 .zarrcore ul{list-style:none;margin:0;padding-left:18px}

@@ -33,8 +33,11 @@ def _page(
     budget = Budget()
     shown: list[str] = []
     for severity, what, place, message in findings:
-        cells = f"<td>{text(what)}</td><td>{text(place)}</td><td>{text(message, 400)}</td>"
-        row = f'<tr><td class="{_COLORS.get(severity, "zc-dim")}">{text(severity)}</td>{cells}</tr>'
+        cells = (
+            f'<td class="zc-word {_COLORS.get(severity, "zc-dim")}">{text(severity)}</td>'
+            f'<td class="zc-word">{text(what)}</td><td>{text(place)}</td><td>{text(message, 400)}</td>'
+        )
+        row = f"<tr>{cells}</tr>"
         if not budget.allows(row):
             break
         shown.append(row)

@@ -129,7 +129,7 @@ class VerifyReport:
         return iter(self.findings)
 
     def __str__(self) -> str:
-        numbers = ", ".join(f"{n} {name}s" if n != 1 else f"1 {name}" for name, n in self.counts().items())
+        numbers = ", ".join(_number(n, name) for name, n in self.counts().items())
         head = f"{self.store} {printable(self.path or '/')}, level {self.level!r}: {numbers}"
         seen = (
             f"{self.groups} groups, {self.arrays} arrays, {self.chunks} chunks, "
@@ -143,13 +143,14 @@ class VerifyReport:
     def _repr_html_(self) -> str:
         from zarrcore.display.reports import report_html
 
-        seen = ("groups", "arrays", "chunks", "inner_chunks", "nbytes")
+        seen = {"groups": "group", "arrays": "array", "chunks": "chunk", "inner_chunks": "inner chunk"}
         rows = {
             "Result": "sound"
             if self.ok
-            else ", ".join(f"{n} {name}s" for name, n in self.counts().items() if n),
+            else ", ".join(_number(n, name) for name, n in self.counts().items() if n),
             "Level": self.level,
-            "Looked at": ", ".join(f"{getattr(self, name):,} {name.replace('_', ' ')}" for name in seen),
+            "Looked at": ", ".join(_number(getattr(self, name), one) for name, one in seen.items()),
+            "Stored": _number(self.nbytes, "byte"),
         }
         first = [(one.severity, one.kind, one._place, one._reason) for one in self.findings[:200]]
         count = len(self.findings) + self.omitted
@@ -218,6 +219,10 @@ class Findings:
             except Exception as error:
                 self.interrupted_by = error  # the caller's own, and no finding
                 raise
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def reason(error: BaseException) -> str:

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,9 @@ from zarrcore.kernels import crc32c
 
 pytest.importorskip("click")
 
-from zarrcore.cli.app import COMMANDS, run
+import click
+
+from zarrcore.cli.app import COMMANDS, cli, run
 from zarrcore.cli.places import selection_of, split_place
 
 ESCAPE = "\x1b[31m"
@@ -92,6 +94,31 @@ def test_every_command_has_help(command: Callable[..., Result]) -> None:
         assert f"\n  {name} " in listed.out
         shown = command(name, "--help")
         assert shown.code == 0 and shown.out.startswith(f"Usage: zarrcore {name}")
+
+
+def every_command() -> Iterator[tuple[str, click.Command]]:
+    for name in COMMANDS:
+        found = cli.get_command(click.Context(cli), name)
+        assert found is not None
+        if isinstance(found, click.Group):
+            yield from ((f"{name} {inner}", each) for inner, each in found.commands.items())
+        else:
+            yield name, found
+
+
+@pytest.mark.parametrize(("name", "found"), [*every_command()])
+def test_every_command_has_examples_and_json(name: str, found: click.Command) -> None:
+    assert f"zarrcore {name}" in (found.help or "")
+    assert name == "completion" or "--json" in {text for each in found.params for text in each.opts}
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_help_cuts_no_sentence(
+    command: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = command("--help").out
+    assert "..." not in shown.partition("Commands:")[2] and max(map(len, shown.splitlines())) <= int(columns)
 
 
 def test_tree(command: Callable[..., Result], store: Path) -> None:
@@ -227,6 +254,18 @@ def test_attrs(command: Callable[..., Result], store: Path) -> None:
     assert failed.code == 1 and "nothing was deleted" in failed.err
     assert "units" in command("attrs", "get", store).json
     assert "there are: title" in command("attrs", "get", store, "unit").err
+
+
+def test_json_of_what_changes(command: Callable[..., Result], store: Path) -> None:
+    assert command("attrs", "set", store, "n", "3", "--json").json == {"title": "a survey", "n": 3}
+    assert command("attrs", "delete", store, "title", "--json").json == {"n": 3}
+    assert command("attrs", "get", store, "--json").json == {"n": 3}
+    assert command("cat", store / "counts", "0, :2", "--json").json == [1, 2]
+    assert command("consolidate", store, "--json").json == {"nodes": 3}
+    shown = command("plot", store / "counts", ":2, :2", "--json").json
+    assert shown == {"shown": "2 x 2", "least": 1, "largest": 18, "values": [[1, 2], [17, 18]]}
+    stored = command("plot", store / "region/depth", "--chunks", "--json").json["values"]
+    assert [[size is None for size in row] for row in stored] == [[False] * 3] * 2 + [[True] * 3] * 2
 
 
 def test_copy(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:

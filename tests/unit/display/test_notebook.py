@@ -272,7 +272,7 @@ def test_reports_and_caches_have_pages(tmp_path: Path) -> None:
     assert "Requests 4, 48 bytes" in page(array.explain()).text
     (tmp_path / "a/c/1").write_bytes(b"short")
     report = page(zarrcore.verify(tmp_path / "a")).text
-    assert "1 errors" in report and "c/1" in report
+    assert "1 error " in report and "c/1" in report
     cache = zarrcore.ChunkCache(1 << 20)
     memory = zarrcore.array(np.arange(4), chunks=2).with_cache(cache)
     memory[0], memory[0], memory[0]

@@ -118,4 +118,5 @@ cdef class ChunkCache:
         }
         cells = "".join(f"<tr><td style='text-align:left'>{label}</td><td style='text-align:left'>{value}</td></tr>"
                         for label, value in rows.items())
-        return f"<div><b>ChunkCache</b><table>{cells}</table></div>"
+        font = "font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)"
+        return f"<div style='{font}'><b>ChunkCache</b><table style='font:inherit;color:inherit'>{cells}</table></div>"
