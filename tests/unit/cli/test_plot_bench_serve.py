@@ -231,6 +231,16 @@ def test_serve_nothing_outside_of_the_store(site: Site, store: Path, tmp_path: P
         assert status in (404, 500) and b"secret" not in body, path
 
 
+@pytest.mark.parametrize(
+    "url", ["http://[x/zarr.json", "http://[1::2/zarr.json", "http://x]/", "http://[v1.]/"]
+)
+def test_serve_answers_what_is_no_url_with_400(
+    url: str, site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert site.ask(url)[0] == 400
+    assert capsys.readouterr().err == ""
+
+
 def test_serve_a_member_alone(store: Path) -> None:
     (store / "ramp/link").symlink_to(store / "zarr.json")
     for place in (f"{store}::ramp", str(store / "ramp")):
