@@ -10,6 +10,7 @@ import click
 from zarrcore.cli.places import json_option, open_array, open_place, takes_place
 from zarrcore.cli.text import can_print, print_json, shape_text, size_text, table
 from zarrcore.errors import printable
+from zarrcore.nodes.reading import stored_size
 
 
 @click.command()
@@ -92,7 +93,7 @@ def _facts(node: Any, sizes: bool) -> dict[str, Any]:
             facts[name] = shape
     if sizes:
         place = node.store_path
-        facts["nbytes_stored"] = place.store.getsize_prefix(place.path)
+        facts["nbytes_stored"] = stored_size(place)
     return facts
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.config import config
 from zarrcore.errors import ChunkEncodeError, ChunkError, ChunkIOError, ChunkLockError, StoreError
-from zarrcore.storage.validation import Limit, as_view, too_large
+from zarrcore.storage.validation import Limit, answers, as_view, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -58,7 +58,7 @@ class ChunkPlace:
                 found: Sequence[Any] = self._call(self._store.get_partial_values, requests)
         except ChunkLockError:  # this thread is patching the chunk, and reads what it patches
             found = self._call(self._store.get_partial_values, requests)
-        return found
+        return answers(found, len(requests), "get_partial_values")
 
     def set(self, value: Any) -> None:
         """Store the chunk's bytes, unless they are more than would be read."""

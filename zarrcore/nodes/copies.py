@@ -23,7 +23,7 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
-from zarrcore.nodes.reading import reading
+from zarrcore.nodes.reading import get_many, writing
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
@@ -158,8 +158,7 @@ def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> li
             if version is None or (version and known.get(key) != version):
                 unknown[key] = group, name, version
     found = []
-    with reading(groups[0]):
-        values = store.get_many([*unknown]) if unknown else ()
+    values = get_many(groups[0], [*unknown]) if unknown else ()
     for key, value in zip(unknown, values, strict=True):
         group, name, version = unknown[key]
         if value is not None and (name != ZARR_JSON or _MARK in memoryview(value).tobytes()):
@@ -209,7 +208,8 @@ def _apply(place: StorePath, group: StorePath, name: str, change: _Change) -> No
     before = dict(nodes)
     change(nodes, place.path[len(prefix) :])
     if nodes != before:
-        group.store.set(key, dump_document(document, where=key))
+        with writing(group, key):
+            group.store.set(key, dump_document(document, where=key))
 
 
 def _nodes_in(document: dict[str, Any], *, is_v3: bool) -> Nodes | None:
