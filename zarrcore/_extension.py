@@ -76,6 +76,7 @@ DOCUMENT: Result = (
 )
 
 
+@cache
 def is_of_a_user(cls: type) -> bool:
     """Return whether a class does not belong to zarrcore."""
     return cls.__module__.partition(".")[0] != "zarrcore"

@@ -175,20 +175,28 @@ class ArrayV3Metadata(ArrayMetadata):
 
     def _check_names(self) -> None:
         """Refuse an extension of a user that writes a name by which nothing will be found."""
-        places: list[tuple[str, Any, Any]] = [
-            ("chunk_grid", self.chunk_grid, grid_registry),
-            ("chunk_key_encoding", self.chunk_key_encoding, key_encoding_registry),
-            *((where, codec, codec_registry) for where, codec in _with_inner("codecs", self.codecs)),
-        ]
+        kept = vars(self._chain)  # which arrays that are stored alike share
+        found = kept.get("_of_users")
+        if found is None:
+            found = kept["_of_users"] = [
+                (where, codec, codec_registry)
+                for where, codec in _with_inner("codecs", self.codecs)
+                if _is_of_a_user(codec)
+            ]
+        places: list[tuple[str, Any, Any]] = [*found]
+        if _is_of_a_user(self.chunk_grid):
+            places.append(("chunk_grid", self.chunk_grid, grid_registry))
+        if _is_of_a_user(self.chunk_key_encoding):
+            places.append(("chunk_key_encoding", self.chunk_key_encoding, key_encoding_registry))
         for i, transformer in enumerate(self.storage_transformers):
-            places.append((f"storage_transformers[{i}]", transformer, storage_transformer_registry))
+            if _is_of_a_user(transformer):
+                places.append((f"storage_transformers[{i}]", transformer, storage_transformer_registry))
         for where, item, registry in places:
-            if _is_of_a_user(item):
-                with at(where):
-                    spelt = item.to_json()
-                    name, _, must_understand = named_configuration(spelt)
-                    if name != item.name and must_understand and name not in registry:
-                        fail(None, f"JSON of {item.name!r} from to_json", spelt)
+            with at(where):
+                spelt = item.to_json()
+                name, _, must_understand = named_configuration(spelt)
+                if name != item.name and must_understand and name not in registry:
+                    fail(None, f"JSON of {item.name!r} from to_json", spelt)
 
     def _check_readable(self) -> None:
         """Refuse a data type of a user whose JSON is read as something else, or not at all."""
@@ -302,7 +310,7 @@ def _with_inner(where: str, codecs: Iterable[Codec]) -> Iterator[tuple[str, Code
 
 
 def _is_of_a_user(item: object) -> bool:
-    return is_of_a_user(type(item))
+    return is_of_a_user(type(item))  # type: ignore[arg-type]
 
 
 def _parse_fill_value(data: object, data_type: ZDType) -> Any:

@@ -13,7 +13,7 @@ from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
 from zarrcore.nodes.reading import get_many, names_below, reading, which_exist
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import join_path, key_prefix
+from zarrcore.storage.validation import answers, join_path, key_prefix
 
 if TYPE_CHECKING:
     from zarrcore.metadata import GroupMetadata
@@ -158,7 +158,10 @@ def _read(place: StorePath, names: Sequence[str]) -> dict[str, Any]:
         names = [name for name, is_there in zip(names, found, strict=True) if is_there]
     keys = [join_path(place.path, name) for name in names]
     with reading(place, keys[0] if len(keys) == 1 else None):
-        values = [store.get(keys[0])] if len(keys) == 1 else get_many(place, keys)
+        if len(keys) == 1:
+            value = store.get(keys[0])
+            return {} if value is None else {names[0]: value}
+        values = answers(store.get_many(keys), len(keys), "get_many")
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 

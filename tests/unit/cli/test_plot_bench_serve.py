@@ -6,6 +6,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import struct
 import subprocess
 import sys
@@ -237,7 +238,9 @@ def test_serve_nothing_outside_of_the_store(site: Site, store: Path, tmp_path: P
 def test_serve_answers_what_is_no_url_with_400(
     url: str, site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert site.ask(url)[0] == 400
+    with socket.create_connection(site.server.server_address[:2]) as connection:  # http.client refuses
+        connection.sendall(f"GET {url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
     assert capsys.readouterr().err == ""
 
 
