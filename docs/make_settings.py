@@ -38,6 +38,15 @@ zarrcore.errors.BadConfigError: configuration 'array.order': expected 'C' or 'F'
 
 ```
 
+`zarr.config.get(key)` returns the value in force.  Where the default is None and zarrcore chooses a number,
+such as that of the threads, `get` returns the number and `zarr.config.given(key)` what is set, None:
+
+```python
+>>> zarr.config.get("async.concurrency"), zarr.config.given("async.concurrency")
+(256, None)
+
+```
+
 The same from the environment, which is read once when zarrcore is imported; two underscores separate the
 parts of a key:
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, field, fields
-from functools import cache
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from functools import cache, wraps
+from inspect import isfunction
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
-from zarrcore._validate import at, known_keys, named_configuration
-from zarrcore.errors import MetadataValidationError
+from zarrcore._validate import at, describe, fail, known_keys, named_configuration, reason_of
+from zarrcore.errors import BaseZarrError, MetadataValidationError
 
 
 class _Registry(Protocol):
@@ -52,10 +53,96 @@ def written(members: Mapping[str, Field[Any]], owner: object) -> dict[str, Any]:
     }
 
 
+# --- methods that users write: their errors name them, and so do those for what they must not return
+
+Result: TypeAlias = tuple[str, Callable[[Any, Any], bool]]
+"""What a method returns, in words, and a check of it, which is given the owner of the method as well."""
+
+ANY: Result = ("anything", lambda found, owner: True)
+
+
+def instance_of(text: str, *kinds: type) -> Result:
+    """Return a :data:`Result` of some classes, which `text` describes; True is no number."""
+    return (
+        text,
+        lambda found, owner: isinstance(found, kinds) and (bool in kinds or not isinstance(found, bool)),
+    )
+
+
+NOTHING = type(None)
+DOCUMENT: Result = (
+    "a name, or an object with one",
+    lambda found, owner: isinstance(found.get("name") if isinstance(found, dict) else found, str),
+)
+
+
+@cache
+def is_of_a_user(cls: type) -> bool:
+    """Return whether a class does not belong to zarrcore."""
+    return cls.__module__.partition(".")[0] != "zarrcore"
+
+
+def guard(
+    cls: type, results: Mapping[str, Result], what: str, failed: Callable[[Exception | None, str], Exception]
+) -> None:
+    """Guard those of some methods that a class of a user defines itself.
+
+    `what` is what the class is, for messages, and ``failed(error, message)`` returns the error to raise for
+    one that a method has raised, or for a result (None) that it must not have.
+    """
+    if not is_of_a_user(cls):
+        return
+    for name, result in results.items():
+        member: Any = vars(cls).get(name)
+        if isinstance(member, classmethod):
+            setattr(cls, name, classmethod(_guarded(member.__func__, result, what, failed)))
+        elif isinstance(member, property) and member.fget is not None:
+            setattr(cls, name, property(_guarded(member.fget, result, what, failed), doc=member.__doc__))
+        elif isfunction(member):
+            setattr(cls, name, _guarded(member, result, what, failed))
+
+
+def _guarded(
+    method: Any, result: Result, what: str, failed: Callable[[Exception | None, str], Exception]
+) -> Any:
+    expected, fits = result
+
+    @wraps(method)
+    def call(owner: Any, *args: Any, **options: Any) -> Any:
+        try:
+            found = method(owner, *args, **options)
+        except (BaseZarrError, MemoryError, Warning):
+            raise
+        except Exception as error:
+            raise failed(error, f"{reason_of(error)} ({_named(method, owner, what)})") from error
+        if not fits(found, owner):
+            raise failed(
+                None, f"expected {expected} from {_named(method, owner, what)}, got {describe(found)}"
+            )
+        return found
+
+    return call
+
+
+def _named(method: Any, owner: Any, what: str) -> str:
+    cls = owner if isinstance(owner, type) else type(owner)
+    return f"{method.__name__} of the {what} {str(getattr(cls, 'name', cls.__name__))!r}"
+
+
+def _failed(error: Exception | None, message: str) -> Exception:
+    return MetadataValidationError(message)
+
+
 class Extension:
     """Base class of what metadata documents name: a frozen dataclass whose fields are its configuration."""
 
     name: ClassVar[str]
+    _what: ClassVar[str] = "extension"
+    _results: ClassVar[Mapping[str, Result]] = {"to_json": DOCUMENT}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        guard(cls, cls._results, cls._what, _failed)
 
     def __post_init__(self) -> None:
         for name, member in members_of(type(self)).items():  # type: ignore[arg-type]
@@ -116,7 +203,10 @@ def parse_extension(data: object, kind: type[E], registry: _Registry) -> E:
     name, configuration, _ = named_configuration(data)
     cls = registry.get(name)
     with at("configuration", given=configuration):
-        return cls.from_json(configuration)  # type: ignore[no-any-return]
+        found = cls.from_json(configuration)
+    if not isinstance(found, kind):
+        fail(None, f"an instance from from_json of {cls.__name__}", found)
+    return found
 
 
 @cache

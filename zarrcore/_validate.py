@@ -20,7 +20,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from zarrcore.errors import MetadataValidationError, PickleCodecDisabledError, UnknownCodecError, printable
+from zarrcore.errors import (
+    MetadataValidationError,
+    PickleCodecDisabledError,
+    UnknownCodecError,
+    printable,
+    shown,
+)
 
 MAX_NBYTES = 2**63 - 1
 """Most bytes that one chunk may stand for: the offsets of the chunk engine are signed 64-bit numbers."""
@@ -30,6 +36,9 @@ MAX_NDIM = 64
 
 MAX_DEPTH = 16
 """Most levels of codecs within codecs, and of data types within data types; `ZC_DEPTH_MAX` in C."""
+
+MAX_LEVELS = 2_000
+"""Most groups within groups, about as many as the path of a file has room for; more are an error."""
 
 MAX_DOCUMENT_NBYTES = 1 << 28
 """Most bytes of a metadata document, in all stores; consolidated ones have some hundred for each node."""
@@ -64,6 +73,15 @@ def fail(where: str | None, expected: str, value: object) -> NoReturn:
     raise MetadataValidationError(f"expected {expected}, got {describe(value)}", where=where)
 
 
+def reason_of(error: Exception) -> str:
+    """Return what an exception of a user's class says, with its name where that alone is no sentence."""
+    is_sentence = isinstance(error, (ValueError, TypeError, ArithmeticError)) and str(error)
+    return shown(error if is_sentence else f"{type(error).__name__}: {error}".removesuffix(": "))
+
+
+_AS_THEY_ARE = (MemoryError, ImportError, Warning)
+
+
 class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
     """Context manager that names the place of what is checked inside it.
 
@@ -71,8 +89,8 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
     key of the document, `codec` what the values belong to, and `given` the configuration that code of a user
     is handed.
 
-    A :class:`ValueError`, :class:`TypeError`, :class:`ArithmeticError` or :class:`LookupError` of a user's
-    class becomes a :class:`MetadataValidationError`.  An :class:`UnknownCodecError` or
+    An exception of a user's class becomes a :class:`MetadataValidationError`, unless it is of memory or
+    a module that is missing.  An :class:`UnknownCodecError` or
     :class:`PickleCodecDisabledError` keeps its class.  A :class:`KeyError` means that a member is missing,
     unless it is about what is `given`.
     """
@@ -112,9 +130,10 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
             raise MetadataValidationError(reason, where=where, key=self.key) from error
         if isinstance(error, RecursionError):
             raise MetadataValidationError("nested too deeply", where=self.where, key=self.key) from None
-        if isinstance(error, (ValueError, TypeError, ArithmeticError, LookupError)):
-            reason = f"KeyError: {error}" if type(error) is KeyError else str(error)
-            raise MetadataValidationError(self._named(reason), where=self.where, key=self.key) from error
+        if isinstance(error, Exception) and not isinstance(error, _AS_THEY_ARE):
+            raise MetadataValidationError(
+                self._named(reason_of(error)), where=self.where, key=self.key
+            ) from error
 
     def _is_given(self, error: KeyError) -> bool:
         """Return whether the error is about a member, or the value of one, that is there."""

@@ -36,6 +36,8 @@ class Setting(NamedTuple):
     meaning: str
     allowed: str
     accepts: Callable[[Any], bool]
+    in_force: str | None = None
+    """Where the function is, as ``"module:function"``, that returns what None stands for now."""
 
 
 def _choice(default: Any, meaning: str, *values: Any) -> Setting:
@@ -49,13 +51,16 @@ def _choice(default: Any, meaning: str, *values: Any) -> Setting:
     )
 
 
-def _count(default: int | None, meaning: str, allowed: str, most: float = math.inf) -> Setting:
+def _count(
+    default: int | None, meaning: str, allowed: str, most: float = math.inf, in_force: str | None = None
+) -> Setting:
     """Return a setting that is None or a positive integer."""
     return Setting(
         default,
         meaning,
         f"{allowed} or None",
         lambda v: v is None or (isinstance(v, int) and not isinstance(v, bool) and 1 <= v <= most),
+        in_force,
     )
 
 
@@ -82,8 +87,16 @@ SETTINGS = {
     ),
     "async.concurrency": _count(
         None,
-        "Most requests at a time to a store over a network; None: 256 that read, or 64 that write.",
+        "Most requests at a time to a store over a network; None: 256.",
         "a positive integer",
+        in_force="zarrcore.storage.remote:reads_at_once",
+    ),
+    "async.write_concurrency": _count(
+        None,
+        "Most of these requests that write; None: as many as `async.concurrency` if that is set, "
+        "otherwise 64.",
+        "a positive integer",
+        in_force="zarrcore.storage.remote:concurrency",
     ),
     "async.bytes_in_flight": _count(
         1 << 27,
@@ -96,9 +109,10 @@ SETTINGS = {
         None,
         "Threads of a call where `threads=` is not given; None: one for each CPU that the process may use, "
         "in a worker of dask's distributed as many as it has.  "
-        "`array.info` shows how many.",
+        "`array.info` shows how many, as `config.get` does.",
         "an integer from 1 to 65536",
         1 << 16,
+        "zarrcore.engine.build:threads_in_force",
     ),
     "store.fsync": _choice(
         False,
@@ -179,18 +193,28 @@ class Config:
     # --- reading ---
 
     def get(self, key: str, default: Any = _MISSING) -> Any:
-        """Return the value of `key`, or `default`; a dictionary if `key` names a whole branch.
+        """Return the value of `key` that is in force, or `default` if nothing is set there.
+
+        Where None is set and stands for a number that zarrcore chooses, that is the number; :meth:`given`
+        returns the None.  For a `key` that names a whole branch it is a dictionary of what is set there.
 
         Raises
         ------
         KeyError
             If nothing is set at `key` and no default is given.
         """
-        value = self._values.get(key, _MISSING)
-        if value is not _MISSING:
+        value = self._values.get(key)
+        if value is not None:
             return value
-        name = _normalise(key)
-        values = self._values
+        value, name = self.given(key, default), _normalise(key)
+        return _in_force(name) if value is None and name in self._values else value
+
+    def given(self, key: str, default: Any = _MISSING) -> Any:
+        """Return what is set at `key`, which may be None where :meth:`get` returns a number.
+
+        Parameters and errors are those of :meth:`get`.
+        """
+        name, values = _normalise(key), self._values
         value = values.get(name, _MISSING)
         if value is _MISSING:
             value = _branch(values, name) or default
@@ -202,7 +226,7 @@ class Config:
         return self.get(key)
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self.get(key, _ABSENT) is not _ABSENT
+        return isinstance(key, str) and self.given(key, _ABSENT) is not _ABSENT
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.to_dict())
@@ -386,6 +410,17 @@ def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
 def _branch(flat: Mapping[str, Any], name: str) -> dict[str, Any]:
     prefix = name + "."
     return _nest({key.removeprefix(prefix): value for key, value in flat.items() if key.startswith(prefix)})
+
+
+def _in_force(key: str) -> Any:
+    """Return what None stands for at a key, where that is one number."""
+    place = SETTINGS[key].in_force if key in SETTINGS else None
+    if place is None:
+        return None
+    from importlib import import_module
+
+    module, _, function = place.partition(":")
+    return getattr(import_module(module), function)()
 
 
 def _check(key: str, value: Any) -> None:

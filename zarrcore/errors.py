@@ -133,6 +133,10 @@ class NotAnArrayError(NodeTypeValidationError, ContainsGroupError):
     """A group was found where an array was asked for."""
 
 
+class NestingError(MetadataValidationError):
+    """Groups are nested in more levels than zarrcore walks through."""
+
+
 class UnknownCodecError(BaseZarrError):
     """No codec is known by a name."""
 

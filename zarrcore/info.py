@@ -9,6 +9,7 @@ from typing import Any
 from zarrcore.errors import printable
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable
+from zarrcore.nodes.reading import stored_size
 from zarrcore.nodes.walk import walk
 
 
@@ -91,5 +92,5 @@ def group_info(group: Any, *, complete: bool = False) -> NodeInfo:
         if unreadable:
             rows.append(("No. unreadable", unreadable))
     if complete and group.store.supports_listing:
-        rows.append(("No. bytes stored", format_bytes(group.store.getsize_prefix(group.path))))
+        rows.append(("No. bytes stored", format_bytes(stored_size(group.store_path))))
     return NodeInfo(tuple(rows))

@@ -24,7 +24,7 @@ from zarrcore.metadata import (
 from zarrcore.metadata.upgrade import upgraded
 from zarrcore.nodes import documents
 from zarrcore.nodes.create import store_documents
-from zarrcore.nodes.find import leads_on, read_documents
+from zarrcore.nodes.find import leads_on, read_documents, refuse_level
 from zarrcore.nodes.open import absent
 from zarrcore.nodes.reading import names_below
 from zarrcore.progress import Progress, Step, reporting
@@ -266,6 +266,7 @@ def _nodes(place: StorePath) -> list[MigratedNode]:
     stack = [place]  # and not calls, because a hierarchy may be nested more deeply than Python can call
     while stack:
         here = stack.pop()
+        refuse_level(place, 1 + here.path[len(place.path) :].strip("/").count("/"))
         while without and not here.path.startswith(key_prefix(without[-1].path)):
             without.pop()
         node = _node(here)

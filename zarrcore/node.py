@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.attributes import Attributes
+from zarrcore.nodes.reading import stored_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -129,7 +130,7 @@ class SynchronousNode(NodeFace):
         >>> root.nbytes_stored() > root["lat"].nbytes_stored() > 0
         True
         """
-        return self.store.getsize_prefix(self.path)
+        return stored_size(self.store_path)
 
 
 def bridge(name: str) -> Any:
@@ -156,4 +157,4 @@ class AsynchronousNode(NodeFace):
 
     async def nbytes_stored(self) -> int:
         """Return the number of bytes in the store; see :meth:`zarrcore.Group.nbytes_stored`."""
-        return await in_thread(self.store.getsize_prefix, self.path)  # type: ignore[no-any-return]
+        return await in_thread(stored_size, self.store_path)  # type: ignore[no-any-return]

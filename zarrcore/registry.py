@@ -144,7 +144,10 @@ class Registry(Generic[T]):
         from zarrcore._validate import suggestion
 
         known = [*known]
-        hint = suggestion(name, known) or f"; known are {_listed(known) or 'none'}"
+        hint = suggestion(name, known)
+        if f"numcodecs.{name}" in known:
+            hint = f"; did you mean 'numcodecs.{name}'?"
+        hint = hint or f"; known are {_listed(known) or 'none'}"
         short = name if len(name) <= 80 else f"{name[:77]}..."
         return self._error(f"unknown {self.what} {short!r}{hint}{provided(self.what, name)}")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from zarrcore._extension import Extension, parse_extension
+from zarrcore._extension import ANY, DOCUMENT, Extension, Result, parse_extension
 from zarrcore._validate import at, fail, named_configuration, sequence
 from zarrcore.registry import storage_transformer_registry
 
@@ -38,6 +38,9 @@ class StorageTransformer(Extension, ABC):
     name : str
         The name in metadata documents.
     """
+
+    _what = "storage transformer"
+    _results: ClassVar[Mapping[str, Result]] = {"to_json": DOCUMENT, "wrap": ANY}
 
     @abstractmethod
     def wrap(self, store: Store, prefix: str) -> Store:
@@ -117,6 +120,6 @@ def transformed(store: Store, transformers: Iterable[StorageTransformer], prefix
     for transformer in reversed(tuple(transformers)):
         with at(f"storage transformer {transformer.name!r}"):
             store = transformer.wrap(store, prefix)
-            if not hasattr(store, "get_partial_values"):
+            if isinstance(store, type) or not hasattr(store, "get_partial_values"):
                 fail(None, "a store from wrap()", store)
     return store

@@ -19,6 +19,7 @@ import pytest
 
 import zarrcore
 from zarrcore._core import engine
+from zarrcore.errors import BaseZarrError, ContainsArrayError
 from zarrcore.storage import LocalStore, LoggingStore
 from zarrcore.testing.process import in_child
 
@@ -368,3 +369,64 @@ def test_choosing_locks(tmp_path: Path) -> None:
     assert (tmp_path / "x" / ".zc-locks").exists()
     with pytest.raises(ValueError, match="locks"):
         LocalStore(tmp_path, locks="yes")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", ["", "group/a"], ids=["root", "member"])
+@pytest.mark.parametrize("with_values", [True, False])
+def test_processes_that_create_one_array_do_not_mix_their_values(
+    path: str, with_values: bool, store: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both stored their chunks, and then one of them its document."""
+    monkeypatch.setattr("zarrcore.arrays.copying.REGION_BYTES", 40)
+    started, tell = os.pipe()
+
+    class Slow:
+        """Values of another library that come a little later than another process begins."""
+
+        shape, chunks, dtype = (400,), (10,), np.dtype("i4")
+
+        def __getitem__(self, region: tuple[slice, ...]) -> Any:
+            if region[0].start == 200:
+                os.write(tell, b"x")
+                time.sleep(0.5)
+            return np.ones(400, "i4")[region]
+
+    def create(number: int) -> None:
+        if number == 0:
+            zarrcore.from_array(store, name=path or None, data=Slow(), threads=1)
+            return
+        os.read(started, 1)
+        data = {"data": np.full(400, 2, "i4")} if with_values else {"shape": 400, "dtype": "i4"}
+        with pytest.raises(ContainsArrayError):
+            zarrcore.create_array(store, name=path or None, chunks=10, **data)
+
+    at_once(create, 2)
+    assert zarrcore.open_array(store, path=path)[...].tolist() == [1] * 400
+    assert zarrcore.verify(store).ok
+
+
+def test_a_creator_that_is_killed_keeps_nobody_away(store: LocalStore) -> None:
+    ready, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+
+        def wait(*_: object) -> None:
+            os.write(tell, b"x")
+            time.sleep(60)
+
+        zarrcore.from_array(store, name="a", data=zarrcore.create_array({}, data=np.ones(40)), progress=wait)
+        os._exit(0)
+    assert os.read(ready, 1) == b"x"
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert zarrcore.create_array(store, name="a", data=np.zeros(40))[...].sum() == 0
+
+
+def test_a_creation_that_is_refused_leaves_nothing(store: LocalStore) -> None:
+    zarrcore.create_array(store, name="a", shape=3, dtype="i4")
+    before = sorted(map(str, Path(store.root).rglob("*")))
+    for path in ("a/b", "c/zarr.json", "...", "a"):
+        for data in ({"data": np.zeros(3, "i4")}, {"shape": 3, "dtype": "i4"}):
+            with pytest.raises(BaseZarrError):
+                zarrcore.create_array(store, name=path, **data)
+    assert sorted(map(str, Path(store.root).rglob("*"))) == before

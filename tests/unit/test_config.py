@@ -11,8 +11,11 @@ import threading
 
 import pytest
 
+import zarrcore
+from zarrcore._core import engine
 from zarrcore.config import SETTINGS, Config, config
 from zarrcore.errors import BadConfigError, ZarrUserWarning
+from zarrcore.storage import remote
 
 DEFAULTS = {"array": {"order": "C", "write_empty_chunks": False}, "threading.max_workers": None, "x_y": 1}
 
@@ -29,18 +32,46 @@ def test_the_defaults_of_the_package():
         fresh.get("array") | {"order": "C", "write_empty_chunks": False, "read_missing_chunks": True}
         == fresh["array"]
     )
-    assert fresh["threading.max_workers"] is None
-    assert fresh["async.concurrency"] is None
     assert fresh["store.fsync"] is False
+    for key in ("threading.max_workers", "async.concurrency", "async.write_concurrency"):
+        assert fresh.given(key) is None
+        section, _, name = key.partition(".")
+        assert fresh.to_dict()[section][name] is fresh.get(section)[name] is None
+
+
+def test_get_returns_the_number_in_force_where_none_is_set() -> None:
+    """It was None, and nothing but array.info showed how many threads work."""
+    fresh = Config(config.defaults[0])
+    assert fresh.get("threading.max_workers") == fresh["threading.max-workers"] == engine.num_threads() > 0
+    assert (fresh.get("async.concurrency"), fresh.get("async.write_concurrency")) == (256, 64)
+    array = zarrcore.create_array({}, shape=3, dtype="i4")
+    for number in (None, 3):
+        with config.set({"threading.max_workers": number}):
+            assert array.info["Threads"] == config.get("threading.max_workers") == engine.num_threads()
+            assert config.given("threading.max_workers") == number
+    with config.set({"async.concurrency": 9}):
+        assert config.get("async.concurrency") == config.get("async.write_concurrency") == 9
+        assert config.given("async.write_concurrency") is None
+    assert fresh.get("array.target_shard_size_bytes") is None  # no number stands for it
+
+
+def test_numbers_in_force_are_what_is_used() -> None:
+    with config.set({"async.concurrency": 9, "async.write_concurrency": 4}):
+        assert (remote.reads_at_once(), remote.concurrency()) == (9, 4)
+    with config.set({"async.write_concurrency": 100}):
+        assert (remote.reads_at_once(), remote.concurrency()) == (256, 100)
 
 
 def test_get(own):
     assert own.get("array.order") == own["array.order"] == "C"
     assert own["array"] == {"order": "C", "write_empty_chunks": False}
-    assert own.get("threading.max_workers", 5) is None
+    assert own.given("threading.max_workers", 5) is None
+    assert own.get("threading.max_workers", 0) == engine.num_threads()
+    assert own.given("absent", None) is own.get("absent", None) is None
+    assert own.given("array.order") == "C"
     assert own.get("absent", 5) == 5
     assert own.get("absent.deeper", None) is None
-    for call in (own.get, own.__getitem__):
+    for call in (own.get, own.given, own.__getitem__):
         with pytest.raises(KeyError, match="absent"):
             call("absent")
     assert "array" in own

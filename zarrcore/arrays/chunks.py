@@ -28,7 +28,7 @@ from zarrcore.keys.base import chunk_coords, key_maker
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
-from zarrcore.nodes.reading import reading, which_exist
+from zarrcore.nodes.reading import key_text, reading, which_exist
 from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
 from zarrcore.nodes.versions import Versions, repeated
 from zarrcore.storage.validation import is_document, key_prefix
@@ -78,7 +78,7 @@ def _listed(array: ArrayDescription) -> Iterator[str]:
     """Yield the keys below an array."""
     prefix = key_prefix(array.path)
     with reading(array.store_path, prefix):
-        yield from chunk_store(array.metadata, array.store_path).list_prefix(prefix)
+        yield from map(key_text, chunk_store(array.metadata, array.store_path).list_prefix(prefix))
 
 
 def grid_axes(array: ArrayDescription) -> tuple[Axis, ...]:

@@ -59,7 +59,7 @@ def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Ste
         return
     done, total, shape = 0, dest.nbytes, dest.shape
     # Closed here, not when the traceback of an error is forgotten, so that no thread is at work any more.
-    with closing(_steps(source, dest, threads)) as steps:
+    with closing(_steps(source, dest, threads, counts=progress is not None)) as steps:
         for nbytes in steps:
             done += nbytes
             if progress is not None:
@@ -70,10 +70,11 @@ def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Ste
         progress(total, total)
 
 
-def _steps(source: Any, dest: OpenArray, threads: int) -> Generator[int, None, None]:
+def _steps(source: Any, dest: OpenArray, threads: int, *, counts: bool) -> Generator[int, None, None]:
     """Copy step by step; yield the number of bytes of values in each step."""
     if isinstance(source, OpenArray) and same_bytes(source.metadata, dest.metadata):
-        return _move_chunks(source, dest, threads or threads_to_move(source.store, dest.store))
+        threads = threads or threads_to_move(source.store, dest.store)
+        return _move_chunks(source, dest, threads, counts=counts)
     return _write_regions(source, dest, threads or engine.num_threads())
 
 
@@ -139,8 +140,13 @@ def _said_in_format_3(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
     return _said(ours) == _said(theirs)
 
 
-def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[int, None, None]:
-    """Copy the stored chunks without decoding them, batch by batch; yield the bytes of values in each."""
+def _move_chunks(
+    source: OpenArray, dest: OpenArray, threads: int, *, counts: bool
+) -> Generator[int, None, None]:
+    """Copy the stored chunks without decoding them, batch by batch.
+
+    Yield the bytes of values in each batch; 0 unless that `counts`, as it takes a while for small chunks.
+    """
     read = chunk_store(source.metadata, source.store_path)
     most = most_stored(source.metadata.chain(), chunk_spec(source.metadata, largest_chunk(source.metadata)))
     is_bounded = most is not None and read._bounds_chunks
@@ -166,9 +172,10 @@ def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[
             except Exception as error:
                 where: Any = {"array": array.path or "/", "chunk": coords, "key": key}
                 raise ChunkIOError(reason(error), **where) from error
-            nbytes += item_size * math.prod(
-                axis.valid_length(k) for axis, k in zip(axes, coords, strict=True)
-            )
+            if counts:
+                nbytes += item_size * math.prod(
+                    axis.valid_length(k) for axis, k in zip(axes, coords, strict=True)
+                )
         return nbytes
 
     waits = read._concurrent_requests() or write._concurrent_requests()

@@ -6,6 +6,7 @@ from typing import Any
 
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.info import NodeInfo, attribute_rows, format_bytes
+from zarrcore.nodes.reading import stored_size
 
 
 def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:
@@ -41,7 +42,7 @@ def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:
     if complete:
         from zarrcore.arrays.chunks import count_stored
 
-        stored = array.store.getsize_prefix(array.path)
+        stored = stored_size(array.store_path)
         rows.append(("No. bytes stored", format_bytes(stored)))
         if stored:
             rows.append(("Storage ratio", f"{array.nbytes / stored:.1f}"))

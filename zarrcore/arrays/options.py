@@ -254,13 +254,17 @@ def complete(kind: type[T], given: T) -> T:
     return options  # type: ignore[no-any-return]
 
 
+_OLD_NAMES = {"compressor"}
+
+
 def refuse_unknown(function: str | None, given: Iterable[str], known: Collection[str]) -> None:
     """Refuse keyword arguments that a function does not have, suggesting known ones with similar names."""
     for name in given:
         if name not in known:
             from difflib import get_close_matches
 
-            close = get_close_matches(name, known, n=1)
+            # Of two that are like it, not the name that is kept for older programs.
+            close = sorted(get_close_matches(name, known, n=2), key=_OLD_NAMES.__contains__)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             called = "" if function is None else f"{function}() "
             raise TypeError(f"{called}got an unexpected keyword argument {name!r}{hint}")

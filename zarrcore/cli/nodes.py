@@ -12,6 +12,7 @@ from zarrcore.cli.text import can_print, print_json, shape_text, size_text, tabl
 from zarrcore.errors import printable
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable
+from zarrcore.nodes.reading import stored_size
 from zarrcore.nodes.walk import walk
 from zarrcore.storage import StorePath
 
@@ -89,7 +90,7 @@ def _facts(node: _Node, sizes: bool) -> dict[str, Any]:
         if shape is not None:
             facts[name] = shape
     if sizes:
-        facts["nbytes_stored"] = node.place.store.getsize_prefix(node.place.path)
+        facts["nbytes_stored"] = stored_size(node.place)
     return facts
 
 

@@ -118,7 +118,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.hosts is not None and self._host() not in self.hosts:
             return self._fail(HTTPStatus.FORBIDDEN)
         try:
-            key = join_path(self.prefix, unquote(urlsplit(self.path).path, errors="strict").lstrip("/"))
+            path = urlsplit(self.path).path
+        except ValueError:
+            return self._fail(HTTPStatus.BAD_REQUEST)
+        try:
+            key = join_path(self.prefix, unquote(path, errors="strict").lstrip("/"))
             validate_key(key)
             size = self.store._size(key)
         except (InvalidKeyError, UnicodeDecodeError):

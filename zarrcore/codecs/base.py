@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAl
 
 import numpy as np
 
-from zarrcore._extension import Extension
+from zarrcore._extension import ANY, DOCUMENT, NOTHING, Extension, Result, instance_of
 
 if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType
@@ -72,6 +72,11 @@ class ArraySpec:
         return (self.shape, self.dtype) == (other.shape, other.dtype) and self.fill is other.fill
 
 
+_SIZE = instance_of("a number of bytes", int)
+_SIZE_OR_NONE = instance_of("a number of bytes or None", int, NOTHING)
+_TUPLE_OR_NONE = instance_of("a tuple or None", tuple, NOTHING)
+
+
 class Codec(Extension):
     """Base class of all codecs (Zarr v3, extension point ``codecs``).
 
@@ -91,6 +96,11 @@ class Codec(Extension):
 
     kind: ClassVar[Kind]
     is_fixed_size: ClassVar[bool] = False
+    _what = "codec"
+    _results: ClassVar[Mapping[str, Result]] = {
+        "to_json": DOCUMENT,
+        "resolve": ("a codec", lambda found, owner: isinstance(found, Codec)),
+    }
 
     def resolve(self, spec: ArraySpec) -> Self:
         """Return the codec for chunks of `spec`, with everything filled in that depends on the data type.
@@ -131,6 +141,14 @@ class ArrayArrayCodec(Codec):
     """Whether the items stay as they are, in the same (C) order, so that there is nothing to do in C."""
     is_elementwise: ClassVar[bool] = False
     """Whether each item becomes one item in its place, whatever the others are."""
+    _results = {
+        **Codec._results,
+        "output_spec": instance_of("an ArraySpec", ArraySpec),
+        "permutation": _TUPLE_OR_NONE,
+        "moved": instance_of("an array or None", np.ndarray, NOTHING),
+        "lengths": instance_of("a tuple", tuple),
+        "stage": _TUPLE_OR_NONE,
+    }
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
         """Return the spec of encoded chunks: their shape, data type and fill value, from `spec`."""
@@ -208,6 +226,13 @@ class ArrayBytesCodec(Codec):
     """Whether `encode` takes strings as arrays of ``str`` objects and of fixed length (``U``) too."""
     stores_shape: ClassVar[bool] = False
     """Whether encoded chunks tell their shape."""
+    _results = {
+        **Codec._results,
+        "encoded_size": _SIZE_OR_NONE,
+        "encoded_limit": _SIZE_OR_NONE,
+        "decode_into": instance_of("True or False", bool),
+        "native": _TUPLE_OR_NONE,
+    }
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
         """Return the size in bytes that every encoded chunk of `spec` has, or None if sizes vary."""
@@ -256,6 +281,13 @@ class BytesBytesCodec(Codec):
     """Base class of codecs that turn bytes into bytes."""
 
     kind = "bytes->bytes"
+    _results = {
+        **Codec._results,
+        "encoded_size": _SIZE,
+        "stage": _TUPLE_OR_NONE,
+        "check_input": ANY,
+        "max_input": _SIZE_OR_NONE,
+    }
 
     def encoded_size(self, nbytes: int) -> int:
         """Return the encoded size of `nbytes` bytes; called only if :attr:`is_fixed_size` is true."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
 from operator import floordiv
@@ -30,6 +29,7 @@ from zarrcore.errors import (
     ChunkEncodeError,
     ChunkError,
     MetadataValidationError,
+    shown,
 )
 from zarrcore.registry import codec_registry
 
@@ -373,9 +373,15 @@ class CodecChain:
         if last is None or not last.is_same(spec):
             compiled, links = None, self.links(spec)
             fill = fill_item(spec).tobytes() if self.array_array and links is not None else None
-            with suppress(NotImplementedError):
+            try:
                 if links is not None:
                     compiled = _native.engine().Chain(spec.item_size, links, shape=spec.shape, fill=fill)
+            except NotImplementedError:
+                pass
+            except (ValueError, TypeError) as error:  # of what a codec of a user has for its form in C
+                raise MetadataValidationError(
+                    f"{shown(error)} (the codecs {links})", where="codecs"
+                ) from error
             vars(self)["_compiled"] = (spec, compiled)
         return compiled
 
@@ -538,7 +544,7 @@ def run_codec(
         if error.codec is not None:
             raise
         raise error.located(codec=codec.name) from error.__cause__
-    except (BaseZarrError, NotImplementedError, MemoryError):
+    except (BaseZarrError, MemoryError):
         raise
     except Exception as error:
         raise error_class(f"{type(error).__name__}: {error}", codec=codec.name) from error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
 import numpy as np
 
+from zarrcore._extension import ANY, DOCUMENT, NOTHING, Result, guard, instance_of
 from zarrcore._typing import JSON as JSON
 from zarrcore._typing import DTypeJSON as DTypeJSON
 from zarrcore._typing import ZarrFormat as ZarrFormat
@@ -74,6 +75,33 @@ class HasObjectCodec:
     object_codec_id: ClassVar[str]
 
 
+_RESULTS: dict[str, Result] = {
+    "_check_native_dtype": ANY,
+    "to_native_dtype": (
+        "a dtype of NumPy",
+        lambda found, owner: isinstance(found, np.dtype) and found.subdtype is None,
+    ),
+    "_from_json_v2": ANY,
+    "_from_json_v3": ANY,
+    "from_json": ANY,  # see parse.py
+    "to_json": DOCUMENT,
+    "cast_scalar": ("a scalar", lambda found, owner: found is not None),
+    "default_scalar": ("a scalar", lambda found, owner: found is not None),
+    "from_json_scalar": ("a scalar", lambda found, owner: found is not None and np.ndim(found) == 0),
+    "to_json_scalar": ("JSON", lambda found, owner: found is not None),
+    "item_size": instance_of("a number of bytes or None", int, NOTHING),
+}
+
+
+def _failed(error: Exception | None, message: str) -> DataTypeValidationError:
+    """Return the error for one that a method of a user's data type has raised."""
+    if isinstance(error, TypeError):
+        return DataTypeTypeError(message)
+    return (
+        DataTypeRangeError(message) if isinstance(error, OverflowError) else DataTypeValidationError(message)
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ZDType(ABC, Generic[DType, Scalar]):
     """Base class of data types.
@@ -100,6 +128,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
     def __init_subclass__(cls, code: str = "", name: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)
+        guard(cls, _RESULTS, "data type", _failed)
         if code:
             dtype = np.dtype(code)
             cls.dtype_cls, cls._code, cls._v2_kinds = type(dtype), code, (code,)

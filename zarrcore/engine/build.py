@@ -29,6 +29,12 @@ def _set_threads(configured: int | None) -> None:
 config.watch("threading.max_workers", _set_threads)
 
 
+def threads_in_force() -> int:
+    """Return how many threads a call uses for which no number is given."""
+    _take_share()
+    return engine.num_threads()
+
+
 def _take_share() -> None:
     """In a worker of dask, use by default as many threads as it has: other workers have the other CPUs.
 
@@ -42,7 +48,7 @@ def _take_share() -> None:
         _share = distributed.get_worker().state.nthreads
     except ValueError:
         return  # this is no task of a worker
-    _set_threads(config.get("threading.max_workers"))
+    _set_threads(config.given("threading.max_workers"))
 
 
 def chunk_spec(metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore._core import engine
 from zarrcore.config import config
 from zarrcore.errors import ChunkEncodeError, ChunkError, ChunkIOError, ChunkLockError, StoreError
-from zarrcore.storage.validation import Limit, as_view, too_large
+from zarrcore.storage.validation import Limit, answers, as_view, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -61,6 +61,7 @@ class ChunkPlace:
                 found: Sequence[Any] = self._call(self._store.get_partial_values, requests)
         except ChunkLockError:  # this thread is patching the chunk, and reads what it patches
             found = self._call(self._store.get_partial_values, requests)
+        found = answers(found, len(requests), "get_partial_values")
         count_read(found)
         return found
 

@@ -29,7 +29,7 @@ from zarrcore.engine.shard_parts import ShardParts
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkIOError, ChunkNotFoundError
 from zarrcore.keys.base import key_maker
 from zarrcore.metadata.layout import fill_array, grid_edges
-from zarrcore.storage.validation import key_prefix
+from zarrcore.storage.validation import answers, key_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -232,6 +232,8 @@ class PythonEngine:
                 return {}  # asking for each alone shows which one failed, and why
             with places[keys.index(key)].errors_as(ChunkIOError):
                 raise
+        with places[0].errors_as(ChunkIOError):
+            found = answers(found, len(keys), "get_many")
         count_read(found)
         return {place.coords: data for place, data in zip(places, found, strict=True)}
 

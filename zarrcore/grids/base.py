@@ -8,7 +8,7 @@ from itertools import repeat
 from math import prod
 from typing import Any, ClassVar, Self, TypeAlias
 
-from zarrcore._extension import Extension, parse_extension
+from zarrcore._extension import ANY, DOCUMENT, Extension, Result, instance_of, parse_extension
 from zarrcore._validate import fail
 from zarrcore.registry import grid_registry
 
@@ -17,6 +17,27 @@ class ChunkGrid(Extension, ABC):
     """Base class of chunk grids (Zarr v3, extension point ``chunk_grid``)."""
 
     _is_ours: ClassVar[bool] = False  # it checks its lengths itself
+    _what = "chunk grid"
+    _results: ClassVar[Mapping[str, Result]] = {
+        "to_json": DOCUMENT,
+        "ndim": instance_of("a number of dimensions", int),
+        "native": (
+            "a length, or a tuple of lengths, for each dimension",
+            lambda found, owner: _is_cut(found, owner),
+        ),
+        "edges": ANY,
+        "validate": ANY,
+        "update_shape": ANY,  # see metadata.v3
+        "is_regular": instance_of("True or False", bool),
+        "shape_of": instance_of("a tuple", tuple),
+        "origin_of": instance_of("a tuple", tuple),
+        "grid_shape": instance_of("a tuple", tuple),
+        "n_chunks": instance_of("a number", int),
+        "chunk_shapes_present": (
+            "a list of shapes",
+            lambda found, owner: isinstance(found, list) and bool(found),
+        ),
+    }
 
     @property
     @abstractmethod
@@ -74,6 +95,17 @@ class ChunkGrid(Extension, ABC):
         lengths = [(e,) if isinstance(e, int) else tuple(dict.fromkeys(e)) for e in self.native()]
         most = max(map(len, lengths), default=1)
         return [tuple(own[min(i, len(own) - 1)] for own in lengths) for i in range(most)]
+
+
+def _is_cut(found: Any, grid: ChunkGrid) -> bool:
+    """Return whether what a grid of a user has for lengths are such, whatever the array is."""
+    if not isinstance(found, tuple) or len(found) != grid.ndim:
+        return False
+    return all(
+        type(length) is int and length > 0
+        for edges in found
+        for length in (edges if isinstance(edges, tuple) else (edges,))
+    )
 
 
 #: A chunk grid, or its JSON object.

@@ -22,6 +22,7 @@ from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrU
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata.departures import level_of_caller
+from zarrcore.nodes.create import refuse_bad_name
 from zarrcore.nodes.find import Unreadable, leads_on, readable
 from zarrcore.nodes.move import stored_value
 from zarrcore.nodes.reading import keys_below, moving, which_exist
@@ -164,6 +165,7 @@ class _Copy:
             skip, replace = self._in_the_way(source, path, is_array)
             new, attributes = None, {}
             try:
+                refuse_bad_name(path)
                 _refuse_unusable(source, above)
                 self._count_paths(source, is_array)
                 if not skip:

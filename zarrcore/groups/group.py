@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_OLD_NAMES = {"create_dataset": "create_array", "require_dataset": "require_array"}  # of zarr 2 and h5py
+
 
 class Group(GroupFace["Array", "Group"], SynchronousNode, array="Array", group="Group"):
     """A group of arrays and groups.
@@ -58,6 +60,14 @@ class Group(GroupFace["Array", "Group"], SynchronousNode, array="Array", group="
         return Array._of(function(self._opened, *args, **kwargs))
 
     # --- properties ---
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            new = _OLD_NAMES.get(name)
+            hint = f"it is called {new!r} here" if new else f"members are found by group[{name!r}]"
+            text = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(text if name[:1] == "_" else f"{text}; {hint}", name=name, obj=self)
 
     @property
     def _async_group(self) -> AsyncGroup:

@@ -8,7 +8,7 @@ from typing import Any
 
 from zarrcore.errors import printable
 from zarrcore.metadata import GroupMetadata
-from zarrcore.nodes.find import Unreadable
+from zarrcore.nodes.find import Unreadable, refuse_level
 from zarrcore.nodes.walk import children
 from zarrcore.storage.path import StorePath
 
@@ -43,6 +43,7 @@ def tree_of(
 def _branches(place: StorePath, metadata: GroupMetadata, level: int | None) -> Iterator[str]:
     if level == 0:
         return
+    root = place
     # A stack of members that are still to be drawn, the next one last, because groups may be nested deeply.
     stack = [(place, "", list(children(place, metadata))[::-1])]
     while stack:
@@ -50,6 +51,7 @@ def _branches(place: StorePath, metadata: GroupMetadata, level: int | None) -> I
         if not members:
             stack.pop()
             continue
+        refuse_level(root, len(stack))
         name, found = members.pop()
         yield f"{indent}{'├── ' if members else '└── '}{printable(name + _details(found))}"
         if isinstance(found, GroupMetadata) and (level is None or len(stack) < level):

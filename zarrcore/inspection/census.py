@@ -21,6 +21,7 @@ from zarrcore.inspection.indexes import (
     read_indexes,
 )
 from zarrcore.inspection.listing import KeyReader, Stored, batches_of
+from zarrcore.nodes.reading import reading
 from zarrcore.storage.validation import key_prefix
 
 
@@ -90,12 +91,17 @@ def chunk_info(array: OpenArray) -> ChunkInfo:
     return ChunkInfo(grid, stored.coords, stored.sizes, counts, unused, inner, tuple(damaged))
 
 
+def _sizes(array: OpenArray) -> Iterator[tuple[str, int | None]]:
+    with reading(array.store_path, key_prefix(array.path)):
+        yield from chunk_store(array.metadata, array.store_path)._list_sizes(array.path)
+
+
 def stored_in_order(array: OpenArray) -> Stored:
     """Return the stored chunks of the grid, in its order."""
     axes, prefix = grid_axes(array), key_prefix(array.path)
     reader = KeyReader(array.metadata.chunk_key_encoding, [axis.nchunks for axis in axes])
     parts = [Stored(np.zeros((0, array.ndim), np.int64), [], np.zeros(0, np.int64))]
-    for batch in batches_of(chunk_store(array.metadata, array.store_path)._list_sizes(array.path)):
+    for batch in batches_of(_sizes(array)):
         coords, is_chunk = reader.read([key[len(prefix) :] for key, _ in batch])
         inside = is_chunk & (coords < np.array([axis.nchunks for axis in axes], np.int64)).all(axis=1)
         found = Stored(coords, [key for key, _ in batch], np.array([size for _, size in batch], np.int64))

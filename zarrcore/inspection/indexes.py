@@ -14,6 +14,7 @@ from zarrcore.codecs.sharding import EMPTY, ShardingCodec
 from zarrcore.errors import ChunkError
 from zarrcore.inspection.listing import Stored
 from zarrcore.storage.byte_range import RangeByteRequest, SuffixByteRequest
+from zarrcore.storage.validation import answers, as_view
 
 if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec
@@ -155,7 +156,11 @@ def _read(store: Store, shards: Stored, layout: ShardLayout) -> ShardIndexes:
 def _parts(store: Store, keys: Sequence[str], request: Any) -> Sequence[Any]:
     """Return a part of each value, or the error of those that cannot be read."""
     try:
-        return store.get_partial_values([(key, request) for key in keys])
+        found = store.get_partial_values([(key, request) for key in keys])
+        found = answers(found, len(keys), "get_partial_values")
+        return [
+            None if value is None else as_view(value, key) for key, value in zip(keys, found, strict=True)
+        ]
     except Exception as error:
         if len(keys) == 1:
             return [error]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import (
     BaseZarrError,
     DataTypeValidationError,
@@ -75,16 +76,22 @@ class NodeWalk:
 
     def run(self) -> None:
         """Visit all nodes, level by level so that a slow store is asked in parallel."""
-        level = [self._place.path]
+        level, depth = [self._place.path], 0
         nodes = 0
         while level:
+            if depth > MAX_LEVELS:
+                text = (
+                    f"groups are nested more than {MAX_LEVELS:,} levels deep; those below are not looked at"
+                )
+                self._found.add("error", "metadata", text, path=level[0])
+                break
             each = in_parallel if self._store._concurrent_requests() else map
             below: list[str] = []
             for node in each(self._visit, level):
                 self._check_documents(node)
                 nodes += bool(node.metadata or node.is_broken)
                 below += self._below(node)
-            level = below
+            level, depth = below, depth + 1
         if not nodes and not self._found.report.errors:
             self._found.add("error", "store", "there is no Zarr array or group", path=self._place.path)
         for place, metadata in self._groups:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import ClassVar
 
-from zarrcore._extension import Extension
+from zarrcore._extension import DOCUMENT, NOTHING, Extension, Result, instance_of
 from zarrcore._validate import describe, fail
 from zarrcore.errors import MetadataValidationError, shown
 
 
 class ChunkKeyEncoding(Extension, ABC):
     """Base class of chunk key encodings (Zarr v3, extension point ``chunk_key_encoding``)."""
+
+    _what = "chunk key encoding"
+    _results: ClassVar[Mapping[str, Result]] = {
+        "to_json": DOCUMENT,
+        "native": instance_of("a tuple or None", tuple, NOTHING),
+    }
 
     @abstractmethod
     def encode(self, coords: tuple[int, ...]) -> str:
@@ -78,6 +85,8 @@ def chunk_coords(encoding: ChunkKeyEncoding, key: str, ndim: int) -> tuple[int, 
         if isinstance(error, ValueError):
             return None
         raise _failed(encoding, f"key {describe(key)}", error) from error
+    if encoding.native() is not None:  # one of zarrcore's own: numbers that are not negative
+        return coords if len(coords) == ndim and max(coords) < 2**62 and encode(coords) == key else None
     is_position = isinstance(coords, tuple) and len(coords) == ndim
     fits = is_position and all(isinstance(n, int) and 0 <= n < 2**62 for n in coords)
     return coords if fits and encode(coords) == key else None

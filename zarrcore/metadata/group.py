@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from zarrcore._validate import at, choice, describe, integer, mapping
-from zarrcore.errors import MetadataValidationError
+from zarrcore._validate import MAX_LEVELS, at, choice, describe, integer, mapping
+from zarrcore.errors import MetadataValidationError, NestingError
 from zarrcore.metadata import known
 from zarrcore.metadata.common import dump
 from zarrcore.metadata.departures import Departure, collected, report, without_nulls
@@ -33,6 +33,7 @@ GROUP_METADATA_KEYS = frozenset({"zarr_format", "node_type", "attributes", "cons
 """The known members of a group document; zarr-python added ``consolidated_metadata``."""
 
 
+_MOST_IMPLIED = 32  # groups that nothing but the paths of nodes name, for each node
 _NO_PATH = re.compile(r"(?:^|/)\.*(?:/|$)|[\0\\]")  # a part without a name, or a character that no name has
 
 
@@ -223,11 +224,19 @@ class _Nodes(Mapping[str, Any]):
     def _tree(self) -> _Branch:
         """Return the names below, each with those below it."""
         if self._branch is None:
-            self._branch = {}
+            tree: _Branch = {}
+            room = MAX_LEVELS + _MOST_IMPLIED * len(self._documents)
             for path in self._documents:
-                branch = self._branch
+                branch = tree
                 for name in path.split("/"):
-                    branch = branch.setdefault(name, {})
+                    if name not in branch:
+                        branch[name] = {}
+                        room -= 1
+                    branch = branch[name]
+                if room < 0:  # a group takes a hundred times the memory of its name
+                    reason = f"more than {_MOST_IMPLIED} groups without a document for each with one"
+                    raise NestingError(reason, where="consolidated_metadata.metadata", key=self._where)
+            self._branch = tree
         return self._branch
 
     def names(self) -> Iterator[str]:
@@ -302,9 +311,13 @@ class ConsolidatedMetadata:
     def __post_init__(self) -> None:
         if isinstance(self.metadata, _Nodes) and self.metadata._prefix:
             return  # a part of what has been checked
-        for path in filter(_NO_PATH.search, self.metadata):
-            reason = f"expected a path of node names, got {describe(path)}"
-            raise MetadataValidationError(reason, where="metadata")
+        for path in self.metadata:
+            if _NO_PATH.search(path):
+                reason = f"expected a path of node names, got {describe(path)}"
+                raise MetadataValidationError(reason, where="metadata")
+            if path.count("/") >= MAX_LEVELS:
+                reason = f"expected a path of at most {MAX_LEVELS:,} names, got {describe(path)}"
+                raise NestingError(reason, where="metadata")
         if not isinstance(self.metadata, _Nodes):
             object.__setattr__(self, "metadata", _Nodes(dict(_in_order(self.metadata))))
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from zarrcore._validate import at, describe, fail, integer, sequence, shape
+from zarrcore._extension import is_of_a_user
+from zarrcore._validate import at, describe, fail, integer, named_configuration, sequence, shape
 from zarrcore.codecs.base import ArraySpec, Codec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.dtypes import ZDType
@@ -21,6 +22,12 @@ from zarrcore.keys.base import check_keys
 from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import ZARR_JSON, parse_attributes, refuse_nan
+from zarrcore.registry import (
+    codec_registry,
+    grid_registry,
+    key_encoding_registry,
+    storage_transformer_registry,
+)
 
 if TYPE_CHECKING:
     from zarrcore.transformers import StorageTransformer
@@ -163,7 +170,33 @@ class ArrayV3Metadata(ArrayMetadata):
     def to_documents(self) -> dict[str, bytes]:
         if _is_of_a_user(self.data_type):
             self._check_readable()
+        self._check_names()
         return dump(ZARR_JSON, self.to_dict())
+
+    def _check_names(self) -> None:
+        """Refuse an extension of a user that writes a name by which nothing will be found."""
+        kept = vars(self._chain)  # which arrays that are stored alike share
+        found = kept.get("_of_users")
+        if found is None:
+            found = kept["_of_users"] = [
+                (where, codec, codec_registry)
+                for where, codec in _with_inner("codecs", self.codecs)
+                if _is_of_a_user(codec)
+            ]
+        places: list[tuple[str, Any, Any]] = [*found]
+        if _is_of_a_user(self.chunk_grid):
+            places.append(("chunk_grid", self.chunk_grid, grid_registry))
+        if _is_of_a_user(self.chunk_key_encoding):
+            places.append(("chunk_key_encoding", self.chunk_key_encoding, key_encoding_registry))
+        for i, transformer in enumerate(self.storage_transformers):
+            if _is_of_a_user(transformer):
+                places.append((f"storage_transformers[{i}]", transformer, storage_transformer_registry))
+        for where, item, registry in places:
+            with at(where):
+                spelt = item.to_json()
+                name, _, must_understand = named_configuration(spelt)
+                if name != item.name and must_understand and name not in registry:
+                    fail(None, f"JSON of {item.name!r} from to_json", spelt)
 
     def _check_readable(self) -> None:
         """Refuse a data type of a user whose JSON is read as something else, or not at all."""
@@ -175,8 +208,9 @@ class ArrayV3Metadata(ArrayMetadata):
             try:
                 found = get_data_type_from_json(spelt, zarr_format=3)
             except DataTypeValidationError as error:
-                if isinstance(error, KeyError):  # it may be registered later, or elsewhere
-                    return
+                name = spelt["name"] if isinstance(spelt, dict) else spelt
+                if isinstance(error, KeyError) and name == own._zarr_v3_name:
+                    return  # it may be registered later, or elsewhere
                 raise
             if found.item_size != own.item_size or found.to_json(zarr_format=3) != spelt:
                 fail(None, f"JSON of {own!r} from to_json", spelt)
@@ -268,8 +302,15 @@ def parse_extra_fields(data: Mapping[str, Any], reserved: frozenset[str]) -> dic
     return dict(data)
 
 
-def _is_of_a_user(data_type: ZDType) -> bool:
-    return type(data_type).__module__.partition(".")[0] != "zarrcore"
+def _with_inner(where: str, codecs: Iterable[Codec]) -> Iterator[tuple[str, Codec]]:
+    """Yield codecs, and those that they hold, with their places."""
+    for i, codec in enumerate(codecs):
+        yield f"{where}[{i}]", codec
+        yield from _with_inner(f"{where}[{i}].configuration.codecs", getattr(codec, "codecs", ()))
+
+
+def _is_of_a_user(item: object) -> bool:
+    return is_of_a_user(type(item))  # type: ignore[arg-type]
 
 
 def _parse_fill_value(data: object, data_type: ZDType) -> Any:

@@ -12,7 +12,7 @@ from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_grou
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
 from zarrcore.nodes.documents import IMPLIED_ZGROUP
 from zarrcore.nodes.find import Unreadable, read_node
-from zarrcore.nodes.reading import reading
+from zarrcore.nodes.reading import get_many
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import key_prefix
 
@@ -35,8 +35,7 @@ def with_consolidated(
         name = use_consolidated if isinstance(use_consolidated, str) else ZMETADATA_V2_JSON
         prefix = key_prefix(place.path)
         keys = [prefix + item for item in (ZGROUP_JSON, ZATTRS_JSON, name)]
-        with reading(place):
-            zgroup, *others = place.store.get_many(keys)
+        zgroup, *others = get_many(place, keys)
         metadata = parse_v2_group(IMPLIED_ZGROUP if zgroup is None else zgroup, *others, prefix=prefix)
     if use_consolidated and metadata.consolidated_metadata is None:
         raise ValueError(f"no consolidated metadata found {place._located}")

@@ -24,7 +24,7 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
-from zarrcore.nodes.reading import reading
+from zarrcore.nodes.reading import get_many
 from zarrcore.nodes.versions import Versions, repeated, store_version
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
@@ -160,8 +160,7 @@ def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> li
             if version is None or (version and known.get(key) != version):
                 unknown[key] = group, name, version
     found = []
-    with reading(groups[0]):
-        values = store.get_many([*unknown]) if unknown else ()
+    values = get_many(groups[0], [*unknown]) if unknown else ()
     for key, value in zip(unknown, values, strict=True):
         group, name, version = unknown[key]
         if value is not None and (name != ZARR_JSON or _MARK in memoryview(value).tobytes()):

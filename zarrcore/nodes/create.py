@@ -8,18 +8,25 @@ from contextlib import contextmanager
 
 from zarrcore._log import debug
 from zarrcore._typing import Overwrite
-from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError, StoreError
+from zarrcore._validate import MAX_LEVELS
+from zarrcore.errors import (
+    ContainsArrayError,
+    ContainsGroupError,
+    InvalidKeyError,
+    StoreError,
+)
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes.copies import follow_documents, follow_removal, is_unchanged, note_change, note_group
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
-from zarrcore.nodes.reserved import after_others, reserved
+from zarrcore.nodes.reading import writing
+from zarrcore.nodes.reserved import after_others, among_processes, reserved
 from zarrcore.nodes.users import note_loss, wait_for_writes
 from zarrcore.nodes.versions import Versions, store_version
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import join_path
+from zarrcore.storage.validation import join_path, key_prefix
 
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON: ZGROUP_JSON, ZGROUP_JSON: ZARRAY_JSON}  # and the other kind
@@ -65,7 +72,8 @@ def create_node(
     with after_others(place):
         replaces, _ = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
         try:
-            _store_new(place, documents, replaces=replaces)
+            with among_processes(place, replaces=replaces, with_values=False):
+                _store_new(place, documents, replaces=replaces)
         except BaseException as error:
             _note_removal(error, place, replaces)
             raise
@@ -84,15 +92,17 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     """
     documents = metadata.to_documents()
     with reserved(place):
-        yield from _made_last(place, documents, metadata.zarr_format, overwrite)
+        replaces, is_new = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
+        with among_processes(place, replaces=replaces, with_values=True):
+            yield from _made_last(place, documents, replaces, is_new)
 
 
-def _made_last(
-    place: StorePath, documents: dict[str, bytes], zarr_format: int, overwrite: Overwrite
-) -> Iterator[bool]:
-    replaces, is_new = _clear_the_way(place, zarr_format, overwrite=overwrite)
+def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is_new: bool) -> Iterator[bool]:
     store = place.store
-    is_new = is_new or (store.supports_listing and store.is_empty(place.path))
+    if not replaces and store._lock_file(place.path) is not None:
+        refuse_existing(place, _REPLACE)
+    with writing(place, key_prefix(place.path)):
+        is_new = is_new or (store.supports_listing and store.is_empty(place.path))
     is_made = False
     try:
         if store._nodes_first:
@@ -125,7 +135,8 @@ def _clear_the_way(
     if isinstance(overwrite, str) and overwrite != "all":
         raise ValueError(f'overwrite: expected True, False or "all", got {overwrite!r}')
     refuse_bad_name(place.path)
-    missing = _missing_parents(place, zarr_format, group)
+    with writing(place):
+        missing = _missing_parents(place, zarr_format, group)
     replaces = bool(overwrite) and store._can_erase(place.path)
     if replaces:
         if overwrite != "all":
@@ -141,8 +152,11 @@ def _clear_the_way(
 def refuse_bad_name(path: str) -> None:
     """Refuse paths that no node can have: through a metadata document, or with a name of dots alone.
 
-    (Zarr v3, "Node names".)
+    (Zarr v3, "Node names".)  Nor is a node made so deep that no walk would find it.
     """
+    if path.count("/") >= MAX_LEVELS:
+        names = path.count("/") + 1
+        raise InvalidKeyError(f"{path[:60]!r}... is too long: {names:,} names, {MAX_LEVELS:,} are the most")
     for name in path.split("/"):
         if name in node_documents.ALL_NAMES:
             raise InvalidKeyError(
@@ -176,18 +190,21 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
                 store, key = place.store, join_path(place.path, name)
                 # One that is there is left over from another node.  A store of files has nothing to clean up
                 # where it stores what is new.
-                if not (store._is_near and store._set_new(key, documents[name])):
-                    store.set(key, documents[name])
+                with writing(place, key):
+                    if not (store._is_near and store._set_new(key, documents[name])):
+                        store.set(key, documents[name])
     follow_documents(place, documents)
 
 
 def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
     key = join_path(place.path, name)
     for _ in range(_ATTEMPTS):
-        if place.store._set_new(key, data):
+        with writing(place, key):
+            is_ours = place.store._set_new(key, data)
+        if is_ours:
             if name not in _V2_KINDS:
                 return
-            with _withdrawn_on_failure(place, name):
+            with _withdrawn_on_failure(place, name), writing(place, key):
                 if not _yields(place, name):
                     return
         refuse_existing(place, _REPLACE)  # what came first may be gone again
@@ -310,7 +327,8 @@ def delete_node(place: StorePath) -> None:
     place.store._check_writable()
     note_change(place, removed=True)
     try:
-        place.store.erase_prefix(place.path)
+        with writing(place, key_prefix(place.path)):
+            place.store.erase_prefix(place.path)
     except BaseException:
         if read_node(place) is None:  # what is left are chunks
             note_loss(place)

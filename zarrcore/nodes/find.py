@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.errors import BaseZarrError
+from zarrcore._validate import MAX_LEVELS
+from zarrcore.errors import BaseZarrError, NestingError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
-from zarrcore.nodes.reading import names_below, reading, which_exist
+from zarrcore.nodes.reading import get_many, names_below, reading, which_exist
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import join_path, key_prefix
+from zarrcore.storage.validation import answers, join_path, key_prefix
 
 if TYPE_CHECKING:
     from zarrcore.metadata import GroupMetadata
@@ -151,8 +152,7 @@ def _holds_nodes_of_format_2(place: StorePath) -> bool:
     for start in range(0, len(children), _BATCH):
         batch = children[start : start + _BATCH]
         keys = [join_path(place.path, child, name) for child in batch for name in (ZARRAY_JSON, ZGROUP_JSON)]
-        with reading(place):
-            values = place.store.get_many(keys)
+        values = get_many(place, keys)
         if any(value is not None for value in values):
             return True
     return False
@@ -164,11 +164,14 @@ def _read(place: StorePath, names: Sequence[str]) -> dict[str, Any]:
     if names is documents.NAMES[1]:
         # These names are plain words: where no array of format 1 is, they may well be directories.
         with reading(place):
-            found = which_exist(store, [join_path(place.path, name) for name in names])
+            found = list(which_exist(store, [join_path(place.path, name) for name in names]))
         names = [name for name, is_there in zip(names, found, strict=True) if is_there]
     keys = [join_path(place.path, name) for name in names]
     with reading(place, keys[0] if len(keys) == 1 else None):
-        values = [store.get(keys[0])] if len(keys) == 1 else store.get_many(keys)
+        if len(keys) == 1:
+            value = store.get(keys[0])
+            return {} if value is None else {names[0]: value}
+        values = answers(store.get_many(keys), len(keys), "get_many")
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
@@ -202,10 +205,7 @@ def first_names(
 def read_some(place: StorePath, names: Sequence[str], zarr_format: int) -> list[_Child]:
     """Return those of some names directly below a place that are nodes with documents, and their metadata."""
     wanted = documents.NAMES[zarr_format]
-    with reading(place):
-        values = iter(
-            place.store.get_many([join_path(place.path, n, name) for n in names for name in wanted])
-        )
+    values = iter(get_many(place, [join_path(place.path, n, name) for n in names for name in wanted]))
     found = ((name, _documented(place._child(name), zarr_format, values)) for name in names)
     return [(name, node) for name, node in found if node is not None]
 
@@ -224,6 +224,8 @@ def read_tree(
         listings = list(zip(level, in_parallel(_names_below, level), strict=True))
         level, depth = [], depth + 1
         for (above, _), children in zip(listings, _read_named(listings, zarr_format), strict=True):
+            if children:
+                refuse_level(place, depth)
             found[above.path] = children
             level += (
                 child
@@ -234,6 +236,12 @@ def read_tree(
                 and leads_on(child := above._child(name), linked)
             )
     return found
+
+
+def refuse_level(place: StorePath, level: int) -> None:
+    """Refuse nodes that lie too many levels below a place: a stranger's hierarchy need not end."""
+    if level > MAX_LEVELS:
+        raise NestingError(f"the groups {place._located} are nested more than {MAX_LEVELS:,} levels deep")
 
 
 def leads_on(place: StorePath, linked: set[str]) -> bool:
@@ -260,8 +268,7 @@ def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: 
     names = documents.NAMES[zarr_format]
     children = [(place, child) for place, below in places for child in below]
     keys = [join_path(place.path, child, name) for place, child in children for name in names]
-    with reading(places[0][0]):
-        values = iter(places[0][0].store.get_many(keys))
+    values = iter(get_many(places[0][0], keys))
     read = (_parsed(place._child(child), zarr_format, values) for place, child in children)
     return [
         [(child, node) for child, node in zip(below, read, strict=False) if node is not None]

@@ -12,7 +12,7 @@ from zarrcore.metadata.n5 import ATTRIBUTES_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node
-from zarrcore.nodes.reading import names_below, reading
+from zarrcore.nodes.reading import get_many, names_below
 from zarrcore.storage.files import is_own
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
@@ -84,8 +84,7 @@ def _without_node(place: StorePath, names: Sequence[str], level: int) -> Iterato
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
         keys = [join_path(place.path, name, document) for name in batch for document in _NODE_NAMES]
-        with reading(place):
-            values = iter(place.store.get_many(keys))
+        values = iter(get_many(place, keys))
         for name in batch:
             is_node = [next(values) for _ in _NODE_NAMES] != _NO_DOCUMENTS
             if not is_node and not _holds_nodes_only(place._child(name), level):

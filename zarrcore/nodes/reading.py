@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from zarrcore._extension import is_of_a_user
+from zarrcore._validate import describe
 from zarrcore.errors import BaseZarrError, InvalidKeyError, NodeIOError, shown
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import key_prefix
+from zarrcore.storage.validation import answers, key_prefix
 
 _AS_THEY_ARE = (NodeIOError, InvalidKeyError, MemoryError)
 
@@ -49,6 +52,21 @@ class reading:  # a generator would take a twentieth of the time of opening a no
         return located
 
 
+class writing(reading):
+    """Raise what a store of a user raises as it is changed as a NodeIOError, like :class:`reading`.
+
+    Errors of zarrcore's own stores name their places, and stay the OSErrors that the system has.
+    """
+
+    __slots__ = ()
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, (BaseZarrError, MemoryError)):
+            if isinstance(error, OSError) and not is_of_a_user(type(self._place.store)):
+                return
+            raise self._located(error) from error
+
+
 class moving:
     """Raise what a store raises for a value that is copied as a NodeIOError, which names store and key."""
 
@@ -72,13 +90,36 @@ class moving:
 def names_below(place: StorePath) -> list[str]:
     """Return the names directly below a place, in any order."""
     with reading(place, key_prefix(place.path)):
-        return list(place.store.list_dir(place.path))
+        names = list(place.store.list_dir(place.path))
+        return names if {str}.issuperset(map(type, names)) else [*map(key_text, names)]
+
+
+def get_many(place: StorePath, keys: Sequence[str]) -> Sequence[Any]:
+    """Return the values at many keys of documents at a place and below it."""
+    with reading(place):
+        return answers(place.store.get_many(keys), len(keys), "get_many")
+
+
+def stored_size(place: StorePath) -> int:
+    """Return the sum of the sizes of all values below a place, in bytes."""
+    with reading(place, key_prefix(place.path)):
+        size = place.store.getsize_prefix(place.path)
+        if not isinstance(size, int):
+            raise TypeError(f"getsize_prefix returned {describe(size)}")
+    return size
 
 
 def keys_below(place: StorePath) -> Iterator[str]:
     """Yield the keys below a place."""
     with reading(place, key_prefix(place.path)):
-        yield from place.store.list_prefix(place.path)
+        yield from map(key_text, place.store.list_prefix(place.path))
+
+
+def key_text(name: object) -> str:
+    """Return a name from a listing, which is text."""
+    if not isinstance(name, str):
+        raise TypeError(f"expected the names of keys from a listing, got {describe(name)}")
+    return name
 
 
 def which_exist(store: Store, keys: Sequence[str]) -> Iterable[bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -12,7 +13,10 @@ from zarrcore.storage.path import StorePath
 
 _TABLE = forkable(lock(Rank.TABLE))
 _creating = 0  # how many nodes
-_NAME = "//new"  # which no key is called
+_NAME, _MADE = (
+    "//new",
+    "//made",
+)  # which no key is called; the lock of the second is noted in csrc/engine/keys.c
 
 
 @contextmanager
@@ -20,8 +24,8 @@ def reserved(place: StorePath) -> Iterator[None]:
     """Enclose the creation of a node with its values, from before anything there is looked at.
 
     Chunks are stored before the document that makes the node: those of two creators would be mixed, and one
-    that fails would remove those of the other.  A creator in this process waits for the one before; others
-    are not noticed.
+    that fails would remove those of the other.  A creator in this process waits for the one before; those of
+    other processes are kept away by :func:`among_processes`.
     """
     global _creating
     with _TABLE:
@@ -37,6 +41,21 @@ def reserved(place: StorePath) -> Iterator[None]:
 def after_others(place: StorePath) -> Any:
     """Enclose the creation of a node without values: it waits as well, which costs nothing if it need not."""
     return _locked(place) if _creating else nullcontext()
+
+
+def among_processes(place: StorePath, *, replaces: bool, with_values: bool) -> Any:
+    """Enclose the storing of a new node: the processes that ask for locks do it one after the other.
+
+    What is there has to be looked at again.  The lock is one of a file in the directory of the node, which a
+    creator of one without values does not make.  It is removed with a node that this one `replaces`, and
+    keeps nobody away then.
+    """
+    found = place.store._lock_file(place.path)
+    if found is None or replaces or not (with_values or os.path.exists(found[0])):
+        return nullcontext()
+    from zarrcore._core.engine import KeyLock
+
+    return ranked(KeyLock(place.store._place(place.path), _MADE), Rank.CREATION)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from zarrcore.errors import ConflictError
+from zarrcore.nodes.reading import writing
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
@@ -48,7 +49,10 @@ def repeated(change: Callable[[Versions], T]) -> T:
 def store_version(place: StorePath, name: str, data: bytes, versions: Versions | None) -> None:
     """Store a document of a node; if it is no longer of the version that was read, raise Outdated."""
     key = join_path(place.path, name)
-    if versions is None or name not in versions:
-        place.store.set(key, data)
-    elif not place.store._replace_version(key, data, versions[name], versions.attempt):
+    with writing(place, key):
+        if versions is None or name not in versions:
+            place.store.set(key, data)
+            return
+        is_stored = place.store._replace_version(key, data, versions[name], versions.attempt)
+    if not is_stored:
         raise Outdated(f"{place.store}: key {key!r} was changed by another process at the same time", key=key)

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from zarrcore.errors import BaseZarrError
+from zarrcore._validate import MAX_LEVELS
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes import consolidated
 from zarrcore.nodes.copies import KeptCopy
 from zarrcore.nodes.documents import Metadata
-from zarrcore.nodes.find import Unreadable, leads_on, read_children, read_tree
+from zarrcore.nodes.find import Unreadable, leads_on, read_children, read_tree, refuse_level
 from zarrcore.storage.path import StorePath
 
 _Children = Iterator[tuple[str, Metadata | Unreadable]]
 _Known = dict[str, list[tuple[str, Metadata | Unreadable]]]
-
-_MOST_LEVELS = 5_000
 
 
 class Found(NamedTuple):
@@ -59,6 +57,11 @@ def walk(
         0 for the direct members, 1 for those of the groups among them as well, None for all.
     use_consolidated : bool
         Trust the consolidated metadata of groups below this one.
+
+    Raises
+    ------
+    NestingError
+        If nodes lie more than ``MAX_LEVELS`` levels below the place.
     """
     if max_depth is not None and max_depth < 0:
         raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
@@ -79,6 +82,8 @@ def walk(
         if found is None:
             stack.pop()
             continue
+        if len(stack) > MAX_LEVELS:
+            refuse_level(place, len(stack))
         name, node = found
         if not isinstance(node, GroupMetadata):
             yield Found(prefix + name, node, copy)
@@ -91,7 +96,5 @@ def walk(
             is_open = inside.consolidated_metadata is None and child.path not in known
             if is_open and (known or not leads_on(child, linked)):  # `known` has all that is to be walked
                 continue
-            if len(stack) == _MOST_LEVELS:
-                raise BaseZarrError(f"{child}: groups are nested more than {_MOST_LEVELS:,} levels deep")
             inner = own if inside.consolidated_metadata is not None else None
             stack.append((child, f"{prefix}{name}/", children(child, inside, known), inner))

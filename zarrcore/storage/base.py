@@ -398,7 +398,7 @@ class Store(ABC):
     def _size(self, key: str) -> int | None:
         """Return the size of a value; None if there is none."""
         value = self.get(key)
-        return None if value is None else memoryview(value).nbytes
+        return None if value is None else memoryview(as_view(value, key)).nbytes
 
     def _set_new(self, key: str, value: Buffer) -> bool:
         """:meth:`set_if_not_exists`, which does not pass by the `set` that a subclass replaces alone."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-_WRITES = 64  # at the same time, where ``async.concurrency`` sets no limit
+_WRITES = 64  # at the same time, where no setting has a limit
 _READS = 256
 _pool: tuple[int, int, _Threads] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
@@ -32,12 +32,12 @@ _lock = forkable(Lock())
 
 def concurrency() -> int:
     """Return the number of requests to a store at the same time, while values are held for them."""
-    return int(config.get("async.concurrency") or _WRITES)
+    return int(config.given("async.write_concurrency") or config.given("async.concurrency") or _WRITES)
 
 
 def reads_at_once() -> int:
     """Return the number of requests for values at the same time."""
-    return int(config.get("async.concurrency") or _READS)
+    return int(config.given("async.concurrency") or _READS)
 
 
 def in_parallel(call: Callable[[T], R], items: Sequence[T]) -> list[R]:

@@ -10,8 +10,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 from zarrcore._typing import Buffer
+from zarrcore._validate import describe
 from zarrcore.errors import InvalidKeyError, StoreError
 
 # Most keys are plain words, which is found out sooner than that nothing bad is in a key.
@@ -103,6 +106,17 @@ def as_view(value: Buffer, key: str) -> bytes | memoryview:
     if not view.c_contiguous:
         return view.tobytes()
     return view.cast("B")
+
+
+def answers(found: Any, n: int, method: str) -> Sequence[Any]:
+    """Return what a store, which a user may have written, answers to n requests: one answer for each."""
+    try:
+        values: Sequence[Any] = found if isinstance(found, (list, tuple)) else list(found)
+    except TypeError:
+        raise StoreError(f"{method} returned {describe(found)} for {n} keys") from None
+    if len(values) != n:
+        raise StoreError(f"{method} returned {len(values)} values for {n} keys")
+    return values
 
 
 def patched(key: str, old: Buffer | None, parts: list[tuple[int, bytes | memoryview]]) -> bytes:

@@ -76,3 +76,22 @@ def test_shards_that_do_not_fit_name_what_to_give() -> None:
         zarrcore.from_array({}, data=source, chunks=(7, 7))
     assert zarrcore.from_array({}, data=source, chunks=(7, 7), shards=None).chunks == (7, 7)
     assert zarrcore.from_array({}, data=source, chunks=(7, 7), shards=(56, 56)).shards == (56, 56)
+
+
+def test_names_of_older_programs_and_members_as_attributes() -> None:
+    group = zarrcore.create_group({})
+    with pytest.raises(AttributeError, match=r"'create_dataset'; it is called 'create_array' here"):
+        group.create_dataset("x", shape=3)
+    with pytest.raises(AttributeError, match=r"'x'; members are found by group\['x'\]"):
+        _ = group.x
+    assert not hasattr(group, "shape") and not hasattr(group, "_anything")
+
+
+def test_a_keyword_that_is_like_two_others_means_the_one_that_is_not_old() -> None:
+    with pytest.raises(TypeError, match="'compression'; did you mean 'compressors'"):
+        zarrcore.create_group({}).create_array("x", shape=3, dtype="i4", compression="gzip")
+
+
+def test_a_codec_of_numcodecs_is_found_without_its_prefix() -> None:
+    with pytest.raises(UnknownCodecError, match=r"unknown codec 'delta'; did you mean 'numcodecs.delta'\?"):
+        zarrcore.create_array({}, shape=3, dtype="i4", filters="delta")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import struct
 import subprocess
 import sys
@@ -229,6 +230,18 @@ def test_serve_nothing_outside_of_the_store(site: Site, store: Path, tmp_path: P
     ):  # fmt: skip
         status, body, _ = site.ask(path)
         assert status in (404, 500) and b"secret" not in body, path
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[x/zarr.json", "http://[1::2/zarr.json", "http://x]/", "http://[v1.]/"]
+)
+def test_serve_answers_what_is_no_url_with_400(
+    url: str, site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_connection(site.server.server_address[:2]) as connection:  # http.client refuses
+        connection.sendall(f"GET {url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+    assert capsys.readouterr().err == ""
 
 
 def test_serve_a_member_alone(store: Path) -> None:

@@ -367,8 +367,12 @@ cdef zc_status _store_read_tail(const zc_value *value, void *dst, size_t n, zc_e
 
 cdef int _lend_all(answer, list keys, str complaint, const zc_store *store, zc_value *out, size_t *at) except -1:
     """Lend what a store returned for some keys; `at` is the number of the one that is at fault."""
-    cdef list values = list(answer)
+    cdef list values
     cdef size_t i
+    try:
+        values = list(answer)
+    except TypeError:
+        raise errors.StoreError(complaint.replace("%d values", repr(type(answer).__name__))) from None
     if len(values) != len(keys):
         raise errors.StoreError(complaint % len(values))
     for i in range(<size_t>len(values)):

@@ -1,0 +1,517 @@
+# SPDX-License-Identifier: MIT
+"""Each method of each kind of extension raises, or returns what it must not, while an array is made or used.
+
+The errors are zarrcore's, and name what has failed; what is stored can be read afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.codecs import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec
+from zarrcore.codecs.base import Codec
+from zarrcore.dtype import Int32, data_type_registry
+from zarrcore.errors import (
+    BaseZarrError,
+    ChunkIOError,
+    MetadataValidationError,
+    NodeIOError,
+)
+from zarrcore.grids import ChunkGrid
+from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.registry import codec_registry, grid_registry, key_encoding_registry, register_codec
+from zarrcore.storage import MemoryStore, WrapperStore
+from zarrcore.transformers import (
+    StorageTransformer,
+    register_storage_transformer,
+    storage_transformer_registry,
+)
+
+INSTEAD: dict[str, Callable[[], Any]] = {}  # what a method does instead, by class and name
+VALUES = np.arange(1, 49).reshape(8, 6).astype("i4")
+
+
+def own(cls: str, name: str, found: Callable[[], Any]) -> Any:
+    """Return what a method of a class returns, unless a test wants something else."""
+    return INSTEAD.get(f"{cls}.{name}", found)()
+
+
+@dataclass(frozen=True)
+class Mirror(ArrayArrayCodec):
+    """Arrays as they are."""
+
+    name: ClassVar[str] = "test.mirror"
+
+    def resolve(self, spec: Any) -> Any:
+        return own("Mirror", "resolve", lambda: self)
+
+    def output_spec(self, spec: Any) -> Any:
+        return own("Mirror", "output_spec", lambda: spec)
+
+    def permutation(self, spec: Any) -> Any:
+        return own("Mirror", "permutation", lambda: None)
+
+    def moved(self, given: Any, spec: Any) -> Any:
+        return own("Mirror", "moved", lambda: None)
+
+    def stage(self, spec: Any) -> Any:
+        return own("Mirror", "stage", lambda: None)
+
+    def to_json(self) -> Any:
+        return own("Mirror", "to_json", super().to_json)
+
+    def encode(self, chunk: Any, spec: Any) -> Any:
+        return own("Mirror", "encode", lambda: chunk)
+
+    def decode(self, chunk: Any, spec: Any) -> Any:
+        return own("Mirror", "decode", lambda: chunk)
+
+
+@dataclass(frozen=True)
+class Items(ArrayBytesCodec):
+    """The bytes of an array."""
+
+    name: ClassVar[str] = "test.plain-items"
+
+    def resolve(self, spec: Any) -> Any:
+        return own("Items", "resolve", lambda: self)
+
+    def encoded_size(self, spec: Any) -> Any:
+        return own("Items", "encoded_size", lambda: spec.nbytes)
+
+    def encoded_limit(self, spec: Any) -> Any:
+        return own("Items", "encoded_limit", lambda: None)
+
+    def native(self, spec: Any) -> Any:
+        return own("Items", "native", lambda: None)
+
+    def decode_into(self, data: Any, spec: Any, out: Any) -> Any:
+        return own("Items", "decode_into", lambda: False)
+
+    def to_json(self) -> Any:
+        return own("Items", "to_json", super().to_json)
+
+    def encode(self, chunk: Any, spec: Any) -> Any:
+        return own("Items", "encode", chunk.tobytes)
+
+    def decode(self, data: Any, spec: Any) -> Any:
+        return own("Items", "decode", lambda: np.frombuffer(data, spec.np_dtype).reshape(spec.shape))
+
+
+@dataclass(frozen=True)
+class Octets(BytesBytesCodec):
+    """Bytes as they are."""
+
+    name: ClassVar[str] = "test.plain-octets"
+    is_fixed_size: ClassVar[bool] = True
+
+    def resolve(self, spec: Any) -> Any:
+        return own("Octets", "resolve", lambda: self)
+
+    def encoded_size(self, nbytes: int) -> Any:
+        return own("Octets", "encoded_size", lambda: nbytes)
+
+    def stage(self) -> Any:
+        return own("Octets", "stage", lambda: None)
+
+    def max_input(self) -> Any:
+        return own("Octets", "max_input", lambda: None)
+
+    def check_input(self, nbytes: int) -> Any:
+        return own("Octets", "check_input", lambda: None)
+
+    def to_json(self) -> Any:
+        return own("Octets", "to_json", super().to_json)
+
+    def encode(self, data: Any, spec: Any = None) -> Any:
+        return own("Octets", "encode", lambda: data)
+
+    def decode(self, data: Any, spec: Any = None, max_size: Any = None) -> Any:
+        return own("Octets", "decode", lambda: data)
+
+
+class Grey(Int32):
+    """Integers by another name."""
+
+    _zarr_v3_name: ClassVar[str] = "test.failing-type"
+
+    @classmethod
+    def _check_native_dtype(cls, dtype: Any) -> Any:
+        return own("Grey", "_check_native_dtype", lambda: False)
+
+    @classmethod
+    def _from_json_v3(cls, data: Any) -> Any:
+        return own("Grey", "_from_json_v3", lambda: Int32._from_json_v3.__func__(cls, data))
+
+    def to_native_dtype(self) -> Any:
+        return own("Grey", "to_native_dtype", super().to_native_dtype)
+
+    def to_json(self, zarr_format: Any) -> Any:
+        return own("Grey", "to_json", lambda: self._zarr_v3_name)
+
+    def cast_scalar(self, data: Any) -> Any:
+        return own("Grey", "cast_scalar", lambda: Int32.cast_scalar(self, data))
+
+    def default_scalar(self) -> Any:
+        return own("Grey", "default_scalar", lambda: np.int32(0))
+
+    def from_json_scalar(self, data: Any, *, zarr_format: Any) -> Any:
+        return own("Grey", "from_json_scalar", lambda: np.int32(data))
+
+    def to_json_scalar(self, data: Any, *, zarr_format: Any) -> Any:
+        return own("Grey", "to_json_scalar", lambda: int(data))
+
+
+@dataclass(frozen=True)
+class Halves(ChunkGrid):
+    """Chunks of other lengths."""
+
+    name: ClassVar[str] = "test.halves"
+
+    @property
+    def ndim(self) -> Any:
+        return own("Halves", "ndim", lambda: 2)
+
+    def native(self) -> Any:
+        return own("Halves", "native", lambda: ((2, 3, 3, 10), 3))
+
+    def validate(self, shape: Any) -> Any:
+        return own("Halves", "validate", lambda: None)
+
+    def update_shape(self, shape: Any) -> Any:
+        return own("Halves", "update_shape", lambda: self)
+
+    def shape_of(self, coords: Any) -> Any:
+        return own("Halves", "shape_of", lambda: ChunkGrid.shape_of(self, coords))
+
+    def grid_shape(self, shape: Any) -> Any:
+        return own("Halves", "grid_shape", lambda: ChunkGrid.grid_shape(self, shape))
+
+    def chunk_shapes_present(self) -> Any:
+        return own("Halves", "chunk_shapes_present", lambda: ChunkGrid.chunk_shapes_present(self))
+
+    def to_json(self) -> Any:
+        return own("Halves", "to_json", super().to_json)
+
+
+@dataclass(frozen=True)
+class Dashes(ChunkKeyEncoding):
+    """Keys with dashes."""
+
+    name: ClassVar[str] = "test.dashes"
+
+    def native(self) -> Any:
+        return own("Dashes", "native", lambda: None)
+
+    def encode(self, coords: Any) -> Any:
+        return own("Dashes", "encode", lambda: "k" + "-".join(map(str, coords)))
+
+    def decode(self, key: str) -> Any:
+        return own("Dashes", "decode", lambda: tuple(map(int, key[1:].split("-"))))
+
+    def to_json(self) -> Any:
+        return own("Dashes", "to_json", super().to_json)
+
+
+@dataclass(frozen=True)
+class Through(StorageTransformer):
+    """The store as it is."""
+
+    name: ClassVar[str] = "test.through"
+
+    def wrap(self, store: Any, prefix: str) -> Any:
+        return own("Through", "wrap", lambda: WrapperStore(store))
+
+    def to_json(self) -> Any:
+        return own("Through", "to_json", super().to_json)
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "Mirror": {"filters": [Mirror()], "chunks": (2, 3)},
+    "Items": {"serializer": Items(), "chunks": (2, 3)},
+    "Octets": {"compressors": [Octets()], "chunks": (2, 3)},
+    "Grey": {"dtype": Grey(), "chunks": (2, 3)},
+    "Halves": {"chunk_grid": Halves()},
+    "Dashes": {"chunk_key_encoding": Dashes(), "chunks": (2, 3)},
+    "Through": {"storage_transformers": [Through()], "chunks": (2, 3)},
+}
+CLASSES: dict[str, Any] = {
+    cls.__name__: cls for cls in (Mirror, Items, Octets, Grey, Halves, Dashes, Through)
+}
+
+
+class _Failure(Exception):
+    """An exception of somebody else."""
+
+
+def raising(error: Exception) -> Callable[[], Any]:
+    def fail() -> Any:
+        raise error
+
+    return fail
+
+
+WRONG: dict[str, Callable[[], Any]] = {
+    "own error": raising(_Failure("boom")),
+    "AttributeError": raising(AttributeError("a.b")),
+    "OSError": raising(OSError("io")),
+    "NotImplementedError": raising(NotImplementedError("later")),
+    "None": lambda: None,
+    "number": lambda: 5,
+    "text": lambda: "text",
+    "nothing": lambda: (),
+    "class": lambda: dict,
+}
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    for cls in (Mirror, Items, Octets):
+        register_codec(cls.name, cls)
+    grid_registry.register(Halves)
+    key_encoding_registry.register(Dashes)
+    register_storage_transformer(Through.name, Through)
+    data_type_registry.register(Grey._zarr_v3_name, Grey)
+    yield
+    INSTEAD.clear()
+    for cls in (Mirror, Items, Octets):
+        del codec_registry._classes[cls.name]
+    del grid_registry._classes[Halves.name], key_encoding_registry._classes[Dashes.name]
+    del storage_transformer_registry._classes[Through.name]
+    data_type_registry.unregister(Grey._zarr_v3_name)
+
+
+def created(kind: str) -> zarrcore.Array:
+    array = zarrcore.create_array({}, **{"shape": (8, 6), "dtype": "i4"} | OPTIONS[kind])
+    array[...] = VALUES
+    return array
+
+
+CALLS: dict[str, Callable[[zarrcore.Array], object]] = {
+    "read": lambda array: array[...],
+    "read a part": lambda array: array[0, 0],
+    "write": lambda array: array.set_basic_selection(..., VALUES),
+    "write a part": lambda array: array.set_basic_selection((0, 0), 1),
+    "fill": lambda array: array.set_basic_selection((0, 0), 1) or array.explain(...),
+    "grow": lambda array: array.resize((9, 6)),
+    "append": lambda array: array.append(VALUES),
+    "attributes": lambda array: array.attrs.update(a=1),
+    "info": lambda array: str(array.info_complete()),
+    "repr": lambda array: repr(array) + array._repr_html_(),
+    "count": lambda array: array.nchunks_initialized,
+    "chunks": lambda array: array.chunk_info(),
+    "metadata": lambda array: array.metadata.to_dict(),
+    "verify": lambda array: str(zarrcore.verify(array.store)),
+    "copy": lambda array: zarrcore.from_array({}, data=array),
+    "like": lambda array: zarrcore.empty_like(array),
+    "shrink": lambda array: array.resize((8, 6)),
+}
+_SOURCE = Path(__file__).read_text(encoding="utf-8")
+METHODS = [
+    (kind, name)
+    for kind, cls in CLASSES.items()
+    for name in vars(cls)
+    if f'own("{kind}", "{name}"' in _SOURCE
+]
+
+
+@pytest.mark.parametrize(("kind", "method"), METHODS)
+def test_whatever_a_method_does_the_error_is_named_and_nothing_is_lost(kind: str, method: str) -> None:
+    """AttributeErrors and the like came out bare, and documents were stored that could not be read."""
+    for wrong in WRONG.values():
+        for is_used in (True, False):
+            array = created(kind)
+            if not is_used:
+                array = zarrcore.open_array(array.store)
+            for call in CALLS.values():
+                INSTEAD[f"{kind}.{method}"] = wrong
+                try:
+                    call(array)
+                except BaseZarrError as error:
+                    assert str(error)
+                except IndexError:
+                    pass  # what was to be selected is not there
+                finally:
+                    INSTEAD.clear()
+            found = zarrcore.open_array(array.store)[...]
+            assert np.array_equal(found[:8], VALUES)
+
+
+@pytest.mark.parametrize(("kind", "method"), METHODS)
+def test_nothing_is_created_with_what_fails(kind: str, method: str) -> None:
+    for wrong in WRONG.values():
+        INSTEAD[f"{kind}.{method}"] = wrong
+        store: dict[str, Any] = {}
+        with suppress(BaseZarrError):
+            zarrcore.create_array(store, **{"shape": (8, 6), "dtype": "i4"} | OPTIONS[kind])
+        INSTEAD.clear()
+        if store:
+            zarrcore.open_array(store, mode="r")
+
+
+NAMED = [
+    ("Grey", "to_native_dtype", "to_native_dtype of the data type 'Grey'"),
+    ("Grey", "to_json", "to_json of the data type 'Grey'"),
+    ("Halves", "native", "native of the chunk grid 'test.halves'"),
+    ("Halves", "shape_of", "shape_of of the chunk grid 'test.halves'"),
+    ("Mirror", "output_spec", "output_spec of the codec 'test.mirror'"),
+    ("Items", "encoded_size", "encoded_size of the codec 'test.plain-items'"),
+    ("Octets", "stage", "stage of the codec 'test.plain-octets'"),
+    ("Dashes", "native", "native of the chunk key encoding 'test.dashes'"),
+    ("Through", "wrap", "wrap of the storage transformer 'test.through'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "method", "text"), NAMED)
+@pytest.mark.parametrize("wrong", ["own error", "text"])
+def test_the_error_names_the_method_and_the_class(kind: str, method: str, text: str, wrong: str) -> None:
+    array = created(kind)
+    expected = (
+        rf"_Failure: boom \({re.escape(text)}\)"
+        if wrong == "own error"
+        else f'from {re.escape(text)}, got "text"'
+    )
+    if method == "wrap" and wrong == "text":
+        expected = r"storage transformer 'test.through': expected a store from wrap\(\), got \"text\""
+    if method == "to_json" and wrong == "text":
+        expected = "unknown data type 'text'"
+    found = []
+    for call in (lambda array: created(kind), *CALLS.values()):
+        INSTEAD[f"{kind}.{method}"] = WRONG[wrong]
+        try:
+            call(array)
+        except BaseZarrError as caught:
+            found.append(str(caught))
+        finally:
+            INSTEAD.clear()
+    assert any(re.search(expected, message) for message in found), found
+
+
+FILES = [
+    ("Halves", "chunk_grid"),
+    ("Dashes", "chunk_key_encoding"),
+    ("Through", "storage_transformers"),
+    ("Octets", "codecs"),
+]
+
+
+@pytest.mark.parametrize(("kind", "place"), FILES)
+@pytest.mark.parametrize("found", [None, 5, dict])
+def test_from_json_returns_an_instance(
+    kind: str, place: str, found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = created(kind).store
+    monkeypatch.setattr(CLASSES[kind], "from_json", classmethod(lambda *_: found), raising=False)
+    with pytest.raises(
+        MetadataValidationError, match=rf"{place}.*: expected (an instance from from_json|a codec)"
+    ):
+        zarrcore.open_array(store)
+
+
+def test_a_codec_in_a_shard_that_writes_an_unknown_name_is_not_stored() -> None:
+    shards = zarrcore.codecs.ShardingCodec(chunk_shape=(2, 3), codecs=[Items()])
+    INSTEAD["Items.to_json"] = lambda: "test.unknown"
+    store: dict[str, Any] = {}
+    match = r"codecs\[0\].configuration.codecs\[0\]: expected JSON of 'test.plain-items' from to_json"
+    with pytest.raises(MetadataValidationError, match=match):
+        zarrcore.create_array(
+            store, shape=(8, 6), dtype="i4", chunks=(4, 6), serializer=shards, compressors=None
+        )
+    assert store == {}
+
+
+@pytest.mark.parametrize("found", [None, 5, WrapperStore, dict])
+def test_wrap_returns_a_store_and_no_class(found: Any) -> None:
+    array = created("Through")
+    INSTEAD["Through.wrap"] = lambda: found
+    with pytest.raises(MetadataValidationError, match="'test.through': expected a store from wrap"):
+        zarrcore.open_array(array.store)[...]
+
+
+def test_classes_of_zarrcore_are_not_guarded() -> None:
+    """Nor do they become slower by it."""
+    assert not hasattr(Int32.to_native_dtype, "__wrapped__")
+    assert not hasattr(zarrcore.codecs.ZstdCodec.stage, "__wrapped__")
+    assert hasattr(Grey.to_native_dtype, "__wrapped__")
+    assert isinstance(Octets(), Codec)
+
+
+class Store(WrapperStore):
+    """A store of which a test replaces methods."""
+
+
+ANSWERS = [None, 5, (), [None], [b"1"] * 7]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=repr)
+@pytest.mark.parametrize("dtype", ["i4", "str"])
+def test_a_store_that_answers_other_than_it_is_asked(
+    dtype: str, answer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks, documents and members were errors of zip() and of other functions."""
+    store = Store(MemoryStore())
+    group = zarrcore.create_group(store, zarr_format=2)
+    array = group.create_array("a", shape=4, chunks=2, dtype=dtype)
+    array[...] = np.arange(1, 5).astype(array.dtype)
+    monkeypatch.setattr(Store, "get_many", lambda *_: answer, raising=False)
+    monkeypatch.setattr(Store, "get_partial_values", lambda *_: answer, raising=False)
+    said = r"get_many returned .* for \d+ keys"
+    with pytest.raises(ChunkIOError, match=said):
+        array[...]
+    for call in (lambda: group.nmembers(), lambda: zarrcore.open_group(store, mode="r")):
+        with pytest.raises(NodeIOError, match=said):
+            call()
+
+
+WRITES: dict[str, Callable[[zarrcore.Array], object]] = {
+    "set": lambda array: array.attrs.update(a=1),
+    "set_if_not_exists": lambda array: zarrcore.create_array(array.store, name="b", shape=3, dtype="i4"),
+    "erase_prefix": lambda array: zarrcore.create_array(
+        array.store, name="a", shape=3, dtype="i4", overwrite=True
+    ),
+    "getsize_prefix": lambda array: array.info_complete(),
+    "list_prefix": lambda array: array.chunk_info(),
+    "list_dir": lambda array: zarrcore.open_group(array.store).members(),
+}
+
+
+@pytest.mark.parametrize("method", WRITES)
+@pytest.mark.parametrize("error", [_Failure("boom"), KeyError("boom"), OSError("boom")], ids=repr)
+def test_errors_of_a_store_name_it_and_the_key(
+    method: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of documents that were written came out bare."""
+    array = zarrcore.create_array(Store(MemoryStore()), name="a", shape=4, chunks=2, dtype="i4")
+    array[...] = 1
+
+    def fail(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(Store, method, fail, raising=False)
+    match = rf"node '.*' in wrapping-memory://\d+, (key|prefix) '.*': {type(error).__name__}: .*boom"
+    with pytest.raises(NodeIOError, match=match) as caught:
+        WRITES[method](array)
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("names", [[None], [5], None], ids=repr)
+def test_listings_that_are_no_text(names: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    array = zarrcore.create_array(Store(MemoryStore()), name="a", shape=4, chunks=2, dtype="i4")
+    for method, call in (
+        ("list_prefix", lambda: array.nchunks_initialized),
+        ("list_dir", lambda: zarrcore.open_group(array.store).members()),
+        ("getsize_prefix", lambda: array.nbytes_stored()),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, method, lambda *_: names, raising=False)
+            with pytest.raises(NodeIOError, match=r"node '.*' in .*, prefix '.*': TypeError: "):
+                call()
