@@ -2,6 +2,7 @@
 #include "engine/ahead.h"
 
 #define TRUST 16             /* files in memory, one after the other */
+#define TRUST_CLOCK 2        /* the same, where nothing but the clock has shown that one was not */
 #define AT_ONCE 8            /* turns announced before a thread goes on decoding */
 #define ITEMS_AHEAD 256
 
@@ -63,8 +64,12 @@ void zc_ahead_go(zc_ahead *ahead, size_t item)
     }
 }
 
-void zc_ahead_wait(zc_ahead *ahead, size_t item)
+void zc_ahead_wait(zc_ahead *ahead, size_t item, bool by_clock)
 {
-    atomic_store_explicit(&ahead->trust, TRUST, memory_order_relaxed);
+    int trust = atomic_load_explicit(&ahead->trust, memory_order_relaxed);
+    const int least = by_clock ? TRUST_CLOCK : TRUST;
+
+    while (trust < least && !atomic_compare_exchange_weak(&ahead->trust, &trust, least)) {
+    }
     zc_ahead_go(ahead, item);
 }

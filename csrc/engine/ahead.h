@@ -27,8 +27,8 @@ typedef struct zc_ahead {
 
 void zc_ahead_begin(zc_ahead *ahead, const zc_run *run, zc_announce announce);
 
-/* A disk is waited for while this item is read. */
-void zc_ahead_wait(zc_ahead *ahead, size_t item);
+/* A disk is waited for while this item is read; by_clock: or a CPU was. */
+void zc_ahead_wait(zc_ahead *ahead, size_t item, bool by_clock);
 
 void zc_ahead_go(zc_ahead *ahead, size_t item);
 

@@ -337,7 +337,7 @@ static void before_waiting(zc_waiting *waiting, const zc_value *value, uint64_t 
         atomic_store(&c->announced, begin + n);
         zc_file_announce(&value->file, begin, n);
     }
-    zc_ahead_wait(c->job->ahead, c->item);
+    zc_ahead_wait(c->job->ahead, c->item, atomic_load_explicit(&waiting->blind, memory_order_relaxed));
 }
 
 static void watch_waiting(chunk_job *c, zc_value *value)
@@ -363,7 +363,7 @@ static zc_status open_value(chunk_job *c, zc_value *value)
     if (value->data == NULL) {
         watch_waiting(c, value);
     } else if (zc_now_ns() - start > ZC_WAITED_NS(value->size)) {
-        zc_ahead_wait(ahead, c->item);
+        zc_ahead_wait(ahead, c->item, true);
     }
     return status;
 }

@@ -18,6 +18,7 @@ static atomic_int announced[CHUNKS], n_announced, n_read;
 static atomic_bool wrong;            /* threads count no checks */
 static int waits_from, waits_to;     /* these reads have to wait for a disk */
 static bool cold;                    /* what is announced is not in memory */
+static bool slow_clock;              /* they know only by the clock */
 
 static int number_of(const char *key)
 {
@@ -46,6 +47,7 @@ static zc_status read_slowly(const zc_value *value, uint64_t offset, void *dst, 
     const int number = atomic_fetch_add(&n_read, 1);
 
     if (number >= waits_from && number < waits_to) {
+        atomic_store(&value->waiting->blind, slow_clock);
         zc_waiting_wait(value->waiting, value, offset);
     }
     return real.read(value, offset, dst, n, error);
@@ -112,6 +114,17 @@ static void announcing_ends_where_files_are_in_memory(void)
     CHECK(n_announced == 16);
     read_with(0, CHUNKS, false, 1);
     CHECK(n_announced < CHUNKS);
+}
+
+/* A slow clock alone is a CPU that was taken away, more often than a disk. */
+static void the_clock_alone_is_trusted_less(void)
+{
+    slow_clock = true;
+    read_with(0, 1, false, 1);
+    CHECK(n_announced == 2);
+    read_with(0, 1, true, 1);
+    CHECK(n_announced == CHUNKS - 1);
+    slow_clock = false;
 }
 
 static void threads_announce_nothing_twice(void)
@@ -191,6 +204,7 @@ int main(void)
     RUN(files_in_memory_are_not_announced);
     RUN(all_that_comes_after_a_wait_is_announced_once);
     RUN(announcing_ends_where_files_are_in_memory);
+    RUN(the_clock_alone_is_trusted_less);
     RUN(threads_announce_nothing_twice);
     RUN(chunks_wanted_in_part_are_not_announced);
     RUN(a_single_file_is_read_without_looking);
