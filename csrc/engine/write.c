@@ -103,6 +103,7 @@ static zc_status patch_locked(const write_job *job, const target *t, zc_workspac
     zc_status status = store->open(store, t->key, true, &old, err);
     if (status == ZC_OK) {
         old.base = 0;
+        old.waiting = NULL;
         status = encode(&ctx, t, &old, &out);
         zc_value_close(&old);
     } else if (status == ZC_ERR_MISSING) {
