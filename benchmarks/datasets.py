@@ -157,7 +157,10 @@ def datasets(*, full: bool) -> dict[str, Dataset]:
     return {
         "volume-raw": Dataset("volume", edge),
         "volume-blosc": Dataset("volume", edge, (_BLOSC,)),
+        "volume-zstd": Dataset("volume", edge, (_ZSTD,)),
         "volume-shards": Dataset("volume", 32, (_BLOSC,), shards=edge),
+        "volume-shards-raw": Dataset("volume", 32, shards=edge),
+        "volume-shards-zstd": Dataset("volume", 32, (_ZSTD,), shards=edge),
         "volume-v2-raw": Dataset("volume", edge, v2={"order": "C", "compressor": None}),
         "volume-v2-blosc": Dataset("volume", edge, v2={"order": "C", "compressor": _V2_BLOSC}),
         "floats-raw": Dataset("floats", 64),

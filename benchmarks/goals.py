@@ -45,6 +45,7 @@ READ_REORDERED = Family("big-endian, transposed: read", 1.2)
 READ_GZIP = Family("gzip: read", 1.1)
 READ_ZSTD = Family("zstd: read", 1.05)
 READ_LZ4 = Family("lz4: read", 1.0)
+COLD = Family("whole arrays, not in the page cache: read", 1.3)
 
 WRITE_RAW = Family("whole arrays, raw: write, round trip", 1.3)
 WRITE_CODED = Family("whole arrays, others: write, round trip", 1.1)

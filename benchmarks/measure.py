@@ -31,12 +31,15 @@ class Operation:
         Untimed: the output of `call`, where that is not what it returns.
     written : Path, optional
         Directory of the array that `call` writes; the reference library reads it back.
+    cold : int
+        Bytes that a call has to bring from the disk, `before` having put them out of memory; 0: none.
     """
 
     call: Callable[[], Any]
     before: Callable[[], None] | None = None
     outcome: Callable[[], Any] | None = None
     written: Path | None = None
+    cold: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,17 @@ class Sample:
 
 
 def warm_sample(operation: Operation, repeat: int, *, attempts: int = 4) -> Sample:
-    """A sample of data in the page cache: one that had to wait for a disk is taken again."""
+    """A sample of data in the page cache: one that had to wait for a disk is taken again.
+
+    Where data shall come from the disk, one that did not bring them is no sample.
+    """
+    if operation.cold:
+        taken = sample(operation, repeat)
+        if taken.disk < operation.cold * repeat:
+            raise RuntimeError(
+                f"{taken.disk} bytes came from the disk, {operation.cold * repeat} were not in memory"
+            )
+        return taken
     for _ in range(attempts - 1):
         taken = sample(operation, repeat)
         if taken.disk == 0:

@@ -30,7 +30,7 @@ HOMES = {
     "migration": "migrate",
     "show": "show_config",
 }
-MODULES = "abc api codecs compat core dask dtype errors kernels registry storage testing xarray"
+MODULES = "abc api codecs compat core dask dtype errors kernels registry storage testing torch xarray"
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES, modules=MODULES)
 __all__ += ["__version__", "config"]

@@ -4,7 +4,7 @@
 from zarrcore import (
     abc as abc, api as api, codecs as codecs, compat as compat, core as core, dask as dask, dtype as dtype,
     errors as errors, kernels as kernels, registry as registry, storage as storage, testing as testing,
-    xarray as xarray,
+    torch as torch, xarray as xarray,
 )
 from zarrcore._core.engine import ChunkCache as ChunkCache
 from zarrcore._version import __version__ as __version__

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.cases import (
     bridge,
     codecs,
+    cold,
     dense,
     hierarchy,
     partial,
@@ -16,5 +17,5 @@ from benchmarks.cases import (
 )
 from benchmarks.cases.base import Case
 
-_MODULES = (dense, codecs, tiny, small_chunks, partial, updates, hierarchy, text, bridge, xarray_dask)
+_MODULES = (dense, cold, codecs, tiny, small_chunks, partial, updates, hierarchy, text, bridge, xarray_dask)
 CASES: dict[str, Case] = {case.name: case for module in _MODULES for case in module.cases()}

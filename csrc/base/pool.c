@@ -37,9 +37,7 @@ typedef struct job {
     size_t failed_item;
     zc_error *error;
 
-    int threads;                 /* that could take part; 1: the caller works alone */
-    size_t grain;                /* items of a unit */
-    size_t n_units, stretch;     /* units that lie together, see next_unit */
+    zc_order order;
 
     /* Under the pool's lock. */
     struct job *next;
@@ -77,7 +75,7 @@ static _Thread_local int64_t next_poll_ns;
 static void orphan_jobs(void)
 {
     for (job *j = current_job; j != NULL; j = j->outer) {
-        if (j->threads == 1) {
+        if (j->order.threads == 1) {
             continue;
         }
         zc_mutex_init(&j->lock);
@@ -222,19 +220,14 @@ static bool run_items(job *j, size_t begin, size_t end, zc_workspace *ws, zc_err
 /* Has every unit had its turn? */
 static bool is_used_up(const job *j)
 {
-    return atomic_load(&j->turns) >= (uint64_t)j->stretch * (uint64_t)j->threads;
+    return atomic_load(&j->turns) >= zc_order_turns(&j->order);
 }
 
-/*
- * The next unit.  Turns go round as many stretches of the units as there are threads, so that units that are worked on at the
- * same time lie far from each other: neighbours tend to share pages of the output.
- */
 static bool next_unit(job *j, size_t *unit)
 {
     while (!is_used_up(j)) {
-        const uint64_t turn = atomic_fetch_add(&j->turns, 1);
-        *unit = (size_t)(turn % (unsigned)j->threads) * j->stretch + (size_t)(turn / (unsigned)j->threads);
-        if (turn / (unsigned)j->threads < j->stretch && *unit < j->n_units) {
+        *unit = zc_order_unit(&j->order, atomic_fetch_add(&j->turns, 1));
+        if (*unit < j->order.n_units) {
             return true;
         }
     }
@@ -244,13 +237,13 @@ static bool next_unit(job *j, size_t *unit)
 /* Run the next unit; false if nothing is left or the job is to stop. */
 static bool run_unit(job *j, zc_workspace *ws, zc_error *err)
 {
-    size_t unit;
+    size_t unit, begin, end;
 
     if (atomic_load_explicit(&j->stop, memory_order_relaxed) || !next_unit(j, &unit)) {
         return false;
     }
-    const size_t begin = unit * j->grain, left = j->run->n_items - begin;
-    return run_items(j, begin, begin + (left < j->grain ? left : j->grain), ws, err);
+    zc_order_items(&j->order, unit, &begin, &end);
+    return run_items(j, begin, end, ws, err);
 }
 
 static bool nothing_left(const job *j)
@@ -427,19 +420,19 @@ static void grow(int n)
 
 static void post(job *j)
 {
-    zc_count_add(ZC_COUNT_HELPERS, (size_t)j->threads - 1);
+    zc_count_add(ZC_COUNT_HELPERS, (size_t)j->order.threads - 1);
     zc_mutex_lock(&pool.lock);
     job **last = &pool.jobs;
     while (*last != NULL) {
         last = &(*last)->next;
     }
     *last = j;
-    want_locked(j, j->threads - 1);
+    want_locked(j, j->order.threads - 1);
     const int n_wake = to_wake_locked();
     zc_mutex_unlock(&pool.lock);
 
     wake(n_wake);
-    grow(j->threads - 1);
+    grow(j->order.threads - 1);
 }
 
 static void withdraw_locked(job *j)
@@ -474,7 +467,7 @@ static bool relieve_caller(job *j, zc_workspace **ws)
 
     wake(n_wake);
     if (ask) {
-        grow(j->threads);
+        grow(j->order.threads);
     }
     return others;
 }
@@ -541,21 +534,20 @@ static void run_shared(job *j, zc_workspace **ws)
     zc_cond_destroy(&j->idle);
 }
 
-/* Divide the job into units; find out how many threads could take part. */
-static void plan(job *j)
+void zc_pool_order(const zc_run *run, zc_order *out)
 {
-    const zc_run *run = j->run;
     const int threads = run->n_items == 1 || run->threads == 1 ? 1
                         : run->threads > 0                     ? run->threads
                                                                : zc_pool_threads();
 
-    j->grain = run->grain > 0 ? run->grain : 1;
-    j->n_units = run->n_items / j->grain + (run->n_items % j->grain != 0);
-    j->threads = threads < MAX_THREADS ? threads : MAX_THREADS;
-    if (j->n_units < (size_t)j->threads) {
-        j->threads = (int)j->n_units;
+    out->n_items = run->n_items;
+    out->grain = run->grain > 0 ? run->grain : 1;
+    out->n_units = run->n_items / out->grain + (run->n_items % out->grain != 0);
+    out->threads = threads < MAX_THREADS ? threads : MAX_THREADS;
+    if (out->n_units < (size_t)out->threads) {
+        out->threads = (int)out->n_units;
     }
-    j->stretch = j->n_units / (size_t)j->threads + (j->n_units % (size_t)j->threads != 0);
+    out->stretch = out->n_units / (size_t)out->threads + (out->n_units % (size_t)out->threads != 0);
 }
 
 zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
@@ -577,11 +569,11 @@ zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
         j.poll_arg = inherit ? j.outer->poll_arg : run->poll_arg;
     }
     zc_mutex_init(&j.lock);
-    plan(&j);
+    zc_pool_order(run, &j.order);
     schedule_poll(&j);
     watch_job(&j, ws);
     current_job = &j;
-    if (j.threads == 1) {
+    if (j.order.threads == 1) {
         run_items(&j, 0, run->n_items, ws, &(zc_error){0});
     } else {
         run_shared(&j, &ws);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "status.h"
 #include "workspace.h"
@@ -48,6 +49,48 @@ typedef struct zc_run {
  * ends in the child with ZC_ERR_CANCELLED.
  */
 zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err);
+
+/*
+ * In which order the items of a run are begun: in units of `grain` neighbours, which take turns.  Turns go round as many
+ * stretches of the units as there are threads, so that units that are worked on at the same time lie far from each other:
+ * neighbours tend to share pages of the output.
+ */
+typedef struct zc_order {
+    int threads;             /* that could take part; 1: the caller works alone */
+    size_t n_items, grain;
+    size_t n_units, stretch; /* units that lie together */
+} zc_order;
+
+void zc_pool_order(const zc_run *run, zc_order *out);
+
+/* How many turns there are; some may be without a unit. */
+static inline uint64_t zc_order_turns(const zc_order *order)
+{
+    return (uint64_t)order->stretch * (uint64_t)order->threads;
+}
+
+/* The unit of a turn; n_units or more: there is none. */
+static inline size_t zc_order_unit(const zc_order *order, uint64_t turn)
+{
+    const size_t stretch = (size_t)(turn % (unsigned)order->threads), place = (size_t)(turn / (unsigned)order->threads);
+
+    return place < order->stretch ? stretch * order->stretch + place : order->n_units;
+}
+
+/* The turn of an item. */
+static inline uint64_t zc_order_turn(const zc_order *order, size_t item)
+{
+    const size_t unit = item / order->grain;
+
+    return (uint64_t)(unit % order->stretch) * (unsigned)order->threads + unit / order->stretch;
+}
+
+/* The items [*begin, *end) of a unit. */
+static inline void zc_order_items(const zc_order *order, size_t unit, size_t *begin, size_t *end)
+{
+    *begin = unit * order->grain;
+    *end = order->n_items - *begin < order->grain ? order->n_items : *begin + order->grain;
+}
 
 /* The poll_arg of the innermost job around this workspace that has this poll; NULL: none has. */
 void *zc_pool_caller(const zc_workspace *ws, zc_poll poll);

@@ -217,6 +217,7 @@ static zc_status open_value(const zarrcore_array *array, const int64_t *chunk, b
                                          : zc_fail(err, ZC_ERR_MEMORY, "no memory for a key");
 
     out->base = 0;
+    out->waiting = NULL;
     free(key);
     return status;
 }

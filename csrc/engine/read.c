@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/os_thread.h"
+#include "engine/ahead.h"
 #include "engine/chunk.h"
 #include "engine/fetch_ranges.h"
 #include "engine/wants.h"
@@ -20,6 +22,8 @@
 #define SMALL_CHUNK ((size_t)64 << 10)
 
 #define BATCH_MAX ((size_t)4096)     /* items whose values are fetched together */
+
+#define PLAIN_AHEAD_MOST 1048576.0   /* bytes of a chunk without codecs */
 
 #define WORTH_A_THREAD ((size_t)128 << 10)   /* bytes that have arrived, for each thread that decodes them */
 
@@ -34,6 +38,7 @@ typedef struct read_job {
     size_t first;                    /* the items being read now begin here ... */
     zc_fetched *fetched;             /* ... and this has been fetched of them; NULL: each is opened */
     const size_t *order;             /* which of them are read now; NULL: all */
+    zc_ahead *ahead;                 /* where reading ahead may pay; NULL: it does not */
 } read_job;
 
 /* One chunk, and all that is wanted of it. */
@@ -52,6 +57,9 @@ typedef struct chunk_job {
     size_t cap;
     bool whole;
     bool again;                      /* what the first try decoded may be torn: nothing of it is used */
+    zc_waiting waiting;              /* where there is something to do before waiting for a disk */
+    size_t item;                     /* number in the run */
+    _Atomic uint64_t announced;      /* the value has been brought into memory up to here */
     zc_workspace *ws;
     zc_error *err;
 } chunk_job;
@@ -271,6 +279,97 @@ static zc_status read_wants(const chunk_job *c, zc_cached *cached, const zc_valu
     return status;
 }
 
+/* ---- reading ahead ---------------------------------------------------------------------------------------- */
+
+/* Will all of the value be read, or nearly all? */
+static bool reads_whole(const chunk_job *c)
+{
+    const zc_array *array = c->call->array;
+    const zc_chain *chain = array->chain;
+    size_t there = 1, wanted = 0;
+    zc_selection room;
+
+    if (chain->ops->list == NULL && !chain->ops->is_plain && chain->blocks == NULL) {
+        return true;                 /* it has no parts */
+    }
+    for (int d = 0; d < array->ndim; d++) {
+        const zc_grid_axis *axis = &array->grid[d];
+        const int64_t end = zc_grid_end(axis, c->chunk[d]);
+        const int64_t length = (end < axis->length ? end : axis->length) - zc_grid_start(axis, c->chunk[d]);
+        if (!zc_mul_size(there, (uint64_t)length, &there)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < c->n && wanted < there / 2; i++) {
+        const zc_selection *selection = selection_of(c, i, &room);
+        wanted += selection != NULL ? zc_selection_count(selection) : 0;
+    }
+    return wanted >= there / 2;
+}
+
+/* zc_announce */
+static bool announce_item(void *arg, size_t item, uint64_t *size)
+{
+    read_job *job = arg;
+    chunk_job c;
+    char room[1024];
+
+    chunk_open(&c, job, job->first + item, NULL, NULL);
+    const zc_store *store = c.call->store;
+    if (store->announce == NULL || zc_chunk_key_size(c.call->array) > sizeof room || !reads_whole(&c)) {
+        return false;
+    }
+    zc_chunk_key(c.call->array, c.chunk, room);
+    return store->announce(store, room, ZC_AHEAD_BYTES, size);
+}
+
+/* zc_waiting.wait: before a read from offset on. */
+static void before_waiting(zc_waiting *waiting, const zc_value *value, uint64_t offset)
+{
+    chunk_job *c = (chunk_job *)((char *)waiting - offsetof(chunk_job, waiting));
+    const uint64_t announced = atomic_load(&c->announced);
+
+    if (waiting->whole && offset >= announced && announced < value->file.size) {
+        /* The index of a shard may come last in the file, but is read first. */
+        const uint64_t begin = announced == 0 && c->call->array->chain->ops->list != NULL ? 0 : offset;
+        const uint64_t rest = value->file.size - (begin < value->file.size ? begin : value->file.size);
+        const uint64_t n = rest < ZC_AHEAD_BYTES ? rest : ZC_AHEAD_BYTES;
+        atomic_store(&c->announced, begin + n);
+        zc_file_announce(&value->file, begin, n);
+    }
+    zc_ahead_wait(c->job->ahead, c->item, atomic_load_explicit(&waiting->blind, memory_order_relaxed));
+}
+
+static void watch_waiting(chunk_job *c, zc_value *value)
+{
+    c->waiting = (zc_waiting){.wait = before_waiting, .whole = reads_whole(c)};
+    c->announced = zc_ahead_has(c->job->ahead, c->item) ? ZC_AHEAD_BYTES : 0;
+    value->waiting = &c->waiting;
+}
+
+/* Load or open the value; who waits for a small one is known by the clock. */
+static zc_status open_value(chunk_job *c, zc_value *value)
+{
+    const zc_store *store = c->call->store;
+    zc_ahead *const ahead = c->job->ahead;
+    const int64_t start = ahead != NULL ? zc_now_ns() : 0;
+    const zc_status status = c->cap > 0 ? store->load(store, c->key, c->room, c->cap, value, c->err)
+                                        : store->open(store, c->key, c->whole, value, c->err);
+
+    value->waiting = NULL;
+    if (ahead == NULL || store->announce == NULL || status != ZC_OK) {
+        return status;
+    }
+    if (value->data == NULL) {
+        watch_waiting(c, value);
+    } else if (zc_now_ns() - start > ZC_WAITED_NS(value->size)) {
+        zc_ahead_wait(ahead, c->item, true);
+    }
+    return status;
+}
+
+/* ---- the value of a chunk --------------------------------------------------------------------------------- */
+
 static zc_status open_and_read(void *arg)
 {
     chunk_job *c = arg;
@@ -280,8 +379,7 @@ static zc_status open_and_read(void *arg)
     zc_origin origin;
     zc_value value;
 
-    zc_status status = c->cap > 0 ? store->load(store, c->key, c->room, c->cap, &value, c->err)
-                                  : store->open(store, c->key, c->whole, &value, c->err);
+    zc_status status = open_value(c, &value);
     if (status == ZC_ERR_MISSING) {
         c->again = true;
         return read_wants(c, NULL, NULL);
@@ -358,6 +456,10 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
     chunk_job c;
     zc_status status;
 
+    if (job->ahead != NULL) {
+        zc_ahead_item(job->ahead, item);
+    }
+    c.item = item;
     item = job->order != NULL ? job->order[item] : item;
     chunk_open(&c, job, job->first + item, ws, err);
     if (c.none && c.n == 1) {
@@ -368,12 +470,51 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
 
 /* ---- all chunks ------------------------------------------------------------------------------------------- */
 
+static zc_run run_of(read_job *job, size_t n)
+{
+    return (zc_run){.task = read_item, .job = job, .n_items = n, .threads = job->threads,
+                    .grain = n >= 1024 ? 16 : 1, .poll = job->poll, .poll_arg = job->poll_arg};
+}
+
 static zc_status run_items(read_job *job, size_t n, size_t *failed, zc_error *err)
 {
-    const zc_run run = {.task = read_item, .job = job, .n_items = n, .threads = job->threads,
-                        .grain = n >= 1024 ? 16 : 1, .poll = job->poll, .poll_arg = job->poll_arg};
+    const zc_run run = run_of(job, n);
 
     return zc_pool_run(&run, failed, err);
+}
+
+/* Does it pay to read ahead of n items like the first of this call?  Of one file only where it is a shard.  Large ones that
+ * are not decoded are read as fast as the system brings them, which reads ahead of each by itself. */
+static bool pays_ahead(const zc_call *call, size_t n)
+{
+    const zc_array *array = call->array;
+    const zc_chain *chain = array->chain;
+    const bool sharded = chain->ops->list != NULL;
+    double bytes = (double)chain->item.size;
+
+    for (int d = 0; d < array->ndim; d++) {
+        bytes *= (double)array->grid[d].chunk;
+    }
+    while (chain->ops->list != NULL) {
+        chain = chain->inner;
+    }
+    return call->store->announce != NULL && (n > 1 || sharded) &&
+           (!chain->ops->is_plain || (!sharded && bytes <= PLAIN_AHEAD_MOST));
+}
+
+/* The same for items that are opened one by one. */
+static zc_status run_ahead(read_job *job, size_t n, size_t *failed, zc_error *err)
+{
+    const zc_run run = run_of(job, n);
+    zc_ahead ahead;
+
+    if (n > 0 && pays_ahead(zc_wants_call(&job->wants, job->first), n)) {
+        zc_ahead_begin(&ahead, &run, announce_item);
+        job->ahead = &ahead;
+    }
+    const zc_status status = zc_pool_run(&run, failed, err);
+    job->ahead = NULL;
+    return status;
 }
 
 /* The first pass of zc_fetch_open: list what all calls want of a value. */
@@ -594,7 +735,7 @@ static zc_status read_opened(read_job *job, size_t *n, size_t *failed, zc_error 
     while (job->first + *n < wants->n_items && !is_fetched(job, zc_wants_call(wants, job->first + *n))) {
         ++*n;
     }
-    return status == ZC_OK ? run_items(job, *n, failed, err) : status;
+    return status == ZC_OK ? run_ahead(job, *n, failed, err) : status;
 }
 
 static zc_status read_all(read_job *job, size_t *failed, zc_error *err)

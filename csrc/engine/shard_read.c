@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/pool.h"
+#include "engine/ahead.h"
 #include "engine/chunk.h"
 #include "engine/fetch_ranges.h"
 
@@ -35,6 +36,7 @@ typedef struct shard {
     zc_cached *pin;                  /* keeps the extents, if they are in a cache */
     int mark;
     bool split;                      /* fewer runs than threads: these share inner chunks */
+    atomic_bool *announced;          /* the system has been asked for the bytes of all runs; NULL: it is not to be */
 } shard;
 
 /* Inner chunks next to each other along the last dimension. */
@@ -416,9 +418,45 @@ static void run_open(run *r, size_t item)
     }
 }
 
+/* Have the bytes of all runs brought into memory, once one was waited for: not those of a whole shard, which are being
+ * brought already. */
+static void announce_runs(const shard *s, const zc_context *ctx)
+{
+    const zc_value *value = s->value;
+    uint64_t total = 0;
+
+    for (size_t item = 0; item < s->n_runs && total < ZC_AHEAD_BYTES && !zc_workspace_cancelled(ctx->ws); item++) {
+        run r = {.s = s, .ctx = ctx};
+        run_open(&r, item);
+        for (int64_t j = 0, n; j < r.n; j += n) {
+            zc_extent range;
+            n = 1;
+            if (!is_skipped(&r, j)) {
+                n = neighbours(&r, j, &range);
+                total += range.nbytes;
+                zc_file_announce(&value->file, value->base + range.offset, range.nbytes);
+            }
+        }
+    }
+}
+
+static void read_ahead(const shard *s, const zc_context *ctx)
+{
+    const zc_waiting *waiting = s->value->waiting;
+
+    if (waiting != NULL && !waiting->whole && atomic_load_explicit(&waiting->waited, memory_order_relaxed) &&
+        !atomic_exchange(s->announced, true)) {
+        announce_runs(s, ctx);
+    }
+}
+
 static zc_status shard_item(const shard *s, size_t item, const zc_context *ctx)
 {
     run r = {.s = s, .ctx = ctx};
+
+    if (s->value->waiting != NULL) {
+        read_ahead(s, ctx);
+    }
 
     run_open(&r, item);
     return read_run(&r);
@@ -539,9 +577,11 @@ zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_v
     zc_assert(chunk->chain->sharded && chunk->chain->n_stages == 0);
 
     zc_grid_axis axes[ZC_MAX_DIMS];
+    atomic_bool announced = false;
     shard s;
     zc_status status = shard_open(ctx, chunk, from, axes, &s);
 
+    s.announced = &announced;
     status = status == ZC_OK ? read_runs(&s) : status;
     shard_close(&s);
     return status;

@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "base/assert.h"
 #include "base/metrics.h"
+#include "base/os_thread.h"
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -114,6 +115,24 @@ static zc_status name_make(const zc_local *local, const char *key, file_name *ou
     return ZC_OK;
 }
 
+static bool local_announce(const zc_store *store, const char *key, uint64_t n, uint64_t *size)
+{
+    file_name name;
+    zc_file file;
+    zc_error err;
+    bool cold = false;
+
+    if (name_make(store->self, key, &name, &err) == ZC_OK) {
+        if (zc_file_open(name.dir, name.name, &file, &err) == ZC_OK) {
+            *size = file.size;
+            cold = zc_file_announce(&file, 0, file.size < n ? file.size : n);
+            zc_file_close(&file);
+        }
+        free(name.owned);
+    }
+    return cold;
+}
+
 static zc_status local_load(const zc_store *store, const char *key, uint8_t *dst, size_t cap, zc_value *out,
                             zc_error *err)
 {
@@ -136,6 +155,7 @@ static zc_status local_load(const zc_store *store, const char *key, uint8_t *dst
     out->data = NULL;
     out->token = NULL;
     out->base = 0;
+    out->waiting = NULL;
     out->size = status == ZC_OK ? out->file.size : 0;
     out->store = status == ZC_OK ? store : NULL;
     return status;
@@ -152,10 +172,45 @@ static void local_close(zc_value *value)
     zc_file_close(&value->file);
 }
 
+void zc_waiting_wait(zc_waiting *waiting, const zc_value *value, uint64_t offset)
+{
+    atomic_store_explicit(&waiting->waited, true, memory_order_relaxed);
+    waiting->wait(waiting, value, offset);
+}
+
+static zc_status read_by_clock(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
+{
+    const int64_t start = zc_now_ns();
+    const zc_status status = zc_file_read(&value->file, offset, dst, n, err);
+
+    if (zc_now_ns() - start > ZC_WAITED_NS(n)) {
+        zc_waiting_wait(value->waiting, value, offset + n);
+    }
+    return status;
+}
+
 static zc_status local_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
 {
     zc_metric_add(ZC_METRIC_BYTES_READ, n);
-    return zc_file_read(&value->file, offset, dst, n, err);
+    zc_waiting *const waiting = value->waiting;
+
+    if (waiting == NULL || n == 0) {
+        return zc_file_read(&value->file, offset, dst, n, err);
+    }
+    if (atomic_load_explicit(&waiting->blind, memory_order_relaxed)) {
+        return read_by_clock(value, offset, dst, n, err);
+    }
+    bool refused = false;
+    const size_t ready = zc_file_read_ready(&value->file, offset, dst, n, &refused);
+    if (ready == n) {
+        return ZC_OK;
+    }
+    if (refused) {
+        atomic_store(&waiting->blind, true);
+    } else {
+        zc_waiting_wait(waiting, value, offset + ready);
+    }
+    return zc_file_read(&value->file, offset + ready, (char *)dst + ready, n - ready, err);
 }
 
 static zc_status local_replace_from(const zc_store *store, const char *key, const zc_file_source *source,
@@ -270,6 +325,7 @@ void zc_store_local(zc_local *local, zc_store *out)
         .self = local,
         .open = local_open,
         .load = local_load,
+        .announce = local_announce,
         .close = local_close,
         .read = local_read,
         .replace = local_replace,

@@ -5,6 +5,7 @@
 #ifndef ZC_ENGINE_STORE_H
 #define ZC_ENGINE_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
 typedef struct zc_store zc_store;
 typedef struct zc_origin zc_origin;
 typedef struct zc_feed zc_feed;
+typedef struct zc_waiting zc_waiting;
 
 /* An open value: in memory (data), or to be read by ranges. */
 typedef struct zc_value {
@@ -29,7 +31,21 @@ typedef struct zc_value {
     bool copied;             /* the token is an object that was made for this call */
     const zc_origin *origin; /* what it is known by in a cache, set by whoever opened it; NULL: it is not */
     uint64_t base;           /* where it begins in the value of the store; set by whoever opened it */
+    zc_waiting *waiting;     /* local stores: asked before a disk is waited for, set by whoever opened it; NULL: nobody */
 } zc_value;
+
+/* What is to be done before a value is waited for.  Threads that share a chunk share it. */
+struct zc_waiting {
+    void (*wait)(zc_waiting *self, const zc_value *value, uint64_t offset);
+    bool whole;              /* wait has all of the value brought into memory */
+    atomic_bool waited;
+    atomic_bool blind;       /* the file system does not tell what is in memory: only the clock does, and too late */
+};
+
+/* Reading n bytes out of memory that takes longer had to wait for a disk, or for a CPU. */
+#define ZC_WAITED_NS(n) (INT64_C(100000) + (int64_t)(n))
+
+void zc_waiting_wait(zc_waiting *waiting, const zc_value *value, uint64_t offset);
 
 /* A part of the value of a key. */
 typedef struct zc_request {
@@ -52,6 +68,10 @@ struct zc_store {
     /* Open a value that probably has fewer than cap bytes: these may be put to dst, where *out is then.  NULL for
      * stores that gain nothing by that. */
     zc_status (*load)(const zc_store *store, const char *key, uint8_t *dst, size_t cap, zc_value *out, zc_error *err);
+
+    /* The value of a key will be read: have it brought into memory in the background, at most the first n bytes; *size: how
+     * many it has.  False: nothing has to be brought.  Failures are for those who read it.  NULL: there is nothing to gain. */
+    bool (*announce)(const zc_store *store, const char *key, uint64_t n, uint64_t *size);
 
     /* n bytes at offset, all of them. */
     zc_status (*read)(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err);

@@ -145,6 +145,7 @@ static zc_status patch_once(const zc_context *ctx, const target *t, version *v, 
 
     if (status == ZC_OK) {
         old.base = 0;
+        old.waiting = NULL;
         status = encode_open(ctx, t, &old, v, &out);
         zc_value_close(&old);
     } else if (status == ZC_ERR_MISSING) {

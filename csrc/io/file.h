@@ -103,6 +103,14 @@ static inline bool zc_file_is_settled(const zc_file *file)
 /* Read exactly n bytes at offset; ZC_ERR_CORRUPT if the file ends before that. */
 zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err);
 
+/* The same as far as no disk has to be waited for: how many bytes were read, from offset on.  *refused: the file system cannot
+ * tell, so that none were. */
+size_t zc_file_read_ready(const zc_file *file, uint64_t offset, void *dst, size_t n, bool *refused);
+
+/* Have the system bring n bytes at offset into memory in the background; nothing where it cannot.  False: the first of them
+ * are there. */
+bool zc_file_announce(const zc_file *file, uint64_t offset, uint64_t n);
+
 /*
  * The bytes of a file: those at `data`, or, if that is NULL, made piece by piece: piece returns *n > 0 bytes from `offset`
  * on, at most those that are left of `total`; they stay valid until the next call.

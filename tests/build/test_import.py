@@ -24,6 +24,7 @@ LAZY = {
     "numcodecs",
     "rich",
     "tensorstore",
+    "torch",
     "urllib.request",
     "xarray",
     "zarr",

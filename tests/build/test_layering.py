@@ -26,7 +26,7 @@ from dependencies import (
 )
 
 # Modules that hand on what is in zarrcore.compat, integrations or the house, under names that users expect.
-HANDED_ON = {"abc", "buffer", "core", "dask", "dtype", "experimental", "types", "xarray"}
+HANDED_ON = {"abc", "buffer", "core", "dask", "dtype", "experimental", "torch", "types", "xarray"}
 
 # From the bottom to the top; a file or sub-package of zarrcore may import from its own layer and from
 # those above it in this list.  A new one needs a place here.

@@ -106,6 +106,7 @@ def test_dir_shows_what_is_public() -> None:
         "registry",
         "storage",
         "testing",
+        "torch",
         "typing",
         "xarray",
     }

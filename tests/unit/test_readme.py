@@ -16,6 +16,7 @@ NEEDS = {
     "README.md": ("dask", "xarray"),
     "docs/guide/hdf5.md": ("h5py",),
     "docs/guide/stores.md": ("fsspec", "obstore"),
+    "docs/guide/training.md": ("torch",),
     "docs/guide/xarray.md": ("xarray",),
     "docs/guide/zarr-python.md": ("dask", "zarr"),
 }

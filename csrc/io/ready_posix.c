@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What of a file is in memory, and having the rest brought there, see file.h.
+ */
+#ifndef _WIN32
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#define _FILE_OFFSET_BITS 64
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef __linux__
+#include <sys/sysmacros.h>
+#endif
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/counts.h"
+#include "io/file.h"
+
+#define PIECE_MIN ((uint64_t)128 << 10)
+#define PIECE_MAX ((uint64_t)2 << 20)
+
+/* Linux takes no more at a time than it reads ahead of a sequential reader on this device, or one of its largest requests;
+ * less than that makes many small requests. */
+static uint64_t piece_of(uint64_t device)
+{
+    static _Atomic uint64_t known;           /* 32 bits of a device, and its KiB */
+    const uint64_t id = (device ^ device >> 32) << 32;
+    uint64_t found = atomic_load_explicit(&known, memory_order_relaxed);
+
+#if defined(__linux__)
+    if (found == 0 || (found ^ id) >> 32 != 0) {
+        char text[64];
+        ssize_t n = -1;
+        snprintf(text, sizeof text, "/sys/class/bdi/%u:%u/read_ahead_kb", major((dev_t)device), minor((dev_t)device));
+        const int fd = open(text, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0) {
+            n = read(fd, text, sizeof text - 1);
+            close(fd);
+        }
+        text[n > 0 ? n : 0] = '\0';
+        found = id | (strtoul(text, NULL, 10) & UINT32_MAX);
+        atomic_store_explicit(&known, found, memory_order_relaxed);
+    }
+#endif
+    const uint64_t piece = (found & UINT32_MAX) << 10;
+    return piece < PIECE_MIN ? PIECE_MIN : piece > PIECE_MAX ? PIECE_MAX : piece & ~(PIECE_MIN - 1);
+}
+
+size_t zc_file_read_ready(const zc_file *file, uint64_t offset, void *dst, size_t n, bool *refused)
+{
+#if defined(RWF_NOWAIT)
+    if (offset <= INT64_MAX) {
+        const struct iovec to = {dst, n};
+        const ssize_t got = preadv2((int)file->handle, &to, 1, (off_t)offset, RWF_NOWAIT);
+        *refused = got < 0 && errno != EAGAIN && errno != EINTR;
+        return got > 0 ? (size_t)got : 0;
+    }
+#endif
+    (void)file, (void)offset, (void)dst, (void)n;
+    *refused = true;
+    return 0;
+}
+
+bool zc_file_announce(const zc_file *file, uint64_t offset, uint64_t n)
+{
+#if defined(POSIX_FADV_WILLNEED)
+    bool refused;
+    char first;
+
+    if (n == 0 || offset > INT64_MAX || n > INT64_MAX - offset || zc_file_read_ready(file, offset, &first, 1, &refused) == 1) {
+        return false;
+    }
+    zc_count_add(ZC_COUNT_ANNOUNCED, (size_t)n);
+    const uint64_t piece = piece_of(file->device);
+    for (uint64_t at = offset, end = offset + n; at < end; at += piece) {
+        const uint64_t rest = end - at;
+        if (posix_fadvise((int)file->handle, (off_t)at, (off_t)(rest < piece ? rest : piece), POSIX_FADV_WILLNEED) != 0) {
+            return false;
+        }
+    }
+    return true;
+#else
+    (void)file, (void)offset, (void)n;
+    return false;
+#endif
+}
+
+#else
+typedef int zc_ready_posix_is_empty;         /* a translation unit needs a declaration */
+#endif
