@@ -500,7 +500,8 @@ class Hierarchy(RuleBasedStateMachine):
     def erase_chunk(self, data: Any) -> None:
         """The chunk, or shard, is the fill value afterwards."""
         node, array = self.an_array(data)
-        grid = [-(-n // unit) for n, unit in zip(node.values.shape, node.unit, strict=True)]
+        shape = seen_by(node, array).shape
+        grid = [-(-n // unit) for n, unit in zip(shape, node.unit, strict=True)]
         if not all(grid):
             return
         index = tuple(data.draw(st.integers(0, count - 1)) for count in grid)
