@@ -146,7 +146,7 @@ def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
     """
     shape = parse_shape(new_shape)
     array.check_writable()
-    with shape_lock(array):
+    with shape_lock(array), writing(array):
         reread(array, documents_of(array))
         metadata, documents = _with_shape(array, shape)  # first: nothing may change if these cannot be made
         if cut and any(new > was for new, was in zip(shape, array.shape, strict=True)):

@@ -10,12 +10,13 @@ from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.create import store_documents
+from zarrcore.nodes.users import writing
 
 
 def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Store the result of `change`, called with the attributes that are stored now."""
     array.check_writable()
-    with document_lock(array.store_path):
+    with document_lock(array.store_path), writing(array):
         reread(array)
         metadata: Any = array.metadata
         save(array, metadata.update_attributes(change(dict(metadata.attributes))))

@@ -16,6 +16,7 @@ from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import implied_group, parse_node, read_documents
 from zarrcore.nodes.foreign import is_left_over
 from zarrcore.nodes.move import is_copied, move_node
+from zarrcore.nodes.users import writing
 
 
 def remove(group: OpenGroup, key: str) -> None:
@@ -46,7 +47,7 @@ def change_attributes(group: OpenGroup, change: Callable[[dict[str, Any]], dict[
     place, zarr_format = group.place, group.zarr_format
     place.store._check_writable()
     copy = group.current().consolidated_metadata  # none that is out of date
-    with document_lock(place):
+    with document_lock(place), writing(group):
         values = read_documents(place, zarr_format)
         found = parse_node(place, zarr_format, values) or implied_group(place, zarr_format)
         if found is None or is_array_metadata(found):

@@ -35,7 +35,7 @@ from zarrcore.nodes.foreign import is_litter
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, key_prefix
 
-_SLAB = 16 << 20  # bytes of decoded values at a time, as caches have room for, unless a single chunk is larger
+_SLAB = 16 << 20  # bytes of decoded values at a time, as caches have room for; a single chunk may be larger
 _MOST = 64 << 20  # the same where threads would have nothing to do
 
 
