@@ -15,7 +15,7 @@ from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.engine.projection import axes_of, raw_dtype
 from zarrcore.indexing import Dim, Fields, Selection
 from zarrcore.metadata import layout
-from zarrcore.nodes.users import WRITES
+from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
 from zarrcore.progress import Step
 
 _MOST_POINTS = 1 << 22  # of one call of the engine, unless the array has more elements
@@ -178,6 +178,8 @@ def put_by(
     WRITES[under_way] = array
     try:
         with under_way:
+            if MOVING:
+                refuse_while_moving(array)
             array.follow()
             put(array, select(selection, array.shape), value, fields, threads, step)
     finally:

@@ -156,7 +156,7 @@ def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
             remove_added(OpenArray(metadata, array.store_path, array.config), array.shape)
         _resize(array, metadata, documents, versions, cut=cut, clean=cut and shape == array.shape)
 
-    with shape_lock(array):
+    with shape_lock(array), writing(array):
         repeated(store)
 
 

@@ -10,6 +10,7 @@ from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.create import store_documents
+from zarrcore.nodes.users import writing
 from zarrcore.nodes.versions import Versions, repeated
 
 
@@ -22,7 +23,7 @@ def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[
         metadata: Any = array.metadata
         save(array, metadata.update_attributes(change(dict(metadata.attributes))), versions=versions)
 
-    with document_lock(array.store_path):
+    with document_lock(array.store_path), writing(array):
         repeated(store)
 
 

@@ -16,6 +16,7 @@ from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import implied_group, parse_node, read_documents
 from zarrcore.nodes.foreign import is_left_over
 from zarrcore.nodes.move import is_copied, move_node
+from zarrcore.nodes.users import writing
 from zarrcore.nodes.versions import Versions, repeated
 
 
@@ -58,7 +59,7 @@ def change_attributes(group: OpenGroup, change: Callable[[dict[str, Any]], dict[
         store_documents(place, _documents(metadata, values), versions)
         return metadata
 
-    with document_lock(place):
+    with document_lock(place), writing(group):
         metadata = repeated(store)
     is_same = metadata.consolidated_metadata is copy  # mostly both are None
     group.metadata = metadata if is_same else replace(metadata, consolidated_metadata=copy)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from zarrcore._core import engine
 from zarrcore.arrays.chunks import engine_of_whole_chunks, grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.sharding import EMPTY
@@ -34,7 +35,8 @@ from zarrcore.nodes.foreign import is_litter
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, key_prefix
 
-_SLAB = 64 << 20  # bytes of decoded values at a time, unless a single chunk is larger
+_SLAB = 16 << 20  # bytes of decoded values at a time, as caches have room for; a single chunk may be larger
+_MOST = 64 << 20  # the same where threads would have nothing to do
 
 
 class ArrayCheck:
@@ -278,7 +280,10 @@ class ChunkDecoding:
             self._found.add("warning", "unchecked", message, path=self._array.path)
             self._found.step(len(stored.keys))
             return
-        for coords in _slabs(stored.coords, max(1, _SLAB // max(1, largest * item))):
+        nbytes = max(1, largest * item)
+        threads = self._threads or engine.num_threads()
+        number = max(1, _SLAB // nbytes, min(2 * threads, _MOST // nbytes))
+        for coords in _slabs(stored.coords, number):
             self._read(coords)
             self._found.step(len(coords))
 

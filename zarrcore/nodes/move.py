@@ -11,6 +11,7 @@ from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existi
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node, readable
 from zarrcore.nodes.reading import keys_below, moving
+from zarrcore.nodes.users import moving as moving_node
 from zarrcore.nodes.users import note_loss
 from zarrcore.nodes.walk import walk
 from zarrcore.storage.base import Store
@@ -37,20 +38,27 @@ def move_node(source: StorePath, dest: StorePath) -> None:
         create_parents(dest, metadata.zarr_format)
     note_change(source, removed=True)
     note_change(dest)
-    chunks_stay: BaseException | None = None
-    if not store._rename_prefix(source.path, dest.path):
-        _copy(store, source.path, dest.path)
-        try:
-            store.erase_prefix(source.path)
-        except Exception as error:
-            error.add_note(f"{source.path!r} has been moved to {dest.path!r}, but some of its chunks stay")
-            chunks_stay = error
-    note_loss(source)
+    with moving_node(source):
+        chunks_stay = _carry(store, source.path, dest.path)
+        note_loss(source)
     follow_removal(source)
     follow_tree(dest, lambda: _documents_of(dest))
     if chunks_stay is not None:
         raise chunks_stay
     debug("moved %s to %s", source, dest)
+
+
+def _carry(store: Store, source: str, dest: str) -> Exception | None:
+    """Move all keys; return why some chunks stay at the source as well."""
+    if store._rename_prefix(source, dest):
+        return None
+    _copy(store, source, dest)
+    try:
+        store.erase_prefix(source)
+    except Exception as error:
+        error.add_note(f"{source!r} has been moved to {dest!r}, but some of its chunks stay")
+        return error
+    return None
 
 
 def is_copied(source: StorePath, dest: StorePath) -> bool:

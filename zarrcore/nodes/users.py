@@ -9,6 +9,7 @@ from typing import Any
 from weakref import WeakSet
 
 from zarrcore._locks import Rank, RLock, forkable, lock
+from zarrcore.errors import NodeNotFoundError
 from zarrcore.storage.path import StorePath
 
 BINDING = forkable(lock(Rank.TABLE))
@@ -21,13 +22,17 @@ losses = 0
 """How often this process has made an array shrink, or replaced or removed what was at a place."""
 
 WRITES: dict[Any, Any] = {}
-"""Writes under way: a lock that the writing thread holds, and the open array."""
+"""Writes under way: a lock that the writing thread holds, and the open array or group."""
+
+MOVING: dict[object, str] = {}
+"""Scopes of nodes that are being moved: writes there fail, rather than to store what stays behind."""
 
 GROWING: WeakSet[Any] = WeakSet()
 """Writers that were given rows which the document of their array does not have yet."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=WRITES.clear)
+    os.register_at_fork(after_in_child=MOVING.clear)
     os.register_at_fork(after_in_child=GROWING.clear)
 
 
@@ -68,15 +73,38 @@ def note_growth(writer: Any, *, is_under_way: bool) -> None:
 
 
 @contextmanager
-def writing(array: Any) -> Iterator[None]:
-    """Enclose a write to an open array, from before it looks at the shape until its last chunk is stored."""
+def writing(node: Any) -> Iterator[None]:
+    """Enclose a write to an open array, from before it looks at the shape until its last chunk is stored.
+
+    A change of the attributes of an array or a group is one as well.
+    """
     under_way = RLock()
-    WRITES[under_way] = array
+    WRITES[under_way] = node
     try:
         with under_way:
+            refuse_while_moving(node)
             yield
     finally:
         WRITES.pop(under_way, None)
+
+
+def refuse_while_moving(node: Any) -> None:
+    """Raise an error if an open array or group, whose write has registered, is being moved."""
+    if MOVING and _scope(node.store_path).startswith(tuple(MOVING.copy().values())):
+        raise NodeNotFoundError(f"what is {node.store_path._located} is being moved")
+
+
+@contextmanager
+def moving(place: StorePath) -> Iterator[None]:
+    """Enclose the move of a node: writes under way at it and below are waited for, and others fail."""
+    # A write registers before it looks here: it is waited for, or sees that it must not begin.
+    token = object()
+    MOVING[token] = _scope(place)
+    try:
+        wait_for_writes(place)
+        yield
+    finally:
+        del MOVING[token]
 
 
 def wait_for_writes(place: StorePath) -> bool:
@@ -88,8 +116,8 @@ def wait_for_writes(place: StorePath) -> bool:
     from zarrcore._core import engine
 
     scope, waited = _scope(place), False
-    for under_way, array in WRITES.copy().items():
-        if _scope(array.store_path).startswith(scope):
+    for under_way, node in WRITES.copy().items():
+        if _scope(node.store_path).startswith(scope):
             waited = True
             with under_way:
                 pass
