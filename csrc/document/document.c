@@ -104,17 +104,35 @@ static char separator(const zc_node *object, const char *name, char standard)
     return node.value == NULL ? standard : ZC_CHOICE(&node, "/", ".") == 0 ? '/' : '.';
 }
 
+/* The name of the encoding.  Where there is nothing but a separator beside it, some programs mean the configuration. */
+static const char *keys_extension(const zc_node *encoding, zc_node *configuration)
+{
+    const zc_node name = zc_node_member(encoding, "name");
+    size_t n = 0;
+
+    for (zc_node member = zc_node_first_member(encoding); member.value != NULL; member = zc_node_next_member(&member)) {
+        n++;
+    }
+    if (n != 2 || name.value == NULL || zc_node_member(encoding, "separator").value == NULL) {
+        return zc_node_extension(encoding, configuration);
+    }
+    *configuration = *encoding;
+    return zc_node_string(&name);
+}
+
 static void keys_v3(zc_document *doc, const zc_node *root)
 {
     const zc_node encoding = zc_node_member(root, "chunk_key_encoding");
     zc_node configuration;
-    const char *const name = zc_node_extension(&encoding, &configuration);
+    const char *const name = keys_extension(&encoding, &configuration);
     const bool v2 = strcmp(name, "v2") == 0;
 
     if (!v2 && strcmp(name, "default") != 0) {
         zc_node_unsupported(&encoding, "the chunk key encoding", name);
     }
-    ZC_MEMBERS(&configuration, "separator");
+    if (configuration.value != encoding.value) {
+        ZC_MEMBERS(&configuration, "separator");
+    }
     doc->array.keys = (zc_key_encoding){.v2 = v2, .separator = separator(&configuration, "separator", v2 ? '.' : '/')};
 }
 

@@ -16,7 +16,7 @@ static void set_shape(zc_document *doc, const zc_node *shape)
         zc_node_fail(shape, "%zu dimensions, at most %d are supported", ndim, ZC_MAX_DIMS);
         return;
     }
-    zc_node_ints(shape, ndim, 0, INT64_MAX, lengths);
+    zc_node_lengths(shape, ndim, lengths);
     for (size_t d = 0; d < ndim; d++) {
         doc->array.grid[d] = (zc_grid_axis){.length = lengths[d], .chunk = 1};
     }
@@ -28,7 +28,7 @@ void zc_grid_regular(zc_document *doc, const zc_node *shape, const zc_node *chun
     int64_t lengths[ZC_MAX_DIMS];
 
     set_shape(doc, shape);
-    zc_node_ints(chunks, (size_t)doc->array.ndim, 0, INT64_MAX, lengths);
+    zc_node_lengths(chunks, (size_t)doc->array.ndim, lengths);
     for (int d = 0; d < doc->array.ndim; d++) {
         if (lengths[d] == 0 && doc->array.grid[d].length != 0) {
             zc_node_fail(chunks, "a chunk length of 0 along a dimension of %lld",

@@ -283,7 +283,8 @@ size_t zc_node_array(const zc_node *node)
     return require(node, yyjson_is_arr(node->value), "an array") ? yyjson_arr_size(node->value) : 0;
 }
 
-void zc_node_ints(const zc_node *node, size_t n, int64_t low, int64_t high, int64_t *out)
+/* Set n numbers to `first`; a failure unless the value is an array of so many. */
+static void expect_entries(const zc_node *node, size_t n, int64_t first, int64_t *out)
 {
     const size_t found = zc_node_array(node);
 
@@ -291,10 +292,30 @@ void zc_node_ints(const zc_node *node, size_t n, int64_t low, int64_t high, int6
         zc_node_fail(node, "expected %zu entries, got %zu", n, found);
     }
     for (size_t i = 0; i < n; i++) {
-        out[i] = low;
+        out[i] = first;
     }
+}
+
+void zc_node_ints(const zc_node *node, size_t n, int64_t low, int64_t high, int64_t *out)
+{
+    expect_entries(node, n, low, out);
     ZC_EACH(item, node) {
         out[item.index] = zc_node_int(&item, low, high);
+    }
+}
+
+static bool is_whole_real(const zc_node *node)
+{
+    const double value = yyjson_get_real(node->value);   /* 0 of all that is no real number */
+
+    return yyjson_is_real(node->value) && value >= 0 && value < 0x1p63 && value == floor(value);
+}
+
+void zc_node_lengths(const zc_node *node, size_t n, int64_t *out)
+{
+    expect_entries(node, n, 0, out);
+    ZC_EACH(item, node) {
+        out[item.index] = is_whole_real(&item) ? (int64_t)yyjson_get_real(item.value) : zc_node_int(&item, 0, INT64_MAX);
     }
 }
 

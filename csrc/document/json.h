@@ -107,6 +107,9 @@ uint64_t zc_node_integer(const zc_node *node, bool *negative);
 /* An array of n integers of low to high. */
 void zc_node_ints(const zc_node *node, size_t n, int64_t low, int64_t high, int64_t *out);
 
+/* An array of n lengths, from 0 on.  Some programs write 4.0 for 4. */
+void zc_node_lengths(const zc_node *node, size_t n, int64_t *out);
+
 /* An array of at most `most` such integers, in memory of an arena. */
 const int64_t *zc_node_keep_ints(const zc_node *node, zc_arena *arena, size_t most, int64_t low, int64_t high, int *n);
 

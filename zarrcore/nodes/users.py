@@ -25,7 +25,7 @@ WRITES: dict[Any, Any] = {}
 """Writes under way: a lock that the writing thread holds, and the open array or group."""
 
 MOVING: dict[object, str] = {}
-"""Scopes of nodes that are being moved: writes there fail, rather than to store what stays behind."""
+"""Scopes of nodes that are being moved: writes there fail, since what they store would stay there."""
 
 GROWING: WeakSet[Any] = WeakSet()
 """Writers that were given rows which the document of their array does not have yet."""

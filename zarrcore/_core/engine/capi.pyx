@@ -331,11 +331,13 @@ cdef int _open(const char *path, int flags, zarrcore_array **out, zarrcore_error
 
 cdef zc_status _open_array(const char *path, int flags, zarrcore_array **out, zc_error *err) except *:
     if out == NULL or path == NULL or path[0] == 0:
-        return zc_fail(err, ZC_ERR_ARGUMENT, b"%s", <const char *>(b"out is NULL" if out == NULL else b"path is NULL or empty"))
+        return zc_fail(err, ZC_ERR_ARGUMENT, b"%s",
+                       <const char *>(b"out is NULL" if out == NULL else b"path is NULL or empty"))
     if flags & ~15:
         return zc_fail(err, ZC_ERR_ARGUMENT, b"%s", <const char *>b"flags: an unknown flag is set")
     if flags & ZARRCORE_SYNC:
-        return zc_fail(err, ZC_ERR_UNSUPPORTED, b"%s", <const char *>b"ZARRCORE_SYNC: open the array in Python with LocalStore(fsync=True)")
+        return zc_fail(err, ZC_ERR_UNSUPPORTED, b"%s",
+                       <const char *>b"ZARRCORE_SYNC: open the array in Python with LocalStore(fsync=True)")
     package = import_module("zarrcore")            # which is above this module, and there when a program has this table
     writes, follow = flags & ZARRCORE_READ_WRITE, flags & ZARRCORE_FOLLOW_SYMLINKS
     store = import_module("zarrcore.storage").LocalStore(
