@@ -82,13 +82,13 @@ def logged(path: Path) -> list[Store]:
 
 
 def cached(path: Path) -> list[Store]:
-    inside = LocalStore(path)
-    return [CacheStore(inside, cache_store=MemoryStore(), max_size=500), inside]
+    inside = LocalStore(path / "far")
+    return [CacheStore(inside, path / "near", max_bytes=500), inside]
 
 
 def cached_small(path: Path) -> list[Store]:
     inside = SmallStore()
-    return [CacheStore(inside, cache_store=MemoryStore()), inside]
+    return [CacheStore(inside, path, max_bytes=1 << 20, max_age=0, name="small"), inside]
 
 
 def archive(path: Path) -> list[Store]:

@@ -44,7 +44,7 @@ STORES: dict[str, Any] = {
     "local": LocalStore,
     "wrapped": lambda path: WrapperStore(LocalStore(path)),
     "small": lambda path: SmallStore(),
-    "cached": lambda path: CacheStore(LocalStore(path), cache_store=MemoryStore()),
+    "cached": lambda path: CacheStore(LocalStore(path / "far"), path / "near", max_bytes=1 << 20),
 }
 
 

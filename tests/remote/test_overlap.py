@@ -45,7 +45,8 @@ def settled(held: Held) -> int:
 
 
 @contextmanager
-def in_background(call: Callable[[], object]) -> Iterator[None]:
+def in_background(call: Callable[[], object]) -> Iterator[threading.Thread]:
+    """A thread for a call, which the block starts once requests are held; it ends after they are let go."""
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -55,9 +56,8 @@ def in_background(call: Callable[[], object]) -> Iterator[None]:
             failures.append(error)
 
     thread = threading.Thread(target=run)
-    thread.start()
     try:
-        yield
+        yield thread
     finally:
         thread.join(30)
     assert not thread.is_alive()
@@ -71,7 +71,8 @@ def test_chunks_are_decoded_while_another_is_on_the_way(
 ) -> None:
     array = zarrcore.create_array(store, data=VALUES, chunks=(SIZE,), compressors=compressors)
     out = np.zeros_like(VALUES)
-    with in_background(lambda: array.read(out=out, threads=threads)), server.hold(r"c/7$"):
+    with in_background(lambda: array.read(out=out, threads=threads)) as read, server.hold(r"c/7$"):
+        read.start()
         until(lambda: np.count_nonzero(out) == VALUES.size - SIZE)
         assert not out[7 * SIZE : 8 * SIZE].any()
     assert np.array_equal(out, VALUES)
@@ -84,7 +85,8 @@ def test_parts_of_shards_are_decoded_while_others_are_on_the_way(
     array = zarrcore.create_array(store, data=values, chunks=(4, SIZE // 4), shards=(16, SIZE))
     array[:, 0]  # the indexes are there
     out = np.zeros((64, 8), "i4")
-    with in_background(lambda: array.read((slice(None), slice(0, 8)), out=out)), server.hold(r"c/2/0$"):
+    with in_background(lambda: array.read((slice(None), slice(0, 8)), out=out)) as read, server.hold(r"c/2/0$"):
+        read.start()
         until(lambda: np.count_nonzero(out) == 48 * 8)
         assert not out[32:48].any()
     assert np.array_equal(out, values[:, :8])
@@ -95,7 +97,8 @@ def test_only_so_many_bytes_are_on_the_way(server: ObjectServer, store: ObjectSt
     nbytes = SIZE * 4
     with zarrcore.config.set({"async.bytes_in_flight": 5 * nbytes}):
         out = np.zeros_like(VALUES)
-        with in_background(lambda: array.read(out=out)), server.hold(r"c/\d+$") as held:
+        with in_background(lambda: array.read(out=out)) as read, server.hold(r"c/\d+$") as held:
+            read.start()
             assert settled(held) == 5
         assert np.array_equal(out, VALUES)
 
@@ -181,7 +184,8 @@ def test_chunks_are_encoded_and_sent_while_another_is_on_its_way(
     array = empty(store, compressors=compressors)
     many = np.resize(VALUES, (4, VALUES.size)).reshape(-1)  # more chunks than requests at a time
     array.resize(many.shape)
-    with in_background(lambda: array.write(..., many)), server.hold(r"c/7$"):
+    with in_background(lambda: array.write(..., many)) as write, server.hold(r"c/7$"):
+        write.start()
         until(lambda: sum("/c/" in key for key in server.objects) == 255)
         assert "bucket/c/7" not in server.objects
     assert np.array_equal(array[...], many)
@@ -195,7 +199,8 @@ def test_only_so_many_chunks_are_sent_at_a_time(
 ) -> None:
     array = empty(store)
     with zarrcore.config.set({setting: most, "threading.max_workers": 1}):
-        with in_background(lambda: array.write(..., VALUES)), server.hold(r"c/\d+$") as held:
+        with in_background(lambda: array.write(..., VALUES)) as write, server.hold(r"c/\d+$") as held:
+            write.start()
             assert settled(held) == 5
         assert np.array_equal(array[...], VALUES)
 

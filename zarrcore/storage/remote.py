@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from threading import Semaphore, Thread, current_thread, main_thread
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from zarrcore._locks import Lock, forkable
@@ -89,7 +89,9 @@ class _Threads:
     def __init__(self, most: int) -> None:
         self._most = most
         self._n = 0
-        self._idle = Semaphore(0)
+        # One for each thread that waits and for which no task is meant yet.  Once there are as many threads as
+        # may be, more: then nobody asks any more whether to start one.
+        self._idle: SimpleQueue[None] = SimpleQueue()
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
 
     def submit(self, call: Callable[[T], R], item: T) -> Future[R]:
@@ -98,7 +100,7 @@ class _Threads:
             _do((future, call, item))
             return future
         self._tasks.put((future, call, item))
-        if not self._idle.acquire(blocking=False) and self._n < self._most:
+        if not self._takes_idle() and self._n < self._most:
             self._n += 1
             try:
                 Thread(target=self._work, name=f"zarrcore-store-{self._n}", daemon=True).start()
@@ -113,17 +115,18 @@ class _Threads:
         for _ in range(self._n):
             self._tasks.put(None)
 
+    def _takes_idle(self) -> bool:
+        try:
+            self._idle.get_nowait()
+        except Empty:
+            return False
+        return True
+
     def _work(self) -> None:
-        while (task := self._next()) is not None:
+        while (task := self._tasks.get()) is not None:
             _do(task)
             del task  # nothing is kept while this thread has nothing to do
-
-    def _next(self) -> _Task | None:
-        try:
-            return self._tasks.get_nowait()
-        except Empty:
-            self._idle.release()
-            return self._tasks.get()
+            self._idle.put(None)
 
 
 def _threads() -> _Threads:
