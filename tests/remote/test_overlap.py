@@ -85,7 +85,10 @@ def test_parts_of_shards_are_decoded_while_others_are_on_the_way(
     array = zarrcore.create_array(store, data=values, chunks=(4, SIZE // 4), shards=(16, SIZE))
     array[:, 0]  # the indexes are there
     out = np.zeros((64, 8), "i4")
-    with in_background(lambda: array.read((slice(None), slice(0, 8)), out=out)) as read, server.hold(r"c/2/0$"):
+    with (
+        in_background(lambda: array.read((slice(None), slice(0, 8)), out=out)) as read,
+        server.hold(r"c/2/0$"),
+    ):
         read.start()
         until(lambda: np.count_nonzero(out) == 48 * 8)
         assert not out[32:48].any()

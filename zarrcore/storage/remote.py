@@ -89,8 +89,8 @@ class _Threads:
     def __init__(self, most: int) -> None:
         self._most = most
         self._n = 0
-        # One for each thread that waits and for which no task is meant yet.  Once there are as many threads as
-        # may be, more: then nobody asks any more whether to start one.
+        # One for each thread that waits and for which no task is meant yet.  Once there are as many threads
+        # as may be, there can be more: then none is started any more.
         self._idle: SimpleQueue[None] = SimpleQueue()
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
 
