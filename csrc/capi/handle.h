@@ -20,6 +20,7 @@ typedef struct zc_session {
     void *poll_arg;
     void *owner;             /* that of the handle */
     void *self;              /* the backend's own, NULL at first */
+    size_t most;             /* bytes that the value of a chunk may have, set by trees; ZC_SIZE_MAX: nobody can say */
     bool writes;
     zc_writing writing;      /* the same */
 } zc_session;

@@ -15,6 +15,7 @@ typedef struct owner {
     const zarrcore_store *store;     /* retained */
     zc_known_losses known;           /* those that it has seen */
     bool detached;                   /* it does not look for them */
+    size_t most;             /* bytes of an encoded chunk; ZC_SIZE_MAX: nobody can say */
     size_t n;                /* of the path in the store */
     char prefix[];           /* of its keys: the path and a slash, "" at the root */
 } owner;
@@ -197,6 +198,7 @@ static zc_status begin(zc_session *session, zc_error *err)
         }
         zc_known_losses_set(&o->known, losses);
     }
+    session->most = o->most;
     return o->store->shared->ops->begin(o->store, session, err);
 }
 
@@ -270,6 +272,11 @@ zc_status zc_open_document(const zc_where *place, const zc_text *text, int zarr_
     zc_status status = o != NULL ? parse(&o->doc, text, zarr_format, err) : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
 
     status = status == ZC_OK ? zc_place_at(place, &o->place, err) : status;
+    if (status == ZC_OK) {
+        int64_t longest[ZC_MAX_DIMS];
+        zc_grid_longest(&o->doc, longest);
+        o->most = zc_chain_most(o->doc.array.chain, o->doc.array.ndim, longest);
+    }
     if (status == ZC_OK && o->doc.array.chain->sharded) {
         o->doc.array.indexes = zc_cache_new(ZC_INDEX_CACHE_BYTES);
     }

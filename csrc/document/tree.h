@@ -57,7 +57,7 @@ typedef struct zc_tree_ops {
     /* Everything below a path, in each directory documents first. */
     zc_status (*erase)(const zarrcore_store *store, const char *path, zc_error *err);
 
-    /* Nothing is there: no names. */
+    /* Nothing is there: no names.  ZC_ERR_UNSUPPORTED where that cannot be found out. */
     zc_status (*list)(const zarrcore_store *store, const char *path, zc_names *out, zc_error *err);
 
     /* Where a place really is, for locks and generations: ends with a slash, to be freed. */

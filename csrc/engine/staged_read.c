@@ -390,7 +390,7 @@ static zc_encoded encoded_ranges(const zc_value *from)
 /* Can ranges of the value be read as they are needed?  Of a remote one each is a request. */
 static bool has_cheap_ranges(const zc_value *value)
 {
-    return value->data == NULL && value->store->fetch == NULL;
+    return value->data == NULL && value->store->is_local;
 }
 
 /* ---- without codecs ------------------------------------------------------------------------------- */

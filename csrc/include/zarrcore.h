@@ -15,7 +15,7 @@
  *
  * From a program without Python.  Link with libzarrcore (`make lib`, pkg-config zarrcore) and open an array
  * in a local directory with zarrcore_open(), or the whole tree with zarrcore_open_store(), whose functions create,
- * list, change and remove arrays, groups and attributes.
+ * list, change and remove arrays, groups and attributes; or one in a store of your own with zarrcore_open_callbacks().
  *
  * Rules for all functions
  * - They return ZARRCORE_OK or a negative zarrcore_status and fill *error, which may be NULL.  Where a
@@ -26,7 +26,7 @@
  *   where Python code has to run); only zarrcore_from_python needs it.
  * - Arrays of indices, lengths and strides have one entry for each dimension of the array; strides are in
  *   bytes, may be negative, and NULL means C order without gaps.
- * - Pointers are used during the call alone; nothing that the caller passed is kept or freed.  Texts that are returned live as long as
+ * - Pointers are used during the call alone; nothing that the caller passed is kept or freed (but see zarrcore_open_callbacks).  Texts that are returned live as long as
  *   their handle.  What a handle needs is freed with it; threads keep scratch memory for later calls.
  * - fork(): a child may go on with the handles that it has inherited.  It starts without threads, with empty caches and with nothing
  *   pending in write buffers.
@@ -376,8 +376,8 @@ ZARRCORE_PUBLIC int zarrcore_read_many(const zarrcore_region *regions, size_t n,
  * All changes are then seen at once: each file is looked at, and is kept only when it is 3 s old.
  *
  * After a call of this function, what this process writes, removes or makes smaller, through any handle, is still seen at
- * once.  Of a local file, what another process writes is seen 0.1 s later at the latest; of a store in Python never, unless
- * its values lie in memory.
+ * once.  Of a local file, what another process writes is seen 0.1 s later at the latest; of a store in Python or of callbacks never,
+ * unless its values lie in the memory of Python.
  *
  * Any thread may call it at any time; the memory is the handle's and goes with it.  A child of fork() starts with an empty
  * cache.  ZARRCORE_ERR_ARGUMENT if array is NULL or nbytes negative.
@@ -577,6 +577,88 @@ ZARRCORE_PUBLIC const char *zarrcore_node_document(const zarrcore_nodes *nodes, 
 
 /* Open an array of a list by the metadata in it: no document is read. */
 ZARRCORE_PUBLIC int zarrcore_open_node(const zarrcore_nodes *nodes, size_t i, zarrcore_array **out, zarrcore_error *error);
+
+/* ---- stores of callbacks (libzarrcore only) ------------------------------------------------------- */
+
+/*
+ * A store whose values are kept by functions of yours: in memory, in a database, on a server.  All functions of trees and arrays work in it.
+ *
+ * Keys are such as "a/b/zarr.json" and "a/b/c/0/1": terminated, without a slash at either end.  A value is bytes, which are replaced as a
+ * whole: a get that runs while its key is put has to return the old value or the new one.
+ *
+ * Threads: any number of threads call the functions at once, those of the library too; what is not thread-safe takes a lock of its own.
+ * While a function runs, the library may hold the locks of chunks or metadata: a function that uses this store, or waits for a thread that
+ * does, gets ZARRCORE_ERR_LOCKED or never returns.  fork(): what a child may still do is up to the functions.
+ *
+ * Memory: keys, requests, replies and data are the library's, and valid until the function returns.  The library copies what it is given.
+ * It takes no more for a value than the metadata of the array justify: what a function hands over beyond that is not kept, and the call
+ * fails with ZARRCORE_ERR_SIZE (ZARRCORE_ERR_CORRUPT for a range, ZARRCORE_ERR_METADATA for a document).
+ *
+ * Failures: functions return ZARRCORE_OK or a negative status; ZARRCORE_ERR_MEMORY, _IO, _UNSUPPORTED and _CANCELLED are passed on, others
+ * that are not named below become ZARRCORE_ERR_CALLBACK.  The text of zarrcore_reply_error becomes part of the message.
+ */
+
+/* What a function answers with; to be used by one thread at a time. */
+typedef struct zarrcore_reply zarrcore_reply;
+
+#define ZARRCORE_FROM_END UINT64_MAX   /* an offset */
+#define ZARRCORE_TO_END UINT64_MAX     /* a number of bytes */
+
+/* A value that is asked for, or a range of one. */
+typedef struct zarrcore_request {
+    const char *key;
+    uint64_t offset;         /* of the first byte; ZARRCORE_FROM_END: the last nbytes are wanted */
+    uint64_t nbytes;         /* ZARRCORE_TO_END: all from offset on, which is 0 then */
+    zarrcore_reply *reply;
+    int status;              /* for get_ranges: to be set */
+} zarrcore_request;
+
+typedef struct zarrcore_callbacks {
+    uint32_t struct_size;    /* sizeof(zarrcore_callbacks) of the caller */
+    uint32_t reserved;       /* 0 */
+    void *user;              /* handed to each function */
+    const char *name;        /* for messages, such as "s3://bucket/tree", and for locks: stores with one name are one store.  It is copied;
+                                NULL: stores with the same `user` are */
+
+    /* Hand the bytes of a request to zarrcore_reply_bytes, from its first one on, in any number of pieces.  ZARRCORE_ERR_MISSING if there is
+     * no such key, and only then; what was handed over is dropped. */
+    int (*get)(void *user, const zarrcore_request *request);
+
+    /* The same for n requests at once, so that all of them are on the way together; the status of each is to be set.  If one fails they
+     * are asked for one by one.  NULL: get is called by several threads instead. */
+    int (*get_ranges)(void *user, zarrcore_request *requests, size_t n);
+
+    /* Replace a value.  is_new: if there is none, else ZARRCORE_ERR_EXISTS; of several threads or processes one may succeed.
+     * NULL, as remove and list may be: the store is for reading. */
+    int (*put)(void *user, const char *key, const void *data, size_t nbytes, int is_new, zarrcore_reply *reply);
+
+    /* Remove a value; one that is not there is no error. */
+    int (*remove)(void *user, const char *key, zarrcore_reply *reply);
+
+    /* The names directly below a prefix, which is "" or ends with a slash, to zarrcore_reply_name: of "a/b" and "a/c/d", those below "a/"
+     * are "b" and, with is_below, "c".  Nothing is there: none.  NULL: what has to list is ZARRCORE_ERR_UNSUPPORTED. */
+    int (*list)(void *user, const char *prefix, zarrcore_reply *reply);
+
+    /* Nobody uses the store any more: its last owner, array and list have been released.  Called once if zarrcore_open_callbacks succeeds,
+     * by any thread.  May be NULL. */
+    void (*close)(void *user);
+} zarrcore_callbacks;
+
+/*
+ * Open a store of callbacks.  flags: ZARRCORE_READ_WRITE (needs put and remove) and ZARRCORE_MISSING_IS_ERROR.  The structure is copied.
+ * Decoded chunks are kept only after zarrcore_set_cache: what other processes change in such a store is never seen in a cache.
+ */
+ZARRCORE_PUBLIC int zarrcore_open_callbacks(const zarrcore_callbacks *callbacks, int flags, zarrcore_store **out,
+                                            zarrcore_error *error);
+
+/* More bytes of the answer; they are copied.  A failure is noted, so that nothing needs to be done about it: too many bytes, no memory. */
+ZARRCORE_PUBLIC int zarrcore_reply_bytes(zarrcore_reply *reply, const void *data, size_t nbytes);
+
+/* One more name of a list; is_below: there are keys below it.  Fails if it is no name, or without memory; that is noted, too. */
+ZARRCORE_PUBLIC int zarrcore_reply_name(zarrcore_reply *reply, const char *name, int is_below);
+
+/* Why the function is going to fail; the text is copied, and the last one counts.  Returns ZARRCORE_ERR_CALLBACK, to be returned. */
+ZARRCORE_PUBLIC int zarrcore_reply_error(zarrcore_reply *reply, const char *text);
 
 #else /* ZARRCORE_PYTHON_API */
 

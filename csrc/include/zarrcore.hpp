@@ -245,6 +245,11 @@ public:
     {
         detail::run([&](zarrcore_error *e) { return zarrcore_open_store(path.c_str(), flags, &handle_, e); });
     }
+    // Opens a store of callbacks.
+    explicit store(const zarrcore_callbacks &callbacks, int flags = 0)
+    {
+        detail::run([&](zarrcore_error *e) { return zarrcore_open_callbacks(&callbacks, flags, &handle_, e); });
+    }
     // Takes over a handle.
     explicit store(zarrcore_store *handle) : handle_(handle)
     {

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from capi_callbacks import Callbacks
 from capi_documents import LibraryError
 from capi_regions import Region
 
@@ -82,6 +83,8 @@ C_TYPES = {
     "zarrcore_store **": ctypes.POINTER(ctypes.c_void_p),
     "zarrcore_nodes *": ctypes.c_void_p,
     "zarrcore_nodes **": ctypes.POINTER(ctypes.c_void_p),
+    "zarrcore_callbacks *": ctypes.POINTER(Callbacks),
+    "zarrcore_reply *": ctypes.c_void_p,
 }
 
 

@@ -74,7 +74,7 @@ def build(directory: Path, name: str) -> ModuleType:
 
 def test_every_example_is_tried() -> None:
     """Those in sh are what test_examples.py and test_cython.py do; others belong here."""
-    assert sorted(kind for kind, _ in BLOCKS) == ["c", "c", "cython", "sh", "sh"]
+    assert sorted(kind for kind, _ in BLOCKS) == ["c", "c", "c", "cython", "sh", "sh"]
 
 
 def test_cython(tmp_path: Path) -> None:
@@ -105,24 +105,46 @@ def test_c(tmp_path: Path) -> None:
     assert build(tmp_path, "user").__name__ == "user"
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no cc")
-@pytest.mark.skipif(bool(os.environ.get("ZARRCORE_SANITIZE")), reason="its library is not instrumented")
-def test_trees_in_c(library: Any, error_of: Any, prefix: Path, tmp_path: Path) -> None:
-    source, target = tmp_path / "day.c", tmp_path / "day.so"
-    source.write_text(block("c", "add_day"), encoding="utf-8")
-    flags = [
-        "-std=c11",
-        "-Wall",
-        "-Wextra",
-        "-Wpedantic",
-        "-Werror",
-        "-fPIC",
-        "-shared",
-        f"-I{prefix / 'include'}",
-    ]
+def compiled(prefix: Path, directory: Path, mark: str) -> ctypes.CDLL:
+    """The block with a mark in it as a library that uses libzarrcore."""
+    source, target = directory / f"{mark}.c", directory / f"{mark}.so"
+    source.write_text(block("c", mark), encoding="utf-8")
+    strict = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    flags = [*strict, "-fPIC", "-shared", f"-I{prefix / 'include'}"]
     where = ["-L" + str(prefix / "lib"), "-lzarrcore", f"-Wl,-rpath,{prefix / 'lib'}"]
     subprocess.run(["cc", *flags, str(source), *where, "-o", str(target)], check=True)
-    add_day = ctypes.CDLL(str(target)).add_day
+    return ctypes.CDLL(str(target))
+
+
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no cc")
+not_instrumented = pytest.mark.skipif(
+    bool(os.environ.get("ZARRCORE_SANITIZE")), reason="its library is not instrumented"
+)
+
+
+class Single(ctypes.Structure):
+    """The store of the example."""
+
+    _fields_ = [("key", ctypes.c_char_p), ("data", ctypes.c_char_p), ("nbytes", ctypes.c_size_t)]
+
+
+@needs_cc
+@not_instrumented
+def test_a_store_of_callbacks(library: Any, error_of: Any, prefix: Path, tmp_path: Path) -> None:
+    open_single = compiled(prefix, tmp_path, "open_single").open_single
+    template = zarrcore.create_array({}, shape=(2, 3), dtype="i2", fill_value=7)
+    text = json.dumps(template.metadata.to_dict()).encode()
+    single, store, error = Single(b"zarr.json", text, len(text)), ctypes.c_void_p(), error_of()
+    assert open_single(ctypes.byref(single), ctypes.byref(store), ctypes.byref(error)) == 0, error.message
+    tree = Tree(library, error_of, store.value)
+    np.testing.assert_array_equal(tree.read(""), np.full((2, 3), 7))
+    tree.close()
+
+
+@needs_cc
+@not_instrumented
+def test_trees_in_c(library: Any, error_of: Any, prefix: Path, tmp_path: Path) -> None:
+    add_day = compiled(prefix, tmp_path, "add_day").add_day
     add_day.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
     template = zarrcore.create_array({}, shape=(0, 3), chunks=(24, 3), dtype="f8")
     document = json.dumps(template.metadata.to_dict()).encode()

@@ -279,3 +279,14 @@ def test_a_tree_in_cpp(prefix: Path, tmp_path: Path) -> None:
     done = run_program(program, tmp_path / "store")
     assert done.returncode == 0, done.stderr
     assert done.stdout == 'counts 2 "hand"\ntime, 2 chunks: 1 2 3 4 5\n0 left\n'
+
+
+def test_a_store_in_memory_in_c(prefix: Path, tmp_path: Path) -> None:
+    libs = [*flags(prefix, "--cflags"), *flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}", "-pthread"]
+    warnings = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    source = EXAMPLES / "c" / "memory_store.c"
+    program = compile_program("cc", source, tmp_path / "memory", *warnings, *libs)
+    done = run_program(program)
+    assert done.returncode == 0, done.stderr
+    values = np.arange(60 * 80).reshape(60, 80)[17:19, 33:36].ravel()
+    assert done.stdout == " ".join(map(str, values)) + "\nnumbers\n"

@@ -43,6 +43,12 @@ def members(text: str, name: str) -> list[str]:
     return [flat(member) for member in re.split(r"[;,]", body) if member.strip()]
 
 
+def callbacks(text: str) -> list[str]:
+    """Members of zarrcore_callbacks, whose functions have commas in them."""
+    (body,) = re.findall(r"typedef struct zarrcore_callbacks \{(.*?)\} zarrcore_callbacks;", text, re.DOTALL)
+    return [flat(member) for member in body.split(";") if member.strip()]
+
+
 def signatures() -> list[str]:
     """The list, one line each."""
     text = without_comments(HEADER.read_text(encoding="utf-8"))
@@ -53,6 +59,8 @@ def signatures() -> list[str]:
         *(f"error {number} {member}" for number, member in enumerate(members(text, "zarrcore_error"))),
         *(f"extent {number} {member}" for number, member in enumerate(members(text, "zarrcore_extent"))),
         *(f"region {number} {member}" for number, member in enumerate(members(text, "zarrcore_region"))),
+        *(f"request {number} {member}" for number, member in enumerate(members(text, "zarrcore_request"))),
+        *(f"callbacks {number} {member}" for number, member in enumerate(callbacks(text))),
         *(f"slot {number} {slot}" for number, slot in enumerate(slots(text))),
         *(f"function {prototype}" for prototype in prototypes(text)),
     ]
