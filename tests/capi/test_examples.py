@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -153,23 +154,56 @@ def test_install_puts_the_same_files_below_destdir(prefix: Path, tmp_path: Path)
     }
 
 
-def test_fortran(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
+def fortran(prefix: Path, name: str, directory: Path) -> Path:
+    """An example, compiled with the module that is installed."""
     if shutil.which("gfortran") is None:
         pytest.skip("no gfortran (apt-get install gfortran)")
-    program = compile_program(
-        "gfortran",
-        EXAMPLES / "fortran" / "read_region.f90",
-        tmp_path / "read_region",
-        "-Wall",
-        "-Werror",
-        *flags(prefix, "--libs"),
-        f"-Wl,-rpath,{prefix / 'lib'}",
-    )
+    module, strict = str(prefix / "include" / "zarrcore.f90"), ["-std=f2018", "-Wall", "-Wextra", "-Werror"]
+    libs = [*flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
+    source = str(EXAMPLES / "fortran" / f"{name}.f90")
+    return compile_program("gfortran", Path(module), directory / name, *strict, source, *libs)
+
+
+def test_fortran(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
+    program = fortran(prefix, "read_region", tmp_path)
     done = run_program(program, tmp_path / "array")
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(numbers(done.stdout), values.sum(axis=1), rtol=1e-15)
     done = run_program(program, tmp_path / "nothing")
     assert (done.returncode, "there is no such directory" in done.stdout) == (1, True)
+
+
+def test_fortran_writes(prefix: Path, tmp_path: Path) -> None:
+    program = fortran(prefix, "write_rows", tmp_path)
+    done = run_program(program, tmp_path / "store")
+    assert done.returncode == 0, done.stdout + done.stderr
+    array = zarrcore.open_array(tmp_path / "store", path="fields/height")
+    rows = np.arange(1, 21)[:, None] + np.arange(1, 8) / 100
+    np.testing.assert_array_equal(array[...], np.vstack([rows, np.full(7, -1), np.full(7, -2)]))
+    assert (array.attrs["units"], array.dimension_names) == ("m", ("y", "x"))
+    done = run_program(program, tmp_path / "store")
+    assert (done.returncode, "an array is there already" in done.stdout) == (1, True)
+
+
+def test_the_fortran_module_has_what_the_header_has() -> None:
+    """Statuses, flags, and the arguments of each function in their order."""
+    include = EXAMPLES.parent / "csrc" / "include"
+    header = re.sub(r"/\*.*?\*/", "", (include / "zarrcore.h").read_text(encoding="utf-8"), flags=re.DOTALL)
+    module = re.sub(r" *& *\n *", " ", (include / "zarrcore.f90").read_text(encoding="utf-8"))
+    statuses = dict(re.findall(r"(zarrcore_\w+) = (-?\d+)", module))
+    found = dict(re.findall(r"^ +ZARRCORE_(\w+) = (-?\d+)", header, re.MULTILINE))
+    found |= dict(re.findall(r"^#define ZARRCORE_(\w+) (\d+)", header, re.MULTILINE))
+    enumerators = {f"zarrcore_{name.lower()}": value for name, value in found.items()}
+    assert statuses.items() <= enumerators.items()
+    assert len([name for name in statuses if "_err_" in name]) == header.count("    ZARRCORE_ERR_")
+    functions = re.findall(r"(?:function|subroutine) (zarrcore_\w+)\(([^)]*)\) bind", module)
+    assert len(functions) == len(re.findall(r"^ {8}end (?:function|subroutine) ", module, re.MULTILINE))
+    for name, arguments in functions:
+        (declared,) = re.findall(rf"^ZARRCORE_PUBLIC [\w ]+\**{name}\(([^)]*)\);", header, re.MULTILINE)
+        names = [one.split()[-1].lstrip("*").replace("type", "kind") for one in declared.split(",")]
+        given = [one.strip() for one in arguments.split(",")]
+        assert len(given) == len(names)
+        assert all(mine == name or name == "out" for mine, name in zip(given, names, strict=True)), name
 
 
 def test_without_yyjson(tmp_path: Path) -> None:
