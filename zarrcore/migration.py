@@ -29,7 +29,7 @@ from zarrcore.nodes.open import absent
 from zarrcore.nodes.reading import names_below
 from zarrcore.progress import Progress, Step, reporting
 from zarrcore.storage import StoreLike, StorePath, make_store_path
-from zarrcore.storage.validation import join_path, key_prefix
+from zarrcore.storage.validation import join_path, key_prefix, node_names
 
 __all__ = [
     "MigratedNode",
@@ -278,7 +278,7 @@ def _nodes(place: StorePath) -> list[MigratedNode]:
             nodes.append(node)
         if node is not None and node.node_type == "array":
             continue  # what is below it are its chunks
-        names = (name for name in names_below(here) if name not in documents.ALL_NAMES)
+        names = {*node_names(names_below(here))} - {*documents.ALL_NAMES}
         stack += (child for name in sorted(names, reverse=True) if leads_on(child := here / name, linked))
     return nodes
 

@@ -109,8 +109,21 @@ def test_a_document_at_a_url(server: ObjectServer) -> None:
         ReferenceStore(f"{url}/nothing.json")
 
 
-@pytest.mark.parametrize("target", ["/etc/hostname", "file:///etc/hostname", "hostname"])
+HERE = ["/etc/hostname", "file:///etc/hostname", "hostname"]
+THROUGH_FSSPEC = [
+    "local:///etc/hostname",
+    "LOCAL:///etc/hostname",
+    "simplecache::file:///etc/hostname",
+    "zip://hostname::file:///etc/archive.zip",
+    "memory://etc/hostname",
+    "dir:///etc/hostname",
+    "http://server::file:///etc/hostname",
+]
+
+
+@pytest.mark.parametrize("target", HERE + THROUGH_FSSPEC)
 def test_references_from_a_url_do_not_lead_to_files_here(server: ObjectServer, target: str) -> None:
+    """Fsspec's schemes for files of this machine, and chains of them, were followed."""
     pytest.importorskip("obstore")
     server.objects["bucket/refs.json"] = json.dumps({"k": [target], "r": [target, 0, 3]}).encode()
     store = ReferenceStore(f"{server.url}/bucket/refs.json")
@@ -138,7 +151,7 @@ def test_a_range_that_is_not_there_is_an_error(server: ObjectServer, tmp_path: P
 LISTS = [[], [1], ["u", -1, 4], ["u", 0, -4], ["u", 0.5, 4], ["u", 0], ["u", 0, 1, 2], [None, 0, 1]]
 
 
-@pytest.mark.parametrize("wrong", [*LISTS, 7, True, "base64:***"], ids=str)
+@pytest.mark.parametrize("wrong", [*LISTS, 7, True, "base64:***", "\udc80"], ids=ascii)
 def test_what_is_no_reference_is_an_error_that_names_the_key(wrong: Any) -> None:
     with pytest.raises(StoreError, match="'k'"):
         ReferenceStore({"k": wrong}).get("k")
@@ -181,6 +194,12 @@ def test_a_larger_value_than_a_chunk_is_refused_before_it_is_read(server: Object
     with server.watch() as seen, pytest.raises(BaseZarrError, match="at most"):
         array[3]
     assert seen.requests == []
+
+
+@pytest.mark.parametrize("templates", [7, [1], "u"], ids=str)
+def test_templates_that_are_no_object(templates: Any) -> None:
+    with pytest.raises(StoreError, match="'templates' is no object"):
+        ReferenceStore({"version": 1, "templates": templates, "refs": {"k": ["{{u}}"]}})
 
 
 # --- Parquet ---
@@ -244,3 +263,46 @@ def test_damaged_parquet_is_an_error(parquet: Path, how: str) -> None:
         (parquet / "a" / "refs.0.parq").write_bytes(b"PAR1" if how == "no table" else b"")
     with pytest.raises(BaseZarrError):
         zarrcore.open_array(ReferenceStore(parquet), path="a", mode="r")[...]
+
+
+def lazily(path: Path, record_size: Any, shape: list[Any], chunks: list[Any]) -> ReferenceStore:
+    (path / "a").mkdir()
+    array = DOCUMENT | {"shape": shape, "chunks": chunks}
+    document = {"record_size": record_size, "metadata": {".zgroup": {"zarr_format": 2}, "a/.zarray": array}}
+    (path / ".zmetadata").write_text(json.dumps(document))
+    return ReferenceStore(path)
+
+
+def test_more_chunks_than_there_are_references_are_not_listed_one_by_one(tmp_path: Path) -> None:
+    """A document of 200 bytes was a MemoryError, or minutes."""
+    store = lazily(tmp_path, 1, [10**6, 10**12], [1, 1])
+    (tmp_path / "a" / "refs.x.parq").touch()
+    (tmp_path / "a" / f"refs.{10**18}.parq").touch()
+    assert sorted(store.list()) == [".zgroup", ".zmetadata", "a/.zarray"]
+    assert zarrcore.open_array(store, path="a", mode="r").nchunks_initialized == 0
+
+
+def test_chunks_in_far_parts_of_a_huge_array_are_listed(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    store = lazily(tmp_path, 3, [10**6, 10**12], [1, 1])
+    table = {"path": [None] * 3, "offset": [0] * 3, "size": [0] * 3, "raw": [b"abcd", None, b"efgh"]}
+    pandas.DataFrame(table).to_parquet(tmp_path / "a" / f"refs.{10**12}.parq")
+    found = {key for key in store.list() if key.startswith("a/3")}
+    assert found == {"a/3.0", "a/3.2"}
+    array = zarrcore.open_array(store, path="a", mode="r")
+    assert array[3, :3].tobytes() == b"abcd\xff\xff\xff\xffefgh"
+    assert array.nchunks_initialized == 2
+
+
+@pytest.mark.parametrize("wrong", [float("inf"), float("nan"), "x", 0, -1])
+def test_parquet_with_wrong_numbers_is_an_error(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(StoreError, match=r"\.zmetadata has no references"):
+        lazily(tmp_path, wrong, [3], [1])
+
+
+def test_parquet_of_an_array_of_wrong_shape_is_an_error(tmp_path: Path) -> None:
+    store = lazily(tmp_path, 1, [float("inf")], [1])
+    for call in (lambda: store.get("a/0"), lambda: [*store.list()]):
+        with pytest.raises(StoreError, match="no document of an array"):
+            call()

@@ -13,7 +13,7 @@ from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
 from zarrcore.nodes.reading import get_many, names_below, reading, which_exist
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import answers, join_path, key_prefix
+from zarrcore.storage.validation import answers, join_path, key_prefix, node_names
 
 if TYPE_CHECKING:
     from zarrcore.metadata import GroupMetadata
@@ -198,7 +198,7 @@ def first_names(
             if len(names) > most or (number % 64 == 63 and is_late()):
                 return sorted(names)[:most], False
             if name not in documents.ALL_NAMES and ".zc-" not in name:  # files of the group, and of writers
-                names.add(name)
+                names.update(node_names([name]))
     return sorted(names), True
 
 
@@ -260,7 +260,8 @@ def leads_on(place: StorePath, linked: set[str]) -> bool:
 
 
 def _names_below(place: StorePath) -> list[str]:
-    return sorted(name for name in names_below(place) if name not in documents.ALL_NAMES)
+    # A listing may have more than nodes can be called, as that of a bucket that has a key "a//zarr.json".
+    return sorted(name for name in node_names(names_below(place)) if name not in documents.ALL_NAMES)
 
 
 def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: int) -> list[list[_Child]]:

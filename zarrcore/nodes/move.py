@@ -10,13 +10,13 @@ from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node, readable
-from zarrcore.nodes.reading import keys_below, moving
+from zarrcore.nodes.reading import keys_below, moving, reading
 from zarrcore.nodes.users import moving as moving_node
 from zarrcore.nodes.users import note_loss
 from zarrcore.nodes.walk import walk
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import is_document, join_path
+from zarrcore.storage.validation import is_document, join_path, key_prefix
 
 
 def move_node(source: StorePath, dest: StorePath) -> None:
@@ -29,7 +29,9 @@ def move_node(source: StorePath, dest: StorePath) -> None:
         raise ValueError(f"{source.path!r} cannot be moved to {dest.path!r}, which lies in it")
     refuse_bad_name(dest.path)
     refuse_existing(dest)
-    if not dest.is_empty():
+    with reading(dest, key_prefix(dest.path)):
+        is_empty = dest.is_empty()
+    if not is_empty:
         raise ContainsGroupError(f"there is something {dest._located} already")
     if not store.supports_deletes:
         raise StoreError(f"{store} cannot remove keys, so {source.path!r} cannot be moved, only copied")
@@ -39,7 +41,7 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     note_change(source, removed=True)
     note_change(dest)
     with moving_node(source):
-        chunks_stay = _carry(store, source.path, dest.path)
+        chunks_stay = _carry(source, dest.path)
         note_loss(source)
     follow_removal(source)
     follow_tree(dest, lambda: _documents_of(dest))
@@ -48,15 +50,15 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     debug("moved %s to %s", source, dest)
 
 
-def _carry(store: Store, source: str, dest: str) -> Exception | None:
+def _carry(source: StorePath, dest: str) -> Exception | None:
     """Move all keys; return why some chunks stay at the source as well."""
-    if store._rename_prefix(source, dest):
+    if source.store._rename_prefix(source.path, dest):
         return None
-    _copy(store, source, dest)
+    _copy(source, dest)
     try:
-        store.erase_prefix(source)
+        source.delete_dir()
     except Exception as error:
-        error.add_note(f"{source!r} has been moved to {dest!r}, but some of its chunks stay")
+        error.add_note(f"{source.path!r} has been moved to {dest!r}, but some of its chunks stay")
         return error
     return None
 
@@ -78,15 +80,15 @@ def _documents_of(place: StorePath) -> dict[str, dict[str, bytes]]:
     return found
 
 
-def _copy(store: Store, source: str, dest: str) -> None:
+def _copy(source: StorePath, dest: str) -> None:
     """Copy all keys, documents last, and then remove the documents of the source."""
     # An array without its document is no array; one without its chunks would read as fill values.
-    keys = sorted(store.list_prefix(f"{source}/"), key=is_document)
+    store, keys = source.store, sorted(keys_below(source), key=is_document)
     documents: dict[str, Any] = {}
     try:
         for key in keys:
             value = stored_value(store, key)
-            target = dest + key[len(source) :]
+            target = dest + key[len(source.path) :]
             with moving(store, target):
                 store.set(target, value)
             if is_document(key):

@@ -112,7 +112,11 @@ def stored_size(place: StorePath) -> int:
 def keys_below(place: StorePath) -> Iterator[str]:
     """Yield the keys below a place."""
     with reading(place, key_prefix(place.path)):
-        yield from map(key_text, place.store.list_prefix(place.path))
+        start = key_prefix(place.path)
+        for key in map(key_text, place.store.list_prefix(place.path)):
+            if not key.startswith(start):
+                raise ValueError(f"the store lists what is not below: {key!r}")
+            yield key
 
 
 def key_text(name: object) -> str:

@@ -315,7 +315,12 @@ class Store(ABC):
         An array without its document is no array, but one without its chunks would read as fill values.
         """
         self._check_writable()
-        keys = [*self.list_prefix(prefix)]
+        keys, start = [*self.list_prefix(prefix)], validate_prefix(prefix)
+        for key in keys:
+            if not isinstance(key, str) or not key.startswith(start):
+                raise StoreError(
+                    f"{self} lists below {start!r} what is not there, {key!r}: nothing is removed"
+                )
         documents = filter(is_document, keys)
         self.erase_values(sorted(documents, key=lambda key: removal_step(key[key.rfind("/") + 1 :])))
         self.erase_values(key for key in keys if not is_document(key))

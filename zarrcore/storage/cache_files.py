@@ -102,6 +102,7 @@ class CacheFiles:
         self.max_bytes = max_bytes
         self.evictions = self.damaged = 0
         self._root = os.path.join(directory, "zarrcore-1")
+        self._is_ours = False  # whether that has been found out
         self._noted: dict[str, tuple[bytes, int, list[_Place]]] = {}
 
     # --- reading ---
@@ -110,6 +111,8 @@ class CacheFiles:
         """Return what is kept under a name; None if there is nothing, or nothing that can be read."""
         path = self._path(name)
         try:
+            if not self._is_ours:
+                self._check()
             with _opened(path, os.O_RDONLY) as file:
                 known = self._read(file, name, parts)
                 status = os.fstat(file.fileno())
@@ -249,11 +252,20 @@ class CacheFiles:
                 os.mkdir(self._root, 0o700)
                 with open(os.path.join(self._root, "CACHEDIR.TAG"), "xb") as file:
                     file.write(_TAG)
-        if os.name == "posix" and os.stat(self._root).st_mode & stat.S_IWOTH:
-            raise StoreError(
-                f"{printable(self._root)}: all users may write to this directory, and what they put there "
-                "would be read as values: chmod o-w"
-            )
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse a directory into which others can put files, which would be read as values."""
+        if os.name == "posix":
+            status = os.stat(self._root)
+            if status.st_mode & stat.S_IWOTH:
+                raise StoreError(
+                    f"{printable(self._root)}: all users may write to this directory, and what they put "
+                    "there would be read as values: chmod o-w"
+                )
+            if not _is_trusted(status):
+                raise PermissionError(errno.EACCES, "the directory belongs to another user", self._root)
+        self._is_ours = True
 
     def _path(self, name: str) -> str:
         digest = sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
@@ -395,12 +407,18 @@ def _checked(file: FileIO, first: bytes, place: _Place, start: int, stop: int) -
 # --- files ---
 
 
+def _is_trusted(status: os.stat_result) -> bool:
+    """Return whether something belongs to this user, or to the system."""
+    return os.name != "posix" or status.st_uid in (os.geteuid(), 0)
+
+
 @contextmanager
 def _opened(path: str, flags: int) -> Iterator[FileIO]:
     fd = os.open(path, flags | _FLAGS | _NO_WAIT)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode) or not _is_trusted(status):
         os.close(fd)
-        raise OSError(errno.EINVAL, "no regular file", path)
+        raise OSError(errno.EINVAL, "no regular file, or that of another user", path)
     with FileIO(fd, "r+" if flags & os.O_RDWR else "r") as file:
         yield file
 

@@ -74,7 +74,8 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     Of a source without versions, such as one of fsspec, parts of values are kept only if it is `immutable`:
     nobody could find out that two parts belong to different versions.
 
-    A directory that cannot be written to, or is full, is a warning; the values then come from the source.
+    A directory that cannot be written to, is full, or belongs to another user, is a warning; the values then
+    come from the source.  Nothing is read from a directory that all users may write to: that is an error.
     Files that are damaged are found by checksums, removed, and fetched again.
 
     Examples

@@ -10,7 +10,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
-from itertools import product
+from math import prod
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -18,6 +18,7 @@ from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, masked, shown
 from zarrcore.storage.base import Store
+from zarrcore.storage.buckets import kind_of
 from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, resolve_range
 from zarrcore.storage.local import LocalStore
 from zarrcore.storage.place import StorePath
@@ -139,10 +140,19 @@ class ReferenceStore(Store):
         if place is None:
             if _SCHEME.match(url) is None and self._protocol is not None:
                 url = f"{self._protocol}://{url}"
-            if _is_here(url) and self._is_far:
-                raise StoreError(f"{self}: {url!r}: references from a URL cannot lead to files here")
+            if self._is_far and not self._may_lead_to(url):
+                raise StoreError(f"{self}: {masked(url)!r}: references from a URL cannot lead to files here")
             place = self._places[url] = self._file(url, self._storage_options)
         return place
+
+    def _may_lead_to(self, url: str) -> bool:
+        """Return whether a file that a stranger names is surely in a network.
+
+        Fsspec has files here under many schemes: those of directories, archives, caches, of this process.
+        """
+        scheme = _scheme(url)
+        is_known = kind_of(f"{scheme}://") is not None or scheme in (_scheme(self._given), self._protocol)
+        return is_known and bool(scheme) and "::" not in url
 
     # --- reading ---
 
@@ -232,6 +242,10 @@ def _is_here(url: str) -> bool:
     return _SCHEME.match(url) is None or url.startswith("file://")
 
 
+def _scheme(url: Any) -> str:
+    return str(url).partition("://")[0].lower() if _SCHEME.match(str(url)) else ""
+
+
 def _local_path(url: str) -> str:
     return os.path.abspath(unquote(url[7:]) if url.startswith("file://") else url)
 
@@ -277,7 +291,10 @@ class _Json:
                 raise StoreError(f"references: expected version 1, got {document['version']!r}")
             if document.get("gen"):
                 raise UnsupportedReferencesError("references: 'gen' is a rule that only fsspec knows")
-            self._templates = dict(document.get("templates") or {})
+            templates = document.get("templates") or {}
+            if not isinstance(templates, Mapping):
+                raise StoreError("references: 'templates' is no object")
+            self._templates = dict(templates)
             document = document["refs"]
         if not isinstance(document, Mapping):
             raise StoreError("references: 'refs' is no object")
@@ -320,9 +337,9 @@ class _Json:
 
 
 def _inline(text: str, key: str) -> bytes:
-    if not text.startswith(_BASE64):
-        return text.encode()
     try:
+        if not text.startswith(_BASE64):
+            return text.encode()
         return base64.b64decode(text[len(_BASE64) :], validate=True)
     except (binascii.Error, ValueError) as error:
         raise StoreError(f"key {key!r}: {error}", key=key) from None
@@ -342,7 +359,7 @@ class _Parquet:
             self._documents = {key: json.dumps(value).encode() for key, value in document["metadata"].items()}
             if self._size < 1:
                 raise ValueError(f"record_size is {self._size}")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise StoreError(f"{store}: .zmetadata has no references: {error!r}") from None
         consolidated = {"metadata": document["metadata"], "zarr_consolidated_format": 1}
         self._documents[".zmetadata"] = json.dumps(consolidated).encode()
@@ -356,10 +373,25 @@ class _Parquet:
             field, _, document = name.rpartition("/")
             if document != ".zarray" or not (field.startswith(prefix) or prefix.startswith(f"{field}/")):
                 continue
-            for index in product(*map(range, self._grid(field) or ())):
-                key = f"{field}/{'.'.join(map(str, index)) or '0'}"
-                if self.find(key) is not None:
-                    yield key
+            grid = self._grid(field) or ()
+            n = prod(grid) if min(grid, default=1) > 0 else 0  # which a stranger may claim: not one by one
+            for number in self._records_of(field, -(-n // self._size)):
+                rows = max(map(len, self._record(field, number) or [()]))
+                for chunk in range(number * self._size, min((number + 1) * self._size, n))[:rows]:
+                    index: list[int] = []
+                    for length in reversed(grid):
+                        chunk, i = divmod(chunk, length)
+                        index.insert(0, i)
+                    key = f"{field}/{'.'.join(map(str, index)) or '0'}"
+                    if self.find(key) is not None:
+                        yield key
+
+    def _records_of(self, field: str, n: int) -> Iterable[int]:
+        """Return the numbers of the files of an array, of `n` that there may be."""
+        if not self._store._is_near:
+            return range(n)
+        names = (re.fullmatch(r"refs\.(0|[1-9]\d{0,18})\.parq", name) for name in self._store.list_dir(field))
+        return sorted(number for name in names if name is not None and (number := int(name[1])) < n)
 
     def _grid(self, field: str) -> tuple[int, ...] | None:
         """Return how many chunks an array has along its dimensions; None if there is no array."""
@@ -371,7 +403,7 @@ class _Parquet:
                 document = json.loads(text)
                 pairs = zip(document["shape"], document["chunks"], strict=True)
                 self._grids[field] = tuple(-(-int(length) // max(int(chunk), 1)) for length, chunk in pairs)
-            except (KeyError, TypeError, ValueError):
+            except (KeyError, TypeError, ValueError, OverflowError):
                 raise StoreError(f"key '{field}/.zarray': no document of an array") from None
         return self._grids[field]
 

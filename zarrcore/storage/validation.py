@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from zarrcore._typing import Buffer
@@ -65,6 +66,14 @@ def validate_key(key: str) -> str:
     return key
 
 
+def node_names(names: Sequence[str]) -> Sequence[str]:
+    """Return those of some names from a listing that a node can have: one component of a key each."""
+    together = "/".join(names)
+    if _BAD_KEY.search(together) is None and together.count("/") == len(names) - 1:
+        return names
+    return [name for name in names if "/" not in name and _BAD_KEY.search(name) is None]
+
+
 def validate_prefix(prefix: str) -> str:
     """Return `prefix` in its canonical form: ``""`` for the whole store, or ``"a/b/"``.
 
@@ -93,13 +102,13 @@ def as_view(value: Buffer, key: str) -> bytes | memoryview:
     TypeError
         If the value is not bytes-like; the message names the key.
     """
-    if isinstance(value, bytes):
+    if type(value) is bytes:
         return value
     # zarr-python's Buffer objects are not buffers themselves, but hand one out.
     export = getattr(value, "as_buffer_like", None)
     try:
         view = memoryview(export() if export is not None else value)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # whatever the export of a user's class raises
         raise TypeError(f"key {key!r}: expected a bytes-like value, got {type(value).__name__}") from error
     if view.nbytes == 0:
         return b""
@@ -111,11 +120,12 @@ def as_view(value: Buffer, key: str) -> bytes | memoryview:
 def answers(found: Any, n: int, method: str) -> Sequence[Any]:
     """Return what a store, which a user may have written, answers to n requests: one answer for each."""
     try:
-        values: Sequence[Any] = found if isinstance(found, (list, tuple)) else list(found)
+        values: Sequence[Any] = found if isinstance(found, (list, tuple)) else list(islice(found, n + 1))
     except TypeError:
         raise StoreError(f"{method} returned {describe(found)} for {n} keys") from None
     if len(values) != n:
-        raise StoreError(f"{method} returned {len(values)} values for {n} keys")
+        few = len(values) if len(values) < n else "more"
+        raise StoreError(f"{method} returned {few} values for {n} keys")
     return values
 
 

@@ -554,6 +554,46 @@ def test_a_directory_that_all_may_write_to_is_refused(far: Versioned, near: Path
         make(far, near).get("b")
 
 
+def forged(far: Versioned, near: Path) -> CacheStore:
+    """A cache into which somebody has put another value before it was used."""
+    store = make(far, near, immutable=True)
+    files = cache_files.CacheFiles(str(near), 1 << 20)
+    files.put(f"{store._prefix}a", "", [cache_files.Piece(0, b"forged", True)], whole=True)
+    assert store.get("a") == b"forged"
+    return make(far, near, immutable=True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="other permissions")
+def test_values_in_a_directory_that_all_may_write_to_are_not_read(far: Versioned, near: Path) -> None:
+    """Only writing to it was refused."""
+    store = forged(far, near)
+    (near / "zarrcore-1").chmod(0o777)
+    with pytest.raises(StoreError, match="all users may write"):
+        store.get("a")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="other permissions")
+@pytest.mark.parametrize("whose", ["directory", "file"])
+def test_values_of_another_user_are_not_read(
+    far: Versioned, near: Path, monkeypatch: pytest.MonkeyPatch, whose: str
+) -> None:
+    store, own = forged(far, near), os.geteuid()
+    call = "fstat" if whose == "file" else "stat"
+    real = getattr(os, call)
+
+    def stat(*args: Any, **kwargs: Any) -> os.stat_result:
+        fields = [*real(*args, **kwargs)]
+        fields[4] = own + 12345
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(os, call, stat)
+    if whose == "directory":
+        with pytest.warns(ZarrRuntimeWarning, match="belongs to another user"):
+            assert store.get("a") == b"0123456789"
+    else:
+        assert store.get("a") == b"0123456789"
+
+
 # --- a disk that is full, or not there ---
 
 
