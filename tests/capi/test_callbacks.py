@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
+import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +24,7 @@ import zarrcore
 pytestmark = pytest.mark.timeout(600)  # the first test builds the library
 
 MEMORY, ARGUMENT, CORRUPT, SIZE, IO, MISSING, UNSUPPORTED = -1, -2, -3, -5, -7, -8, -9
-CANCELLED, CALLBACK, METADATA = -11, -12, -14
+CANCELLED, CALLBACK, METADATA, LOCKED = -11, -12, -14, -15
 VALUES = np.arange(24, dtype="f4").reshape(6, 4)
 SHARDED = v3("codecs", [SHARDS])
 BYTES = {"name": "bytes", "configuration": {"endian": "little"}}
@@ -414,3 +417,65 @@ def test_arguments(library: Any, error_of: Any) -> None:
     assert opened(good) == 0
     library.release_store(out)
     assert memory.closed == 1
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_function_that_uses_its_own_store_does_not_hang(library: Any, error_of: Any, whole: bool) -> None:
+    memory, found, busy = Memory(library), [], threading.Lock()
+
+    def put(user: int, key: bytes, *rest: Any) -> int:
+        if b"/c/" in key and busy.acquire(blocking=False):  # once
+            start, count = (ctypes.c_int64 * 2)(0, 0), (ctypes.c_int64 * 2)(1, 1)
+            one = np.ones((1, 1), "f4")
+            found.append(library.write(handle, start, None, count, one.ctypes.data, None, 1, 0, None))
+        return memory.put(user, key, *rest)
+
+    memory.replace("put", put)
+    tree = Tree(library, error_of, memory.open(error_of))
+    tree.create_array("a", PLAIN)
+    with tree.array("a") as handle:
+        start, count = (ctypes.c_int64 * 2)(0, 0), (ctypes.c_int64 * 2)(*((6, 4) if whole else (2, 1)))
+        out = np.ones((6, 4), "f4")
+        assert library.write(handle, start, None, count, out.ctypes.data, None, 1, 0, None) == 0
+    assert found == [LOCKED]
+    tree.close()
+
+
+IN_CPP = """
+#include <zarrcore.hpp>
+#include <cstdio>
+
+int main()
+{
+    zarrcore_callbacks callbacks{};
+    callbacks.struct_size = sizeof callbacks;
+    callbacks.get = [](void *, const zarrcore_request *request) -> int {
+        return zarrcore_reply_error(request->reply, "out of order");
+    };
+    try {
+        zarrcore::store(callbacks).open("a");
+    } catch (const zarrcore::error &failure) {
+        std::puts(failure.what());
+    }
+    callbacks.get = nullptr;
+    try {
+        zarrcore::store store(callbacks);
+    } catch (const zarrcore::error &failure) {
+        std::puts(failure.what());
+    }
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_in_cpp(prefix: Path, tmp_path: Path) -> None:
+    (tmp_path / "store.cpp").write_text(IN_CPP, encoding="utf-8")
+    sanitize = os.environ.get("ZARRCORE_SANITIZE")
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{prefix / 'include'}"]
+    libs = [f"-L{prefix / 'lib'}", "-lzarrcore", f"-Wl,-rpath,{prefix / 'lib'}"]
+    libs += [f"-fsanitize={sanitize}"] if sanitize else []
+    source, program = str(tmp_path / "store.cpp"), str(tmp_path / "store")
+    subprocess.run(["c++", *flags, source, *libs, "-o", program], check=True)
+    first, second = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert 'get "a/zarr.json": out of order' in first
+    assert "get is NULL" in second
