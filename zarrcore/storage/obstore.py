@@ -24,7 +24,14 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.clients import Client, obstore
 from zarrcore.storage.ends import Ends
-from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel, interruptibly, serve
+from zarrcore.storage.remote import (
+    RemoteStore,
+    concurrency,
+    in_parallel,
+    interruptibly,
+    lists_documents,
+    serve,
+)
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -464,6 +471,10 @@ class ObjectStore(RemoteStore):
         return sum(item["size"] for item in self._objects(validate_prefix(prefix)))
 
     # --- listing ---
+
+    @property
+    def supports_listing(self) -> bool:  # type: ignore[override]
+        return self._client.kind != "HTTPStore" or lists_documents(self)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return (key for key, _ in self._list_sizes(prefix))

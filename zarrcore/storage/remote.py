@@ -17,6 +17,7 @@ from zarrcore.errors import BaseZarrError, StoreError, masked
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, described
 from zarrcore.storage.files import real_directory
+from zarrcore.storage.validation import is_document
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import Feed
@@ -190,3 +191,19 @@ class RemoteStore(Store):
             reason = "not possible on this filesystem"
         where = f"key {key!r}{'' if part is None else f', {described(part)}'}"
         return StoreError(masked(f"{self}: {where}: {reason}"), key=key)
+
+
+def lists_documents(store: Store) -> bool:
+    """Return whether a web server lists what lies at the root of a store.
+
+    Few can list, and the page of others may be anything; so what counts is that a metadata document is in it.
+    It is asked once.
+    """
+    known: bool | None = vars(store).get("_lists_documents")
+    if known is None:
+        try:
+            known = any(is_document(name) for name in store.list_dir(""))
+        except (BaseZarrError, OSError):
+            known = False
+        vars(store)["_lists_documents"] = known
+    return known
