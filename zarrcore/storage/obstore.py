@@ -534,7 +534,12 @@ class ObjectStore(RemoteStore):
     def _put(self, key: str, data: bytes, **options: Any) -> None:
         self._forget(key)
         in_parts = len(data) > _MOST_AT_ONCE and "mode" not in options  # which no store has on condition
-        self._ask("put", self._root + key, data, use_multipart=in_parts, **options)
+        try:
+            self._ask("put", self._root + key, data, use_multipart=in_parts, **options)
+        except FileNotFoundError as error:  # not the value: the bucket, unless the value is to be replaced
+            if isinstance(options.get("mode"), dict):
+                raise
+            raise self._failed(key, error) from error
 
     @property
     def _compares(self) -> bool:

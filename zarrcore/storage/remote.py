@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -29,6 +30,7 @@ _WRITES = 64  # at the same time, where no setting has a limit
 _READS = 256
 _pool: tuple[int, int, _Threads] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
+_TOLD = re.compile(r"<Code>(\w{1,99})</Code>")
 
 
 def concurrency() -> int:
@@ -186,7 +188,11 @@ class RemoteStore(Store):
     def _failed(self, key: str, error: BaseException, part: ByteRange | None = None) -> BaseException:
         if isinstance(error, BaseZarrError) or not isinstance(error, Exception):
             return error
-        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        reason, _, rest = f"{type(error).__name__}: {error}".partition("\n")
+        if told := _TOLD.search(rest):  # by the server, in XML: there is no such bucket, for example
+            reason = f"{reason.partition('<?xml')[0]}{told[1]}"
+        if "performing PROPFIND" in reason:
+            reason = f"this web server does not list what it has: {reason}"
         if isinstance(error, NotImplementedError):
             reason = "not possible on this filesystem"
         where = f"key {key!r}{'' if part is None else f', {described(part)}'}"
