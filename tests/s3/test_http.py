@@ -135,7 +135,9 @@ def test_nothing_there(open_store: Any) -> None:
 
 
 @pytest.mark.parametrize("open_it", [zarrcore.open, zarrcore.open_group])
-def test_a_node_that_is_not_there_is_not_found_though_nothing_is_listed(open_store: Any, open_it: Any) -> None:
+def test_a_node_that_is_not_there_is_not_found_though_nothing_is_listed(
+    open_store: Any, open_it: Any
+) -> None:
     with pytest.raises(GroupNotFoundError):
         open_it(open_store(), path="nothing", mode="r")
 

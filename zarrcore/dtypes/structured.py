@@ -66,8 +66,8 @@ class SubArray(ZDType[Any, Any], HasItemSize, name="sub_array"):
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
         raise DataTypeValidationError(
-            f"Zarr format {zarr_format} has no form for items that are arrays, of shape {self.shape}: make it "
-            "an array of its own, or take zarr_format=2, whose records may have such fields"
+            f"Zarr format {zarr_format} has no form for items that are arrays, of shape {self.shape}: "
+            "make it an array of its own, or take zarr_format=2, whose records may have such fields"
         )
 
     def _each(self, data: Any, convert: Any) -> Any:
