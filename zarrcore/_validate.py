@@ -165,7 +165,7 @@ def integer(value: object, where: str | None, low: int | None = None, high: int 
         return value
     is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_integer or (low is not None and value < low) or (high is not None and value > high):  # type: ignore[operator]
-        fail(where, f"an integer{_range(low, high)}", value)
+        fail(where, f"{low}" if low is not None and low == high else f"an integer{_range(low, high)}", value)
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 

@@ -65,7 +65,13 @@ def _count(
 
 
 SETTINGS = {
-    "default_zarr_format": _choice(3, "Format of new nodes where `zarr_format=` is not given.", 2, 3),
+    "default_zarr_format": _choice(
+        3,
+        "Format of new nodes where `zarr_format=` is not given, or None; `create_array`, as in zarr-python, "
+        "makes format 3 unless it is given.",
+        2,
+        3,
+    ),
     "array.order": _choice("C", "Memory layout of the arrays that a read returns.", "C", "F"),
     "array.write_empty_chunks": _choice(
         False, "Store chunks that contain nothing but the fill value.", True, False

@@ -53,7 +53,11 @@ class Metrics:
         return Metrics(*(getattr(self, name) - getattr(earlier, name) for name in _NAMES))
 
     def __str__(self) -> str:
-        return "\n".join(f"{name:<14} : {getattr(self, name):.6g}" for name in _NAMES)
+        return "\n".join(f"{name:<14} : {_text(getattr(self, name))}" for name in _NAMES)
+
+
+def _text(number: float) -> str:
+    return f"{number:.6g}" if isinstance(number, float) else str(number)
 
 
 _NAMES = [field.name for field in fields(Metrics)]

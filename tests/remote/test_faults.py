@@ -138,3 +138,17 @@ def test_ctrl_c_while_a_server_is_silent(server: ObjectServer, call: str) -> Non
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=25, cwd=root, check=True
     )
     assert done.stdout == "interrupted\n"
+
+
+@pytest.mark.parametrize("name", [None, "group/array"])
+def test_a_bucket_that_is_not_there_is_an_error_that_names_the_reason(
+    server: ObjectServer, name: str | None
+) -> None:
+    server.fail(404, "^bucket")
+    for mode in (None, "create"):
+        store = make_store("s3://bucket/data", storage_options=words(server, 0))
+        with pytest.raises(StoreError, match="key 'c/0': FileNotFoundError: .*NoSuchKey$"):
+            store.set("c/0", b"1") if mode is None else store.set_if_not_exists("c/0", b"1")
+    with pytest.raises(StoreError, match="404 Not Found: NoSuchKey") as caught:
+        zarrcore.create_array(store, name=name, data=VALUES)
+    assert "\n" not in str(caught.value)

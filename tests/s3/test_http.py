@@ -14,7 +14,7 @@ import pytest
 from obstore.store import HTTPStore
 
 import zarrcore
-from zarrcore.errors import ArrayNotFoundError, ChunkIOError, ReadOnlyError
+from zarrcore.errors import ArrayNotFoundError, ChunkIOError, GroupNotFoundError, ReadOnlyError
 from zarrcore.storage import ObjectStore
 
 VALUES = np.arange(40 * 30, dtype="i4").reshape(40, 30)
@@ -132,3 +132,21 @@ def test_a_server_that_fails_is_not_taken_for_an_absent_chunk(files: Any, open_s
 def test_nothing_there(open_store: Any) -> None:
     with pytest.raises(ArrayNotFoundError):
         zarrcore.open_array(open_store(), path="nothing", mode="r")
+
+
+@pytest.mark.parametrize("open_it", [zarrcore.open, zarrcore.open_group])
+def test_a_node_that_is_not_there_is_not_found_though_nothing_is_listed(
+    open_store: Any, open_it: Any
+) -> None:
+    with pytest.raises(GroupNotFoundError):
+        open_it(open_store(), path="nothing", mode="r")
+
+
+def test_arrays_are_copied_from_a_server_that_lists_nothing(open_store: Any, root: zarrcore.Group) -> None:
+    group = zarrcore.open_group(open_store(), mode="r")
+    copied = zarrcore.create_group({})
+    zarrcore.copy_all(group, copied)
+    for name in root:
+        assert np.array_equal(copied[name][...], root[name][...])
+    assert copied["sparse"].nchunks_initialized == 1
+    assert np.array_equal(zarrcore.from_array({}, data=group["shards"], chunks=(10, 10))[...], VALUES)

@@ -6,10 +6,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ArrayNotFoundError, ChunkDecodeError, GroupNotFoundError, StoreError
+from zarrcore.errors import (
+    ArrayNotFoundError,
+    ChunkDecodeError,
+    GroupNotFoundError,
+    MetadataValidationError,
+    StoreError,
+)
 from zarrcore.storage import MemoryStore, Store
 
 OPEN: list[Any] = [zarrcore.open, zarrcore.open_array, zarrcore.open_group]
@@ -114,3 +121,64 @@ def test_dir_shows_what_is_public() -> None:
         assert getattr(zarrcore, name) is not None
     for plumbing in ("HOMES", "MODULES", "attach", "annotations", "_lazy", "_locks"):
         assert plumbing not in names
+
+
+def test_a_node_in_the_place_of_a_store_has_its_place_named(tmp_path: Path) -> None:
+    array = zarrcore.create_array(tmp_path, name="a", shape=2, dtype="i4")
+    for call in (zarrcore.verify, zarrcore.open):
+        with pytest.raises(TypeError, match=f"its store_path is one: {tmp_path.as_uri()}/a$"):
+            call(array)
+
+
+def test_a_document_that_is_empty_is_said_to_be_empty() -> None:
+    with pytest.raises(MetadataValidationError, match=r"zarr\.json: not valid JSON: the document is empty"):
+        zarrcore.open({"zarr.json": b""}, mode="r")
+
+
+def test_a_document_without_a_format_is_said_to_lack_it() -> None:
+    store: dict[str, bytes] = {}
+    zarrcore.create_array(store, shape=2, dtype="i4")
+    store["zarr.json"] = (
+        store["zarr.json"].replace(b'"zarr_format": 3,', b"").replace(b',\n  "zarr_format": 3', b"")
+    )
+    assert b"zarr_format" not in store["zarr.json"]
+    with pytest.raises(MetadataValidationError, match=r"zarr\.json: zarr_format: is required and missing"):
+        zarrcore.open(store, mode="r")
+
+
+def test_modes_that_create_say_what_they_need(tmp_path: Path) -> None:
+    zarrcore.create_array(tmp_path / "a", shape=2, dtype="i4")[...] = 7
+    with pytest.raises(TypeError, match="mode 'w' makes a new array, and there is no shape to create one"):
+        zarrcore.open_array(tmp_path / "a", mode="w")
+    assert zarrcore.open_array(tmp_path / "a", mode="r")[0] == 7
+    with pytest.raises(TypeError, match="keyword argument 'mode'; overwrite=True replaces what is there"):
+        zarrcore.create_array(tmp_path / "a", shape=2, dtype="i4", mode="w")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    "value,way", [(np.arange(2), r"value\.tolist\(\)"), (np.datetime64("2026-02-03"), r"str\(value\)")]
+)
+def test_attributes_that_are_not_json_name_what_is(value: Any, way: str) -> None:
+    with pytest.raises(TypeError, match=f"^attributes.a: .* is not a JSON value: .*; {way} is one$"):
+        zarrcore.create_group({}).attrs["a"] = value
+
+
+@pytest.mark.parametrize("given", ["s3://bucket/data.zarr", {}])
+def test_a_cache_of_what_is_no_store_is_refused(given: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"CacheStore: expected a store, such as .*, got (str|dict)$"):
+        zarrcore.storage.CacheStore(given, tmp_path, max_bytes=1)
+    with pytest.raises(TypeError, match="max_bytes: expected a number of bytes, got '1GB'"):
+        zarrcore.storage.CacheStore(MemoryStore(), tmp_path, max_bytes="1GB", name="a")  # type: ignore[arg-type]
+
+
+def test_large_counts_are_written_out() -> None:
+    text = str(type(zarrcore.metrics())(bytes_read=29_579_138, decode_seconds=0.12891))
+    assert "bytes_read     : 29579138\n" in text and "decode_seconds : 0.12891" in text
+
+
+def test_a_path_is_not_taken_for_the_values_of_an_array(tmp_path: Path) -> None:
+    zarrcore.save(tmp_path / "old", np.arange(3))
+    for path in (tmp_path / "old", str(tmp_path / "old")):
+        with pytest.raises(TypeError, match=r"from_array: .* got the path .*: open it with open_array$"):
+            zarrcore.from_array(tmp_path / "new", data=path)
+    assert not (tmp_path / "new").exists()

@@ -192,7 +192,9 @@ def _open_array_at(
                 check_existing(array, shape, dtype)
             return array
     if "shape" not in described:
-        raise TypeError(f"open_array: no array found {place._located}, and no shape to create one")
+        replaces = mode in ("w", "w-")
+        why = f"mode {mode!r} makes a new array" if replaces else f"no array found {place._located}"
+        raise TypeError(f"open_array: {why}, and there is no shape to create one")
     from zarrcore.arrays.legacy import create_at
 
     overwrite = _insists(mode, described.pop("overwrite", False))

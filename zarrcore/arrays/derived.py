@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -91,6 +92,10 @@ def from_array_at(
 
 def array_from(data: Any, zarr_format: int | None = None, **given: Unpack[KeepOptions]) -> NewArray:
     """Return what :func:`from_array_at` is going to store."""
+    if isinstance(data, str | os.PathLike):  # as values it would be an array of one text
+        raise TypeError(
+            f"from_array: data: expected an array, got the path {data!r}: open it with open_array"
+        )
     data = as_source(data)
     options: Any = complete(KeepOptions, given)
     if isinstance(data, OpenArray):

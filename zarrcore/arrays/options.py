@@ -266,6 +266,9 @@ def refuse_unknown(function: str | None, given: Iterable[str], known: Collection
             # Of two that are like it, not the name that is kept for older programs.
             close = sorted(get_close_matches(name, known, n=2), key=_OLD_NAMES.__contains__)
             hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = (
+                "; overwrite=True replaces what is there" if name == "mode" and "overwrite" in known else hint
+            )
             called = "" if function is None else f"{function}() "
             raise TypeError(f"{called}got an unexpected keyword argument {name!r}{hint}")
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from zarrcore.cli.places import json_option, open_place, store_path, takes_options, value_of
+from zarrcore.cli.places import is_remote, json_option, open_place, store_path, takes_options, value_of
 from zarrcore.cli.progress import progress_bar
 from zarrcore.cli.text import print_json, size_text
-from zarrcore.errors import printable
+from zarrcore.errors import CopyError, printable
 from zarrcore.storage import StorePath
 
 Counts = tuple[int, int, int]
@@ -48,7 +48,7 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
     """Copy an array or a group with all that is below it, into a store or a group.
 
     Chunks are copied as they are stored, or encoded again where chunks, shards, codec or format change.
-    Storage options are those of both.
+    Storage options are those of both, or of the one that is remote.
 
     \b
     zarrcore copy data.zarr data.zip
@@ -56,11 +56,19 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
     """
     if chosen["resume"] and chosen["overwrite"]:
         raise click.UsageError("--resume and --overwrite exclude each other")
-    node = open_place(source, options)
+    one_takes_none = is_remote(source) != is_remote(target)
+    node = open_place(source, () if one_takes_none and not is_remote(source) else options)
     copied = _copy_group if hasattr(node, "members") else _copy_array
-    with progress_bar("copying") as shown:
+    options = () if one_takes_none and not is_remote(target) else options
+    place = store_path(target, options, "r" if chosen["dry_run"] else "a")
+    with progress_bar("copying") as shown, place.store:  # an archive is complete when it is closed
         create = _layout(chosen) | {"threads": chosen["threads"], "progress": shown}
-        counts = copied(node, store_path(target, options, "r+"), chosen, create)
+        try:
+            counts = copied(node, place, chosen, create)
+        except CopyError as error:
+            if "if_exists" in str(error):
+                error.add_note("--overwrite replaces what is there, --resume goes on after a break")
+            raise
     if chosen["as_json"]:
         print_json(dict(zip(("copied", "left_out", "nbytes"), counts, strict=True)))
     elif not chosen["dry_run"]:

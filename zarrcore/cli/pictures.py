@@ -56,8 +56,12 @@ def plot(
         _show(scaled)
     elif output is not None:
         picture = png.png(png.enlarged(png.colors(scaled), 256))
-        with Path(output).open("wb" if overwrite else "xb") as file:
-            file.write(picture)
+        try:
+            with Path(output).open("wb" if overwrite else "xb") as file:
+                file.write(picture)
+        except FileExistsError as error:
+            error.add_note("--overwrite replaces it")
+            raise
     if as_json:  # what is no number is null
         rows: Any = np.where(np.isfinite(values), values.astype(object), None)
         print_json({"shown": what, "least": low, "largest": high, "values": rows.tolist()})

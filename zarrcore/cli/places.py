@@ -35,6 +35,11 @@ def store_path(text: str, options: tuple[str, ...] = (), mode: str = "r") -> Sto
     return make_store_path(store, path=path, mode=mode, storage_options=storage_options(options))
 
 
+def is_remote(text: str) -> bool:
+    """Return whether an argument is a URL, whose store may take options."""
+    return "://" in text and not text.startswith("file://")
+
+
 def find_place(text: str, options: tuple[str, ...] = ()) -> tuple[StorePath, Any]:
     """Find the array or group that an argument names, without loading what opening it needs."""
     from zarrcore.metadata import GroupMetadata

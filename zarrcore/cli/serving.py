@@ -113,6 +113,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._answer(with_body=False)
 
+    def do_PROPFIND(self) -> None:  # WebDAV's listing: what is "not implemented", obstore asks for ten times
+        self.close_connection = True
+        self._fail(HTTPStatus.METHOD_NOT_ALLOWED)
+
     def _answer(self, *, with_body: bool) -> None:
         # A page of another site must not reach a local store by a name that it makes resolve to this machine.
         if self.hosts is not None and self._host() not in self.hosts:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import click
+import numpy as np
 
 from zarrcore.cli.places import (
     json_option,
@@ -123,7 +124,7 @@ def _thread_counts() -> list[int]:
 
 
 def _measured(reader: str, threads: int | None, read: Callable[[], Any], repeat: int) -> dict[str, Any]:
-    nbytes = getattr(read(), "nbytes", 0)
+    nbytes = np.asarray(read()).nbytes  # a single string has no size of its own
     seconds = []
     for _ in range(repeat):
         begin = time.perf_counter()

@@ -74,12 +74,15 @@ def repair(
     import zarrcore
 
     report = _verified(place, options, level)
+    for finding in report:
+        if finding.kind == "store" and not (report.groups or report.arrays):
+            raise OSError(f"{report.store}: {finding.message}")
     done = zarrcore.repair(report, dry_run=not apply, quarantine=quarantine, min_age=min_age)
     if as_json:
         print_json([asdict(item) for item in done])
         return
     for item in done:
-        click.echo(printable(str(item)))
+        click.echo(printable(str(item).replace("quarantine= moves", "--quarantine DIR moves")))
     if not done:
         click.echo("nothing to repair")
     elif not apply:

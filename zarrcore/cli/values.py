@@ -33,10 +33,11 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json
     """Print the values of an array, or of a SELECTION such as "0, 10:20, ::2".
 
     text is NumPy's, with the middle of large arrays left out; csv is for at most two dimensions, json for
-    all values, npy for numpy.load.
+    all values, npy for numpy.load.  A SELECTION that begins with a minus comes after --.
 
     \b
     zarrcore cat data.zarr/temperature "0, :10"
+    zarrcore cat data.zarr/temperature -- "-1, :10"
     zarrcore cat data.zarr/temperature "0" -f npy > first.npy
     """
     import numpy as np

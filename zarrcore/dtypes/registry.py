@@ -93,13 +93,16 @@ class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
         if dtype.kind == "O":
             raise DataTypeValidationError(
                 "the NumPy dtype object does not determine the items; give a data type instead, for "
-                "example zarrcore.dtype.VariableLengthUTF8() or zarrcore.dtype.VariableLengthBytes()"
+                "example zarrcore.dtype.VariableLengthUTF8() or zarrcore.dtype.VariableLengthBytes(), or "
+                "convert the values: astype('T') for strings, astype('datetime64[us]') for dates"
             )
         if dtype.itemsize == 0:
             raise DataTypeValidationError(
                 f"{dtype!r} has items of no bytes; give a length, for example '{dtype.kind}8', or a data "
                 "type of variable length"
             )
+        if dtype.type is np.record:
+            dtype = np.dtype((np.void, dtype))  # the same fields, which pandas and np.rec name otherwise
         if dtype.isbuiltin == 1:
             return _match_builtin(self, dtype, registrations())
         return self._match_dtype(dtype)

@@ -65,7 +65,10 @@ class SubArray(ZDType[Any, Any], HasItemSize, name="sub_array"):
     _from_json_v3 = _from_json_v2
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
-        raise DataTypeValidationError(f"Zarr format {zarr_format} has no name for {self}")
+        raise DataTypeValidationError(
+            f"Zarr format {zarr_format} has no form for items that are arrays, of shape {self.shape}: "
+            "make it an array of its own, or take zarr_format=2, whose records may have such fields"
+        )
 
     def _each(self, data: Any, convert: Any) -> Any:
         """Return an array of what `convert` makes of the elements of `data`, nested sequences or an array."""
@@ -158,7 +161,8 @@ class Structured(ZDType[Any, np.void], HasItemSize, name="structured"):
                     f"field {name!r} of {dtype} has a title, which Zarr cannot store"
                 )
             in_field = SubArray.from_native_dtype if native.subdtype else data_type_registry.match_dtype
-            fields.append((name, in_field(native)))
+            with _field(name):
+                fields.append((name, in_field(native)))
         return cls(fields=tuple(fields))
 
     def to_native_dtype(self) -> Any:
@@ -194,7 +198,12 @@ class Structured(ZDType[Any, np.void], HasItemSize, name="structured"):
         return {"name": self._zarr_v3_name, "configuration": {"fields": self._fields_v3()}}
 
     def _fields_v3(self) -> list[Any]:
-        return [[name, dtype.to_json(zarr_format=3)] for name, dtype in self.fields]
+        return [list(field) for field in self._named_v3()]
+
+    def _named_v3(self) -> Iterator[tuple[str, Any]]:
+        for name, dtype in self.fields:
+            with _field(name):
+                yield name, dtype.to_json(zarr_format=3)
 
     # --- scalars
 
@@ -279,7 +288,7 @@ class Struct(Structured, name="struct"):
     """Items of named fields, one after another without padding (``struct``, format 2: a list of fields)."""
 
     def _fields_v3(self) -> list[Any]:
-        return [{"name": name, "data_type": dtype.to_json(zarr_format=3)} for name, dtype in self.fields]
+        return [{"name": name, "data_type": spelled} for name, spelled in self._named_v3()]
 
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> Any:
         """Return `data` as base64 of the item if `zarr_format` is 2, else as an object of field values."""
@@ -307,7 +316,7 @@ def _field(name: object) -> Iterator[None]:
     try:
         yield
     except DataTypeValidationError as error:
-        raise DataTypeValidationError(f"field {str(name)[:80]!r}: {error}") from None
+        raise type(error)(f"field {str(name)[:80]!r}: {error}") from None
 
 
 def _zero(dtype: ZDType[Any, Any]) -> Any:

@@ -63,6 +63,8 @@ def compact(array: Array) -> CompactReport:
     ------
     ReadOnlyError
         If the store is read-only.
+    TypeError
+        If it is no array, such as a group: compact its arrays one by one.
     StoreError, OSError
         If the store fails to list, to read or to write.  Shards that were rewritten before stay so.
 
@@ -79,7 +81,9 @@ def compact(array: Array) -> CompactReport:
     >>> zarrcore.compact(array)
     CompactReport(shards=1, rewritten=0, nbytes_before=52, nbytes_after=52, damaged=())
     """
-    opened = array._opened
+    opened = getattr(array, "_opened", None)
+    if not isinstance(opened, OpenArray):
+        raise TypeError(f"compact: expected an array that is open, got {type(array).__name__}")
     opened.check_writable()
     opened.follow()
     if layout_of(opened.metadata) is None:

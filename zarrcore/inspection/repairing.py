@@ -83,6 +83,8 @@ def repair(
     ------
     ReadOnlyError
         If the store is read-only.
+    TypeError
+        If `report` is something else, such as a store.
     ValueError
         If the quarantine is in the store.
 
@@ -100,6 +102,8 @@ def repair(
     >>> array[:], aside
     (array([1, 2, 0, 0], dtype=int32), {'a/c/1': b'damaged'})
     """
+    if not isinstance(report, VerifyReport):
+        raise TypeError(f"repair: expected the report of verify(store), got {type(report).__name__}")
     place = report._place
     if place is None:
         return []

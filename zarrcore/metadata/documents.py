@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,8 @@ def parse_document(text: str, *, where: str) -> dict[str, Any]:
     except MetadataValidationError as error:
         raise MetadataValidationError(error.reason, key=where) from None
     except ValueError as error:
-        raise MetadataValidationError(f"not valid JSON: {error}", key=where) from error
+        reason = "the document is empty" if not text.strip() else str(error)
+        raise MetadataValidationError(f"not valid JSON: {reason}", key=where) from error
     if not isinstance(document, dict):
         raise MetadataValidationError(f"expected a JSON object, got {describe(document)}", key=where)
     return document
@@ -166,7 +168,9 @@ def json_value(value: Any, where: str) -> Any:
     if isinstance(value, (np.bool_, np.integer, np.floating)):
         return _plain(value.item())
     kind = type(value).__name__
-    raise TypeError(f"{printable(where)}: {kind} is not a JSON value: {describe(value)}")
+    hint = "; value.tolist() is one" if isinstance(value, np.ndarray) else ""
+    hint = "; str(value) is one" if isinstance(value, (np.datetime64, np.timedelta64, date)) else hint
+    raise TypeError(f"{printable(where)}: {kind} is not a JSON value: {describe(value)}{hint}")
 
 
 def names_of_xarray(attributes: Mapping[str, Any], ndim: int) -> tuple[str, ...] | None:

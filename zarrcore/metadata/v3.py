@@ -282,7 +282,9 @@ class ArrayV3Metadata(ArrayMetadata):
 
 def check_node(data: Mapping[str, Any], node_type: str) -> None:
     """Check ``zarr_format`` and ``node_type`` of a ``zarr.json`` document."""
-    integer(data.get("zarr_format"), "zarr_format", 3, 3)
+    if "zarr_format" not in data:
+        raise MetadataValidationError("is required and missing", where="zarr_format")
+    integer(data["zarr_format"], "zarr_format", 3, 3)
     found = data.get("node_type")
     if found != node_type:
         message = f"expected {describe(node_type)}, got {describe(found)}"

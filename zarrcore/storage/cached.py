@@ -11,6 +11,8 @@ from hashlib import sha256
 from threading import local
 from typing import Any, NamedTuple, ParamSpec, Self, TypeVar, cast
 
+import numpy as np
+
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, ZarrRuntimeWarning, shown
@@ -99,7 +101,13 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         name: str | None = None,
     ) -> None:
         super().__init__(store)
+        if not isinstance(store, Store):
+            raise TypeError(
+                f"CacheStore: expected a store, such as ObjectStore.from_url(url), got {type(store).__name__}"
+            )
         immutable = immutable or store._immutable
+        if not isinstance(max_bytes, int | float | np.number):
+            raise TypeError(f"max_bytes: expected a number of bytes, got {max_bytes!r}")
         if max_bytes < 0:
             raise ValueError(f"max_bytes: expected at least 0, got {max_bytes}")
         if max_age is not None and not max_age >= 0:

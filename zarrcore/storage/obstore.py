@@ -24,7 +24,14 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.clients import Client, obstore
 from zarrcore.storage.ends import Ends
-from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel, interruptibly, serve
+from zarrcore.storage.remote import (
+    RemoteStore,
+    concurrency,
+    in_parallel,
+    interruptibly,
+    lists_documents,
+    serve,
+)
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -465,6 +472,10 @@ class ObjectStore(RemoteStore):
 
     # --- listing ---
 
+    @property
+    def supports_listing(self) -> bool:  # type: ignore[override]
+        return self._client.kind != "HTTPStore" or lists_documents(self)
+
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return (key for key, _ in self._list_sizes(prefix))
 
@@ -523,7 +534,12 @@ class ObjectStore(RemoteStore):
     def _put(self, key: str, data: bytes, **options: Any) -> None:
         self._forget(key)
         in_parts = len(data) > _MOST_AT_ONCE and "mode" not in options  # which no store has on condition
-        self._ask("put", self._root + key, data, use_multipart=in_parts, **options)
+        try:
+            self._ask("put", self._root + key, data, use_multipart=in_parts, **options)
+        except FileNotFoundError as error:  # not the value: the bucket, unless the value is to be replaced
+            if isinstance(options.get("mode"), dict):
+                raise
+            raise self._failed(key, error) from error
 
     @property
     def _compares(self) -> bool:

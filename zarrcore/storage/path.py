@@ -148,8 +148,11 @@ def _as_store(store_like: StoreLike, mode: str | None, storage_options: dict[str
             from zarrcore.storage.memory import MemoryStore
 
             return MemoryStore(store_like)
-    kind = type(store_like)
-    raise TypeError(f"expected a store, a path, a URL or a dictionary, got {kind.__module__}.{kind.__name__}")
+    kind, place = type(store_like), getattr(store_like, "store_path", None)
+    hint = f"; its store_path is one: {place}" if isinstance(place, StorePath) else ""
+    raise TypeError(
+        f"expected a store, a path, a URL or a dictionary, got {kind.__module__}.{kind.__name__}{hint}"
+    )
 
 
 def _from_string(text: str, mode: str | None, storage_options: dict[str, Any] | None) -> Store:

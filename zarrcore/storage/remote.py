@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -17,6 +18,7 @@ from zarrcore.errors import BaseZarrError, StoreError, masked
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, described
 from zarrcore.storage.files import real_directory
+from zarrcore.storage.validation import is_document
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import Feed
@@ -28,6 +30,7 @@ _WRITES = 64  # at the same time, where no setting has a limit
 _READS = 256
 _pool: tuple[int, int, _Threads] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
+_TOLD = re.compile(r"<Code>(\w{1,99})</Code>")
 
 
 def concurrency() -> int:
@@ -185,8 +188,28 @@ class RemoteStore(Store):
     def _failed(self, key: str, error: BaseException, part: ByteRange | None = None) -> BaseException:
         if isinstance(error, BaseZarrError) or not isinstance(error, Exception):
             return error
-        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        reason, _, rest = f"{type(error).__name__}: {error}".partition("\n")
+        if told := _TOLD.search(rest):  # by the server, in XML: there is no such bucket, for example
+            reason = f"{reason.partition('<?xml')[0]}{told[1]}"
+        if "performing PROPFIND" in reason:
+            reason = f"this web server does not list what it has: {reason}"
         if isinstance(error, NotImplementedError):
             reason = "not possible on this filesystem"
         where = f"key {key!r}{'' if part is None else f', {described(part)}'}"
         return StoreError(masked(f"{self}: {where}: {reason}"), key=key)
+
+
+def lists_documents(store: Store) -> bool:
+    """Return whether a web server lists what lies at the root of a store.
+
+    Few can list, and the page of others may be anything; so what counts is that a metadata document is in it.
+    It is asked once.
+    """
+    known: bool | None = vars(store).get("_lists_documents")
+    if known is None:
+        try:
+            known = any(is_document(name) for name in store.list_dir(""))
+        except (BaseZarrError, OSError):
+            known = False
+        vars(store)["_lists_documents"] = known
+    return known

@@ -271,10 +271,37 @@ def test_json_of_what_changes(command: Callable[..., Result], store: Path) -> No
 def test_copy(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy.zip"
     assert command("copy", store, target).out == "3 copied, 0 left out, 2.8 KiB of values\n"
+    assert target.is_file()
     for path in ("counts", "region/depth"):
         new, old = (zarrcore.open_array(place, path=path, mode="r") for place in (target, store))
         np.testing.assert_array_equal(new[...], old[...], strict=True)
         assert new.metadata == old.metadata
+
+
+def test_options_of_a_copy_go_to_the_place_that_is_remote(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("fsspec")
+    options = ["-o", "skip_instance_cache=true"]
+    assert command("copy", store, "memory://copied.zarr", *options).code == 0
+    assert command("copy", "memory://copied.zarr", tmp_path / "back.zarr", *options).code == 0
+    assert zarrcore.open_array(tmp_path / "back.zarr", path="counts", mode="r")[0, 0] == 1
+    assert "LocalStore takes none" in command("copy", store, tmp_path / "local.zarr", *options).err
+
+
+def test_what_is_in_the_way_is_said_to_be_replaced_by_an_option(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    command("copy", store, tmp_path / "new.zarr")
+    assert "--overwrite replaces what is there" in command("copy", store, tmp_path / "new.zarr").err
+    picture = ["plot", store / "counts", "-O", tmp_path / "a.png"]
+    assert command(*picture).code == 0
+    assert command(*picture).err.rstrip().endswith("--overwrite replaces it")
+
+
+def test_where_nothing_is_there_is_nothing_to_repair(command: Callable[..., Result], tmp_path: Path) -> None:
+    failed = command("repair", tmp_path / "nothing.zarr")
+    assert failed.code == 1 and "there is no Zarr array or group" in failed.err
 
 
 def test_copy_into_another_layout(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:

@@ -150,6 +150,16 @@ def test_bench(command: Callable[..., Any], store: Path) -> None:
     assert command("bench", store)[0] == 1
 
 
+def test_bench_of_one_string_counts_its_bytes(command: Callable[..., Any], tmp_path: Path) -> None:
+    zarrcore.create_array(tmp_path / "names", data=np.array(["Oslo", "Bergen"], "T"))
+    rows = json.loads(command("bench", tmp_path / "names", "0", "-j", "1", "-r", 1, "--no-peer", "--json")[1])
+    assert rows[0]["nbytes"] > 0 and rows[0]["bytes_per_second"] > 0
+
+
+def test_a_client_that_asks_the_server_to_list_is_refused_for_good(site: Any) -> None:
+    assert site.ask("/", "PROPFIND")[0] == 405
+
+
 def test_bench_with_zarr_python(command: Callable[..., Any], store: Path) -> None:
     pytest.importorskip("zarr")
     rows = json.loads(command("bench", store / "ramp", "-j", "1", "-r", 1, "--json")[1])

@@ -8,10 +8,12 @@ import pickle
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+import zarrcore
 import zarrcore.dtypes as zd
 import zarrcore.dtypes.layout
 import zarrcore.dtypes.parse
@@ -248,3 +250,19 @@ def test_examples_of_the_docstrings() -> None:
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_record_arrays_of_numpy_and_pandas_are_records(zarr_format: Any) -> None:
+    records = np.rec.array([(1, 2.5), (3, 4.0)], names="count,mean")
+    array = zarrcore.create_array({}, data=records, zarr_format=zarr_format)
+    assert array.dtype == np.dtype([("count", "i8"), ("mean", "f8")])
+    array.append(records)
+    np.testing.assert_array_equal(array[...], np.concatenate([records, records]))
+
+
+@pytest.mark.parametrize("field,reason", [("O", "object does not"), (("f4", (3,)), r"of shape \(3,\).*=2")])
+def test_a_field_that_cannot_be_stored_is_named(field: Any, reason: str) -> None:
+    for dtype in ([("a", "i4"), ("odd", field)], [("n", [("odd", field)])]):
+        with pytest.raises(DataTypeValidationError, match=f"field 'odd': .*{reason}"):
+            zarrcore.create_array({}, shape=2, dtype=dtype)

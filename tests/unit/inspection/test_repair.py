@@ -185,3 +185,15 @@ def test_a_chunk_that_could_not_be_looked_at_stays(error: Any, monkeypatch: pyte
     (action,) = zarrcore.repair(report, dry_run=False, quarantine=aside)
     assert not action.done and "not now" in action.message
     assert aside == {} and bytes(store.get("a/c/1")) == sound
+
+
+@pytest.mark.parametrize("given", ["data.zarr", None, {}])
+def test_what_is_no_report_is_refused_by_name(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"repair: expected the report of verify\(store\), got "):
+        zarrcore.repair(given)
+
+
+@pytest.mark.parametrize("given", ["data.zarr", zarrcore.create_group({})])
+def test_what_is_no_array_is_not_compacted(given: Any) -> None:
+    with pytest.raises(TypeError, match="compact: expected an array that is open, got "):
+        zarrcore.compact(given)
