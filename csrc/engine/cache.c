@@ -71,7 +71,7 @@ void zc_origin_of_key(zc_cache *cache, uint64_t array, const zc_store *store, co
 static void stamp_file(zc_stamp *stamp, const zc_file *file)
 {
     stamp->words[0] = file->size;
-    stamp->words[1] = (uint64_t)file->mtime_ns;
+    stamp->words[1] = (uint64_t)file->mtime_ns + (uint64_t)file->ctime_ns * UINT64_C(0x9e3779b97f4a7c15);
     stamp->words[2] = file->inode;
     stamp->words[3] = file->device;
 }

@@ -51,6 +51,7 @@ typedef struct zc_file {
     intptr_t handle;
     uint64_t size;           /* at the time of opening */
     int64_t mtime_ns;
+    int64_t ctime_ns;        /* of the last change of the file that no program can set back; 0 if there is none */
     uint64_t inode;          /* 0 if the file system has no such numbers */
     uint64_t device;
 } zc_file;

@@ -33,8 +33,10 @@
 
 #ifdef __APPLE__
 #define MTIME(st) ((st).st_mtimespec)
+#define CTIME(st) ((st).st_ctimespec)
 #else
 #define MTIME(st) ((st).st_mtim)
+#define CTIME(st) ((st).st_ctim)
 #endif
 
 /* ---- directories ---- */
@@ -127,6 +129,7 @@ static zc_status adopt(int fd, const char *name, zc_file *out, zc_error *err)
     out->handle = fd;
     out->size = (uint64_t)st.st_size;
     out->mtime_ns = (int64_t)MTIME(st).tv_sec * 1000000000 + MTIME(st).tv_nsec;
+    out->ctime_ns = (int64_t)CTIME(st).tv_sec * 1000000000 + CTIME(st).tv_nsec;
     out->inode = (uint64_t)st.st_ino;
     out->device = (uint64_t)st.st_dev;
     return ZC_OK;

@@ -247,6 +247,7 @@ zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_err
     out->handle = (intptr_t)file;
     out->size = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
     out->mtime_ns = ns_of(info.ftLastWriteTime);
+    out->ctime_ns = 0;
     out->inode = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
     out->device = info.dwVolumeSerialNumber;
     return ZC_OK;

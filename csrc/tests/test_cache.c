@@ -159,17 +159,17 @@ static zc_origin index_of(zc_cache *cache, const zc_file *file, uint64_t nbytes,
 static void tells_indexes_apart(void)
 {
     const zc_file file = {.size = 1000, .mtime_ns = 1000000000, .inode = 5, .device = 1};
-    zc_file others[4] = {file, file, file, file};
+    zc_file others[5] = {file, file, file, file, file};
     zc_cache *cache = zc_cache_new(100 * NBYTES);
     const zc_origin index = index_of(cache, &file, 1000, 2);
 
-    others[0].mtime_ns++, others[1].size++, others[2].device++, others[3].inode++;
-    for (int i = 0; i < 8; i++) {
-        const zc_origin other = i < 4 ? index_of(cache, &others[i], 1000, 2)
-                                      : index_of(cache, &file, 1000 - (i == 4), 2 + (i == 5));
+    others[0].mtime_ns++, others[1].size++, others[2].device++, others[3].inode++, others[4].ctime_ns++;
+    for (int i = 0; i < 9; i++) {
+        const zc_origin other = i < 5 ? index_of(cache, &others[i], 1000, 2)
+                                      : index_of(cache, &file, 1000 - (i == 5), 2 + (i == 6));
         add(&index, 0, 'i');
         CHECK(look(&index, 0) == 'i');
-        CHECK((look(&other, i == 6) == 'i') == (i == 7));
+        CHECK((look(&other, i == 7) == 'i') == (i == 8));
     }
     zc_cache_free(cache);
     zc_cache_free(NULL);

@@ -155,6 +155,7 @@ static void metadata_of_the_system(void)
     CHECK(zc_file_open(dir, "ten", &file, &err) == ZC_OK);
     CHECK(stat("ten", &st) == 0);
     CHECK(file.size == 10 && file.inode == st.st_ino && file.mtime_ns / 1000000000 == st.st_mtime);
+    CHECK(file.ctime_ns / 1000000000 == st.st_ctime);
     CHECK(truncate("ten", 5) == 0);
     CHECK(zc_file_read(&file, 0, buffer, 10, &err) == ZC_ERR_CORRUPT);
     zc_file_close(&file);

@@ -574,7 +574,7 @@ class LocalStore(Store):
             return ()
         except OSError:
             return None
-        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev, found.st_ctime_ns
 
     @property
     def _versioned(self) -> bool:  # type: ignore[override]

@@ -554,6 +554,21 @@ def test_a_directory_that_all_may_write_to_is_refused(far: Versioned, near: Path
         make(far, near).get("b")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there is one time of change, which can be set back")
+def test_a_file_that_changes_in_place_and_gets_its_old_date_is_read_again(near: Path, tmp_path: Path) -> None:
+    far = LocalStore(tmp_path / "far")
+    far.set("a", b"old")
+    file = tmp_path / "far" / "a"
+    os.utime(file, ns=(10**18, 10**18))
+    store = CacheStore(far, near, max_bytes=1 << 20)
+    assert store.get("a") == store.get("a") == b"old"
+    assert store.cache_stats()["hits"] == 1
+    with file.open("r+b") as opened:
+        opened.write(b"new")
+    os.utime(file, ns=(10**18, 10**18))
+    assert store.get("a") == b"new"
+
+
 def forged(far: Versioned, near: Path) -> CacheStore:
     """A cache into which somebody has put another value before it was used."""
     store = make(far, near, immutable=True)
