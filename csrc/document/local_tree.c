@@ -118,7 +118,7 @@ static zc_status local_remove(const zarrcore_store *store, const char *key, zc_e
     if (path == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const zc_status status = zc_file_remove(&rules, path, syncs(store), err);
+    const zc_status status = zc_file_remove(&rules, path, syncs(store), NULL, err);
     free(path);
     return status;
 }

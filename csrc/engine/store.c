@@ -9,6 +9,10 @@
 #include "base/metrics.h"
 #include "base/os_thread.h"
 
+/* A disk that is waited for joins what many threads want of it; bytes of the chunks that they write. */
+#define SYNCING_THREADS 16
+#define SYNCING_BYTES ((size_t)64 << 20)
+
 /* ---- values --------------------------------------------------------------------------------- */
 
 zc_value zc_value_of_memory(const void *data, size_t n)
@@ -221,7 +225,7 @@ static zc_status local_replace_from(const zc_store *store, const char *key, cons
     zc_status status = name_make(local, key, &name, err);
 
     if (status == ZC_OK) {
-        status = zc_file_put(name.dir, name.name, source, local->sync, false, err);
+        status = zc_file_put(name.dir, name.name, source, local->sync, local->unsynced, false, err);
         free(name.owned);
     }
     return status;
@@ -234,14 +238,31 @@ static zc_status local_replace(const zc_store *store, const char *key, const voi
 
 static zc_status local_remove(const zc_store *store, const char *key, zc_error *err)
 {
+    const zc_local *local = store->self;
     file_name name;
-    zc_status status = name_make(store->self, key, &name, err);
+    zc_status status = name_make(local, key, &name, err);
 
     if (status == ZC_OK) {
-        status = zc_file_remove(name.dir, name.name, ((const zc_local *)store->self)->sync, err);
+        status = zc_file_remove(name.dir, name.name, local->sync, local->unsynced, err);
         free(name.owned);
     }
     return status;
+}
+
+static zc_status local_put_off(const zc_store *store, zc_error *err)
+{
+    zc_local *local = store->self;
+
+    return local->sync ? zc_unsynced_new(&local->unsynced, err) : ZC_OK;
+}
+
+static zc_status local_settle(const zc_store *store, int threads, zc_error *err)
+{
+    zc_local *local = store->self;
+    zc_unsynced *const unsynced = local->unsynced;
+
+    local->unsynced = NULL;
+    return zc_unsynced_end(unsynced, threads, err);
 }
 
 /* Open the directory of a prefix. */
@@ -331,10 +352,14 @@ void zc_store_local(zc_local *local, zc_store *out)
         .replace = local_replace,
         .replace_from = local_replace_from,
         .remove = local_remove,
+        .put_off = local_put_off,
+        .settle = local_settle,
         .begin = local_begin,
         .end = local_end,
         .check = local_check,
         .is_local = true,
+        .waits = local->sync ? SYNCING_THREADS : 0,
+        .window = SYNCING_BYTES,
         .gap = 4096,
         .most = 1 << 20,
     };

@@ -98,6 +98,11 @@ struct zc_store {
     /* No error if the key is absent. */
     zc_status (*remove)(const zc_store *store, const char *key, zc_error *err);
 
+    /* What is replaced or removed between the two need be on the disk no sooner than settle has returned; on so many threads.
+     * Both may be NULL. */
+    zc_status (*put_off)(const zc_store *store, zc_error *err);
+    zc_status (*settle)(const zc_store *store, int threads, zc_error *err);
+
     /* A call of many chunks below a key prefix begins and ends.  Both may be NULL. */
     zc_status (*begin)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
     void (*end)(const zc_store *store);
@@ -176,6 +181,7 @@ typedef struct zc_local {
     zc_dir *dir;             /* held open for one call, or NULL */
     const char *document;    /* metadata that was in it then, or NULL */
     size_t dir_prefix;       /* length of the part of all keys that dir stands for */
+    zc_unsynced *unsynced;   /* directories that one call has changed, or NULL */
 } zc_local;
 
 /* A store over local, which the caller keeps. */

@@ -281,6 +281,22 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
     return status;
 }
 
+/* Write all items; what those before a failure have stored is on the disk, too. */
+static zc_status write_items(const zc_run *run, const zc_store *store, size_t *failed, zc_error *err)
+{
+    zc_status status = store->put_off != NULL ? store->put_off(store, err) : ZC_OK;
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = zc_pool_run(run, failed, err);
+    if (store->settle == NULL) {
+        return status;
+    }
+    const zc_status settled = store->settle(store, run->threads, status == ZC_OK ? err : NULL);
+    return status != ZC_OK ? status : settled;
+}
+
 zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
 {
     write_job job;
@@ -300,7 +316,7 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
                         .poll = call->poll, .poll_arg = call->poll_arg};
     status = zc_plan_hold(&job.plan, err);
     if (status == ZC_OK) {
-        status = zc_pool_run(&run, &failed, err);
+        status = write_items(&run, call->store, &failed, err);
     }
     if (status != ZC_OK && failed < job.plan.n_items) {
         fault->in_chunk = true;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "io/unsynced.h"
 
 /* Symbolic links below a root.  Writing and removing never leave the root, whatever is chosen.  (Windows: links are not
  * looked at.) */
@@ -125,7 +126,8 @@ typedef struct zc_file_source {
 
 /*
  * Put bytes in place of name, atomically: written to a temporary file in the same directory, then
- * renamed.  Missing parent directories are created.  sync: fsync the file, rename, fsync the directory.
+ * renamed.  Missing parent directories are created.  sync: fsync the file, rename, fsync the directory, or leave that to the
+ * list `later`, if there is one (parents that were missing are on the disk before the file).
  * On any failure, be it of the source, the old file stays and the temporary one is removed (only where the directory
  * cannot be synced afterwards, the new file is in place already).
  * is_new: ZC_ERR_IO with EEXIST if name exists already; of several callers one wins.  (On the few file systems without
@@ -135,24 +137,24 @@ typedef struct zc_file_source {
  * The temporary name is ".zc-" + 16 hex digits + ".partial" (see zc_file_is_temporary): listings skip it.  Those of writers
  * that were killed are removed by later writers to the same directory (io/temporary.h; not on Windows).
  */
-zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync, bool is_new,
-                      zc_error *err);
+zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync, zc_unsynced *later,
+                      bool is_new, zc_error *err);
 
 static inline zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                                         zc_error *err)
 {
-    return zc_file_put(dir, name, &(zc_file_source){.total = n, .data = src}, sync, false, err);
+    return zc_file_put(dir, name, &(zc_file_source){.total = n, .data = src}, sync, NULL, false, err);
 }
 
 static inline zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                                        zc_error *err)
 {
-    return zc_file_put(dir, name, &(zc_file_source){.total = n, .data = src}, sync, true, err);
+    return zc_file_put(dir, name, &(zc_file_source){.total = n, .data = src}, sync, NULL, true, err);
 }
 
 /* Remove a file.  One that is not there is no error; a file where a directory above it should be is ZC_ERR_IO.  sync: fsync the
- * directory. */
-zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_error *err);
+ * directory, or leave that to `later`. */
+zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_unsynced *later, zc_error *err);
 
 /* Is this last path component a name that zc_file_replace makes for its temporary files? */
 bool zc_file_is_temporary(const char *component);

@@ -25,6 +25,7 @@
 #endif
 
 #include "io/open_posix.h"
+#include "io/sync_posix.h"
 #include "io/temporary.h"
 
 #define TRANSFER_MAX ((size_t)0x7ffff000)    /* more than that no system moves in one call */
@@ -217,6 +218,7 @@ typedef struct writer {
     char temporary[ZC_TEMPORARY_LENGTH + 1];
     int at;                                  /* the directory of both names, held open */
     bool sync;
+    zc_unsynced *later;                      /* what syncs the directory, or NULL: now */
     bool is_new;                             /* there must not be such a file yet */
     bool made_parents;
 } writer;
@@ -272,8 +274,12 @@ static int make_parents(writer *w)
             continue;
         }
         path[end] = '\0';
-        const bool made = start == end || mkdirat(above, path + start, 0777) == 0 || errno == EEXIST;
-        const int fd = made ? open_parent(w->dir, w->path, end) : -1, code = errno;
+        int code = start == end || mkdirat(above, path + start, 0777) == 0 || errno == EEXIST ? 0 : errno;
+        if (code == 0 && start < end && w->sync) {       /* now: others may use it before this call ends */
+            code = zc_sync_directory(above);
+        }
+        const int fd = code == 0 ? open_parent(w->dir, w->path, end) : -1;
+        code = code == 0 ? errno : code;
         path[end] = '/';
         close_parent(w->dir, above);
         errno = code;
@@ -352,55 +358,6 @@ static int write_all(int fd, const char *src, size_t n)
     return 0;
 }
 
-static int sync_file(int fd)
-{
-#ifdef F_FULLFSYNC
-    if (fcntl(fd, F_FULLFSYNC) == 0) {       /* macOS: fsync alone leaves the data in the drive's cache */
-        return 0;
-    }
-#endif
-    while (fsync(fd) != 0) {
-        if (errno != EINTR) {
-            return errno;
-        }
-    }
-    return 0;
-}
-
-/* Some file systems cannot sync a directory and need not. */
-static int sync_dir(int at, const char *path)
-{
-    const int fd = zc_open_again(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return errno;
-    }
-    const int code = sync_file(fd);
-    close(fd);
-    return code == EINVAL || code == ENOTSUP ? 0 : code;
-}
-
-/* Sync the directory of w->path, and the ones above it if they may be new. */
-static int sync_parents(writer *w)
-{
-    char path[PATH_MAX];
-    size_t n = w->parent;
-
-    memcpy(path, w->path, n);
-    for (;;) {
-        while (n > 1 && path[n - 1] == '/') {
-            n--;
-        }
-        path[n] = '\0';
-        const int code = sync_dir(zc_fd_of(w->dir), n > 0 ? path : ".");
-        if (code != 0 || !w->made_parents || n == 0 || strcmp(path, "/") == 0) {
-            return code;
-        }
-        while (n > 0 && path[n - 1] != '/') {
-            n--;
-        }
-    }
-}
-
 /* Write all pieces.  *failed is what the source reports if it fails; the result is 0 or errno. */
 static int write_pieces(int fd, const zc_file_source *source, zc_status *failed, zc_error *err)
 {
@@ -424,7 +381,7 @@ static int fill_temporary(const writer *w, int fd, const zc_file_source *source,
     int code = write_pieces(fd, source, failed, err);
 
     if (code == 0 && *failed == ZC_OK && w->sync) {
-        code = sync_file(fd);
+        code = zc_sync_file(fd);
     }
     /* Network file systems may find out only now.  After EINTR the descriptor is gone all the same. */
     if (close(fd) != 0 && code == 0 && errno != EINTR) {
@@ -525,7 +482,7 @@ static zc_status write_below(writer *w, const zc_file_source *source, zc_error *
         unlinkat(w->at, w->temporary, 0);
         return failed != ZC_OK ? failed : zc_fail_errno(err, code, "cannot write %s", w->path);
     }
-    code = w->sync ? sync_parents(w) : 0;
+    code = w->sync ? zc_sync_later(w->later, w->at, w->path) : 0;
     return code == 0 ? ZC_OK : zc_fail_errno(err, code, "cannot sync the directory of %s", w->path);
 }
 
@@ -536,10 +493,10 @@ static size_t parent_length(const char *path)
     return slash != NULL ? (size_t)(slash + 1 - path) : 0;
 }
 
-zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync, bool is_new,
-                      zc_error *err)
+zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync, zc_unsynced *later,
+                      bool is_new, zc_error *err)
 {
-    writer w = {.dir = dir, .path = name, .parent = parent_length(name), .sync = sync, .is_new = is_new};
+    writer w = {.dir = dir, .path = name, .parent = parent_length(name), .sync = sync, .later = later, .is_new = is_new};
 
     w.name = name + w.parent;
     const int code = open_directory(&w);
@@ -557,14 +514,14 @@ int zc_make_parents(const zc_dir *dir, const char *path)
     return code;
 }
 
-zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_error *err)
+zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_unsynced *later, zc_error *err)
 {
     const size_t parent = parent_length(name);
     const int at = open_parent(dir, name, parent);
     int code = is_open(at) && unlinkat(at, name + parent, 0) == 0 ? 0 : errno;
 
     if (sync && (code == 0 || (code == ENOENT && is_open(at)))) {     /* who removed it may not have got so far */
-        code = sync_dir(at, ".");
+        code = zc_sync_later(later, at, name);
     }
     close_parent(dir, at);
     return code == 0 || code == ENOENT ? ZC_OK : zc_fail_path(code, "cannot remove", name, err);

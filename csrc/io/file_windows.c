@@ -481,9 +481,10 @@ static DWORD put_in_place(const wchar_t *temporary, const wchar_t *path, bool re
     }
 }
 
-zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync, bool is_new,
-                      zc_error *err)
+zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync, zc_unsynced *later,
+                      bool is_new, zc_error *err)
 {
+    (void)later;
     wchar_t path[PATH_CHARS], temporary[PATH_CHARS];
     zc_status failed = ZC_OK;
 
@@ -511,9 +512,22 @@ zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source 
     return zc_fail_errno(err, !is_new && is_directory(path) ? EISDIR : errno_of(code), "cannot write %s", name);
 }
 
-zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_error *err)
+zc_status zc_unsynced_new(zc_unsynced **out, zc_error *err)
 {
-    (void)sync;                              /* directories cannot be opened, and removals are journaled */
+    (void)err;
+    *out = NULL;
+    return ZC_OK;
+}
+
+zc_status zc_unsynced_end(zc_unsynced *unsynced, int threads, zc_error *err)
+{
+    (void)unsynced, (void)threads, (void)err;
+    return ZC_OK;
+}
+
+zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_unsynced *later, zc_error *err)
+{
+    (void)sync, (void)later;                              /* directories cannot be opened, and removals are journaled */
     wchar_t wide[PATH_CHARS];
 
     if (!join(dir, name, wide)) {

@@ -23,7 +23,7 @@ static void missing_is_missing(void)
     CHECK(open_status("no/such/parents") == ZC_ERR_MISSING);
     CHECK(failed_with(open_status("plain/below"), ENOTDIR));
     CHECK(failed_with(open_status("plain/below/more"), ENOTDIR));
-    CHECK(failed_with(zc_file_remove(NULL, "plain/below", false, &err), ENOTDIR));
+    CHECK(failed_with(zc_file_remove(NULL, "plain/below", false, NULL, &err), ENOTDIR));
     CHECK(zc_dir_open("nowhere", strlen("nowhere"), ZC_SYMLINKS_INSIDE, &none, &err) == ZC_ERR_MISSING && none == NULL);
     CHECK(failed_with(zc_dir_open("plain/below", strlen("plain/below"), ZC_SYMLINKS_INSIDE, &none, &err), ENOTDIR));
 }
@@ -161,15 +161,15 @@ static void pieces(void)
     const zc_file_source nothing = {.piece = next_letters, .self = &l};
     const int before = entries(".", false);
 
-    CHECK(zc_file_put(dir, "pie/ces", &source, true, false, &err) == ZC_OK);
+    CHECK(zc_file_put(dir, "pie/ces", &source, true, NULL, false, &err) == ZC_OK);
     CHECK(holds("pie/ces", "abcdefg"));
     for (l.fail_at = 0; l.fail_at < 8; l.fail_at += 2) {
         l.text = "ABCDEFG";
-        CHECK(zc_file_put(dir, "pie/ces", &source, false, false, &err) == ZC_ERR_CANCELLED);
+        CHECK(zc_file_put(dir, "pie/ces", &source, false, NULL, false, &err) == ZC_ERR_CANCELLED);
         CHECK(strcmp(err.message, "interrupted") == 0);
         CHECK(holds("pie/ces", "abcdefg") && entries("pie", true) == 1);
     }
-    CHECK(zc_file_put(dir, "pie/ces", &nothing, false, false, &err) == ZC_OK);
+    CHECK(zc_file_put(dir, "pie/ces", &nothing, false, NULL, false, &err) == ZC_OK);
     CHECK(holds("pie/ces", "") && entries(".", false) == before);
 }
 
@@ -196,7 +196,7 @@ static void long_paths(void)
     if (dir != NULL) {
         put(name, "far below");
         CHECK(holds(name, "far below"));
-        CHECK(zc_file_remove(dir, name, false, &err) == ZC_OK && open_status(name) == ZC_ERR_MISSING);
+        CHECK(zc_file_remove(dir, name, false, NULL, &err) == ZC_OK && open_status(name) == ZC_ERR_MISSING);
     }
 }
 
@@ -212,11 +212,11 @@ static void remove_tolerates_absence(void)
 {
     put("gone", "x");
     CHECK(make_directory("full"));
-    CHECK(zc_file_remove(dir, "gone", true, &err) == ZC_OK);
+    CHECK(zc_file_remove(dir, "gone", true, NULL, &err) == ZC_OK);
     CHECK(open_status("gone") == ZC_ERR_MISSING);
-    CHECK(zc_file_remove(dir, "gone", false, &err) == ZC_OK);
-    CHECK(zc_file_remove(dir, "no/parents", false, &err) == ZC_OK);
-    CHECK(zc_file_remove(dir, "full", false, &err) == ZC_ERR_IO);
+    CHECK(zc_file_remove(dir, "gone", false, NULL, &err) == ZC_OK);
+    CHECK(zc_file_remove(dir, "no/parents", false, NULL, &err) == ZC_OK);
+    CHECK(zc_file_remove(dir, "full", false, NULL, &err) == ZC_ERR_IO);
 }
 
 /* ---- several threads ---- */

@@ -105,9 +105,9 @@ static void links_do_not_leave_the_root(void)
         CHECK(failed_with(zc_file_replace(root, "out/c", "lost", 4, false, &err), EXDEV));
         CHECK(failed_with(zc_file_replace(root, "out/new/c", "lost", 4, true, &err), EXDEV));
         CHECK(failed_with(zc_file_create(root, "out/d", "lost", 4, false, &err), EXDEV));
-        CHECK(failed_with(zc_file_remove(root, "out/c", false, &err), EXDEV));
+        CHECK(failed_with(zc_file_remove(root, "out/c", false, NULL, &err), EXDEV));
         CHECK(zc_file_replace(root, "in/new/c", "x", 1, true, &err) == (none ? ZC_ERR_IO : ZC_OK));
-        CHECK(zc_file_remove(root, "in/new/c", false, &err) == (none ? ZC_ERR_IO : ZC_OK));
+        CHECK(zc_file_remove(root, "in/new/c", false, NULL, &err) == (none ? ZC_ERR_IO : ZC_OK));
         zc_dir_close(root);
     }
     CHECK(holds("outside/c", "kept") && entries("outside", true) == 1);
@@ -123,7 +123,7 @@ static void a_directory_outside_is_only_read(void)
     CHECK(zc_dir_open("root/out", 4, ZC_SYMLINKS_FOLLOW, &outside, &err) == ZC_OK);
     CHECK(read_below(outside, "c") == ZC_OK);
     CHECK(failed_with(zc_file_replace(outside, "c", "lost", 4, false, &err), EXDEV));
-    CHECK(failed_with(zc_file_remove(outside, "c", false, &err), EXDEV));
+    CHECK(failed_with(zc_file_remove(outside, "c", false, NULL, &err), EXDEV));
     zc_dir_close(outside);
     CHECK(holds("outside/c", "kept"));
 }

@@ -19,7 +19,7 @@ from object_server import ObjectServer
 
 import zarrcore
 from zarrcore.errors import StoreError
-from zarrcore.storage import ObjectStore, make_store
+from zarrcore.storage import FsspecStore, ObjectStore, Store, make_store
 
 pytest.importorskip("obstore")
 
@@ -32,11 +32,15 @@ def read_and_write(array: zarrcore.Array, number: int) -> int:
     return int(array[number])
 
 
-@pytest.fixture(params=["URL", "store of obstore"])
+@pytest.fixture(params=["URL", "store of obstore", "fsspec"])
 def array(request: Any, server: ObjectServer, bucket: Any) -> zarrcore.Array:
+    words = {"key": "testing", "secret": "s", "endpoint_url": server.url}
+    store: Store
     if request.param == "URL":
-        words = {"key": "testing", "secret": "s", "endpoint_url": server.url}
         store = make_store("s3://bucket", storage_options=words)
+    elif request.param == "fsspec":
+        pytest.importorskip("s3fs")
+        store = FsspecStore.from_url("s3://bucket", storage_options=words)
     else:
         store = ObjectStore(bucket)
     array = zarrcore.create_array(store, name="a", data=VALUES, chunks=10)
@@ -117,6 +121,18 @@ def test_start_methods(array: zarrcore.Array, method: str) -> None:
                 60
             )  # each in a chunk of its own
     assert found == [-3, -14]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_workers_of_a_loader_read_what_their_parent_has_read(array: zarrcore.Array) -> None:
+    data = pytest.importorskip("torch.utils.data", reason="torch is not installed (extra torch)")
+    dataset = zarrcore.torch.MapDataset(array)
+    options = {"num_workers": 2, "multiprocessing_context": "fork", "timeout": 60}
+    for _ in range(2):  # in workers of their own each time; the parent goes on in between
+        batches = data.DataLoader(dataset, batch_size=8, **options)
+        assert [int(row) for batch in batches for row in batch] == VALUES.tolist()
+        assert np.array_equal(array[...], VALUES)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pickle
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,7 +9,6 @@ import numpy as np
 
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.batches import read_many
-from zarrcore.storage import LocalStore, MemoryStore
 
 Values = tuple[np.ndarray, ...]
 """For each array, its values of some samples: one after the other along the first dimension."""
@@ -34,9 +31,7 @@ class Samples:
                 raise TypeError(f"arrays: number {number} is no zarrcore.Array but {type(array).__name__}")
         if crop is None and (stride is not None or starts is not None):
             raise ValueError("stride, starts: are of crops; rows have none")
-        self._arrays = tuple(arrays)
-        self._stored = None if all(map(_survives_a_fork, arrays)) else pickle.dumps(self._arrays)
-        self._process = os.getpid()
+        self.arrays = tuple(arrays)
         self._ndim = 1 if crop is None else len(crop)
         shape = self._common_shape()
         self.crop = None if crop is None else _checked_crop(tuple(crop), shape, arrays[0])
@@ -46,8 +41,8 @@ class Samples:
 
     def _common_shape(self) -> tuple[int, ...]:
         """Lengths of the dimensions that samples are taken along."""
-        first = self._arrays[0]
-        for array in self._arrays:
+        first = self.arrays[0]
+        for array in self.arrays:
             if array.ndim < self._ndim:
                 raise ValueError(
                     f"array {_name(array)} has {array.ndim} dimensions, samples need {self._ndim}"
@@ -78,32 +73,23 @@ class Samples:
         places: np.ndarray = np.stack(np.unravel_index(numbers, counts), axis=1) * steps
         return places
 
-    def arrays(self) -> tuple[Array, ...]:
-        """Return the arrays; in a child of fork those whose stores have connections are opened again."""
-        if self._stored is not None and self._process != os.getpid():
-            self._arrays = pickle.loads(self._stored)
-            self._process = os.getpid()
-        return self._arrays
-
     # --- reading ---
 
     def read(self, numbers: Sequence[int] | np.ndarray, threads: int) -> Values:
         """Read samples, in one call."""
         wanted = np.asarray(numbers, np.int64)
         places = [self._selection(start) for start in self.starts(wanted).tolist()]
-        arrays = self.arrays()
-        outs = [self._room(array, len(places)) for array in arrays]
-        requests = [(array, place) for array in arrays for place in places]
+        outs = [self._room(array, len(places)) for array in self.arrays]
+        requests = [(array, place) for array in self.arrays for place in places]
         read_many(requests, out=[out[i, ...] for out in outs for i in range(len(out))], threads=threads)
         return tuple(outs)
 
     def read_runs(self, runs: Sequence[tuple[int, int]], threads: int) -> Values:
         """Read runs of rows that follow each other, in one call."""
-        arrays = self.arrays()
         n = sum(stop - start for start, stop in runs)
-        outs = [self._room(array, n) for array in arrays]
+        outs = [self._room(array, n) for array in self.arrays]
         ends = np.cumsum([0] + [stop - start for start, stop in runs]).tolist()
-        requests = [(array, slice(*run)) for array in arrays for run in runs]
+        requests = [(array, slice(*run)) for array in self.arrays for run in runs]
         parts = [out[i:j] for out in outs for i, j in zip(ends[:-1], ends[1:], strict=True)]
         read_many(requests, out=parts, threads=threads)
         return tuple(outs)
@@ -130,7 +116,7 @@ class Samples:
 
     def _block_edges(self) -> tuple[int, ...]:
         """Lengths of a block: those of the largest chunks (of sharded arrays: inner chunks) of all arrays."""
-        edges = [self._edges_of(array) for array in self._arrays]
+        edges = [self._edges_of(array) for array in self.arrays]
         return tuple(max(1, *each) for each in zip(*edges, strict=True))
 
     def _edges_of(self, array: Array) -> tuple[int, ...]:
@@ -138,10 +124,6 @@ class Samples:
             return array.chunks[: self._ndim]
         except NotImplementedError:  # chunks of different lengths: the longest
             return tuple(max(sizes) for sizes in array.read_chunk_sizes[: self._ndim])
-
-
-def _survives_a_fork(array: Array) -> bool:
-    return isinstance(array.store, LocalStore | MemoryStore)
 
 
 def _name(array: Array) -> str:

@@ -220,17 +220,6 @@ def test_fork_after_the_parent_has_read(rows, labels):
     assert order_of(loader) == list(range(N))
 
 
-def test_remote_stores_are_opened_again_in_forked_workers(tmp_path, values):
-    fsspec = pytest.importorskip("fsspec")
-    from zarrcore.storage import FsspecStore
-
-    stored(tmp_path / "far", values, chunks=(10, WIDTH))
-    array = zarrcore.open_array(FsspecStore(fsspec.filesystem("file"), path=str(tmp_path / "far")), mode="r")
-    np.testing.assert_array_equal(array[...], values)
-    loader = DataLoader(MapDataset(array), batch_size=8, num_workers=2, multiprocessing_context="fork")
-    np.testing.assert_array_equal(np.concatenate([batch.numpy() for batch in loader]), values)
-
-
 # --- going on ---
 
 

@@ -54,7 +54,7 @@ cdef extern from "io/file.h" nogil:
     void zc_file_close(zc_file *file)
     zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
     zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
-    zc_status zc_file_remove(const zc_dir *dir, const char *name, cbool sync, zc_error *err)
+    zc_status zc_file_remove(const zc_dir *dir, const char *name, cbool sync, void *later, zc_error *err)
 
 cdef extern from "base/workspace.h" nogil:
     ctypedef struct zc_workspace:

@@ -270,7 +270,7 @@ def remove_file(str path not None, str root not None, follow_symlinks, bint sync
     cdef zc_status status
     zc_error_clear(&err)
     with nogil:
-        status = zc_file_remove(&rules, text, sync, &err)
+        status = zc_file_remove(&rules, text, sync, NULL, &err)
     _raise_failure(status, &err, path)
 
 
