@@ -129,9 +129,11 @@ SETTINGS = {
     "store.locks": _choice(
         "none",
         '"file": writers to a directory keep other processes away from the same chunks and metadata, '
-        "unless `LocalStore` got another `locks=`.",
+        'unless `LocalStore` got another `locks=`; "warn": the same, with a warning where two processes '
+        "write to one chunk at the same time.",
         "none",
         "file",
+        "warn",
     ),
     "metadata.check_consolidated": _choice(
         None,

@@ -401,6 +401,13 @@ class ZarrcoreWarning(ZarrUserWarning):
         super().__init__(f"{text} ({clause})" if clause else text)
 
 
+class RegionOverlapWarning(ZarrUserWarning):
+    """Two processes write to one chunk or shard at the same time: one of them had to wait.
+
+    `LocalStore(locks="warn")` and the setting ``store.locks`` ask for it.
+    """
+
+
 class ZarrRuntimeWarning(RuntimeWarning):
     """Dubious behaviour at run time."""
 

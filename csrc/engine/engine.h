@@ -5,6 +5,7 @@
 #ifndef ZC_ENGINE_ENGINE_H
 #define ZC_ENGINE_ENGINE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +55,12 @@ typedef struct zc_given {
     bool complete;                   /* every element of the array in the shard is given */
 } zc_given;
 
+/* A chunk whose lock another process had when a call wanted it; is_set: there was one.  The first that is found. */
+typedef struct zc_met {
+    atomic_bool is_set;
+    int64_t chunk[ZC_MAX_DIMS];
+} zc_met;
+
 /* One call. */
 typedef struct zc_call {
     const zc_array *array;
@@ -63,6 +70,7 @@ typedef struct zc_call {
     bool write_empty;                /* store chunks that hold nothing but the fill value */
     bool prefetch;                   /* zc_read: decode chunks into the array's cache, and copy nothing to memory */
     const zc_given *blocks;          /* writing: the values, if not in the selection's memory; NULL: there */
+    zc_met *met;                     /* writing: where to note it; NULL: nowhere */
     zc_poll poll;
     void *poll_arg;
 } zc_call;

@@ -16,6 +16,7 @@ typedef struct write_job {
 
 /* One chunk that is being written. */
 typedef struct target {
+    const int64_t *chunk;
     const char *key;
     zc_key known;
     int64_t shape[ZC_MAX_DIMS];
@@ -182,10 +183,21 @@ static zc_status patch_locked(const write_job *job, const target *t, zc_workspac
     return zc_fail(err, ZC_ERR_IO, "others have replaced the chunk %d times while it was changed", MOST_ATTEMPTS);
 }
 
+static zc_status lock(const write_job *job, const target *t, zc_held *held, zc_workspace *ws, zc_error *err)
+{
+    zc_met *const met = job->plan.call->met;
+    const zc_status status = zc_key_lock(&t->known, held, ws, err);
+
+    if (status == ZC_OK && held->lock.waited && met != NULL && !atomic_exchange(&met->is_set, true)) {
+        memcpy(met->chunk, t->chunk, sizeof *t->chunk * (size_t)job->plan.call->array->ndim);
+    }
+    return status;
+}
+
 static zc_status patch(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
 {
     zc_held held;
-    zc_status status = zc_key_lock(&t->known, &held, ws, err);
+    zc_status status = lock(job, t, &held, ws, err);
 
     if (status == ZC_OK) {
         status = patch_locked(job, t, ws, err);
@@ -241,7 +253,7 @@ static zc_status overwrite(const write_job *job, const target *t, zc_workspace *
     if (status != ZC_OK) {
         return status;
     }
-    status = zc_key_lock(&t->known, &held, ws, err);
+    status = lock(job, t, &held, ws, err);
     if (status == ZC_OK) {
         status = reaches_beyond(job, t) ? patch_locked(job, t, ws, err)
                                         : put(ctx.call->store, t, empty ? NULL : &source, err);
@@ -272,6 +284,7 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
         return ZC_ERR_MEMORY;
     }
     zc_chunk_key(array, chunk, key);
+    t.chunk = chunk;
     t.key = key;
     zc_array_key(array, key, &t.known);
     const bool all = zc_selection_covers(&t.selection, t.bounds) &&

@@ -24,6 +24,7 @@ typedef struct zc_lock_file {
 typedef struct zc_lock {
     uint64_t byte;
     atomic_int fd;           /* negative: nothing is locked */
+    bool waited;             /* another process had this very byte locked: never said where the whole of a file is locked */
 } zc_lock;
 
 /*

@@ -32,6 +32,8 @@
 /* ---- one try ---- */
 
 #if defined(F_OFD_SETLK) && !defined(ZC_TEST_FLOCK)
+#define LOCKS_BYTES true
+
 static int set_lock(int fd, uint64_t byte, bool on)
 {
     struct flock lock = {.l_type = on ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
@@ -45,6 +47,8 @@ static const char *name_of(const zc_lock_file *file, uint64_t byte, char *buffer
     return file->path;
 }
 #else
+#define LOCKS_BYTES false
+
 static int set_lock(int fd, uint64_t byte, bool on)
 {
     (void)byte;
@@ -75,8 +79,8 @@ static int open_lock_file(const zc_lock_file *file, const char *name)
     return fd;
 }
 
-/* Wait until the byte of an open file is locked.  0 or errno; ECANCELED. */
-static int wait_for_lock(int fd, uint64_t byte, const zc_workspace *ws)
+/* Wait until the byte of an open file is locked.  0 or errno; ECANCELED.  *waited: it was not free at once. */
+static int wait_for_lock(int fd, uint64_t byte, const zc_workspace *ws, bool *waited)
 {
     const int64_t began = zc_now_ns();
     int64_t asked = began;
@@ -88,6 +92,7 @@ static int wait_for_lock(int fd, uint64_t byte, const zc_workspace *ws)
         if (errno != EAGAIN && errno != EWOULDBLOCK) {      /* EACCES: the system forbids it, for good */
             return errno;
         }
+        *waited = LOCKS_BYTES;
         const int64_t now = zc_now_ns(), wait = (now - began) / 8;
         if (now - asked >= ASK_AGAIN_NS) {
             if (ws != NULL && zc_workspace_cancelled(ws)) {
@@ -130,6 +135,7 @@ zc_status zc_lock_take(const zc_lock_file *file, uint64_t byte, const zc_workspa
     const char *const name = name_of(file, byte, buffer, sizeof buffer);
     int code = name == NULL ? ENAMETOOLONG : EAGAIN;
 
+    lock->waited = false;
     for (int tries = TRIES; code == EAGAIN && tries > 0; tries--) {
         const int fd = open_lock_file(file, name);
         if (fd < 0) {
@@ -137,7 +143,7 @@ zc_status zc_lock_take(const zc_lock_file *file, uint64_t byte, const zc_workspa
         }
         lock->byte = byte;
         atomic_store(&lock->fd, fd);         /* from now on a child of fork() closes it */
-        code = wait_for_lock(fd, byte, ws);
+        code = wait_for_lock(fd, byte, ws, &lock->waited);
         code = code == 0 ? check_file(fd) : code;
         if (code != 0) {
             zc_lock_release(lock);

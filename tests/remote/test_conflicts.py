@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ import pytest
 from object_server import ObjectServer, Request
 
 import zarrcore
-from zarrcore.errors import ConflictError, ZarrUserWarning
+from zarrcore.errors import ConflictError, ContainsArrayError, ZarrUserWarning
 from zarrcore.storage import ObjectStore
 
-pytest.importorskip("obstore")
+clients: Any = pytest.importorskip("obstore.store")
 
 VALUES = np.arange(1, 101, dtype="i4")
+KEYS: Any = {"access_key_id": "testing", "secret_access_key": "testing", "region": "us-east-1"}
 LAYOUTS: dict[str, dict[str, Any]] = {
     "chunk": {"chunks": (100,)},
     "shard": {"chunks": (10,), "shards": (100,)},
@@ -195,7 +197,8 @@ def test_attributes_of_two_processes(server: ObjectServer, store: ObjectStore) -
     elsewhere(server, "zarr.json", lambda other: other.update_attributes({"theirs": 1}))
     with server.watch() as seen:
         array.update_attributes({"ours": 2})
-    assert [request.method for request in seen.requests] == ["GET", "PUT", "GET", "PUT"], str(seen)
+    methods = ["GET", "PUT", "HEAD", "GET", "PUT"]  # the HEAD asks whether it was this process after all
+    assert [request.method for request in seen.requests] == methods, str(seen)
     assert dict(array.attrs) == dict(zarrcore.open_array(store).attrs) == {"theirs": 1, "ours": 2}
     with server.watch() as seen:
         array.update_attributes({"ours": 3})
@@ -249,6 +252,58 @@ def test_two_processes_that_append_at_the_same_time(server: ObjectServer, store:
         array.append(VALUES)
     assert zarrcore.open_array(store).shape == array.shape == (200,)
     assert np.array_equal(array[100:], -VALUES)
+
+
+@pytest.fixture
+def patient(server: ObjectServer) -> ObjectStore:
+    """A store whose client asks again where it gets no answer."""
+    soon = {"init_backoff": timedelta(milliseconds=1), "max_backoff": timedelta(milliseconds=5), "base": 2}
+    retry = {"max_retries": 5, "backoff": soon, "retry_timeout": timedelta(seconds=60)}
+    options: Any = {"client_options": {"allow_http": True}, "retry_config": retry}
+    return ObjectStore(clients.S3Store("bucket", endpoint=server.url, **KEYS, **options))
+
+
+def test_an_append_that_is_stored_but_whose_answer_is_lost(
+    server: ObjectServer, patient: ObjectStore
+) -> None:
+    """The client stores once more on the same condition, which its own document does not meet any more."""
+    array = created(patient, LAYOUTS["chunk"])
+    array[...] = VALUES
+    server.fail("lost", r"zarr\.json$", method="PUT", times=1)
+    assert array.append(-VALUES) == (200,)
+    assert zarrcore.open_array(patient).shape == array.shape == (200,)
+    assert np.array_equal(array[100:], -VALUES)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_creation_whose_answer_is_lost(
+    server: ObjectServer, patient: ObjectStore, zarr_format: Any
+) -> None:
+    server.fail("lost", r"(zarr\.json|\.zarray)$", method="PUT", times=1)
+    array = created(patient, LAYOUTS["chunk"], zarr_format=zarr_format)
+    array[...] = VALUES
+    assert np.array_equal(zarrcore.open_array(patient)[...], VALUES)
+    with pytest.raises(ContainsArrayError):
+        created(patient, LAYOUTS["chunk"], zarr_format=zarr_format)
+
+
+def test_the_same_document_of_another_process_is_not_taken_for_the_own(
+    server: ObjectServer, patient: ObjectStore
+) -> None:
+    """Two that append as many rows store the same document: only one of them may take it for the own."""
+    array = created(patient, LAYOUTS["chunk"])
+    array[...] = VALUES
+    elsewhere(server, "zarr.json", lambda other: other.append(-VALUES))
+    with server.watch() as seen, pytest.raises(ConflictError, match=r"shape \(200,\) by another process"):
+        array.append(VALUES)
+    assert [request.status for request in seen.requests if request.method == "HEAD"] == [200]
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_who_may_not_ask_whose_document_it_is(server: ObjectServer, store: ObjectStore, status: int) -> None:
+    created(store, LAYOUTS["chunk"])
+    server.fail(status, r"zarr\.json$", method="HEAD")
+    assert not store.set_if_not_exists("zarr.json", b"{}")
 
 
 def test_consolidated_metadata_of_two_processes(server: ObjectServer, store: ObjectStore) -> None:

@@ -124,6 +124,7 @@ class ObjectServer:
         self.connections = 0
         self._faults: list[Fault] = []
         self._uploads: dict[str, dict[int, bytes]] = {}
+        self._metadata: dict[str, tuple[bytes, dict[str, str]]] = {}  # and the value that they belong to
         self._seen: Seen | None = None
         self._held: Held | None = None
         self._gate: asyncio.Future[None] | None = None
@@ -189,9 +190,9 @@ class ObjectServer:
     ) -> Fault:
         """Answer the next `times` requests for keys in which the pattern `key` is found with a fault.
 
-        It is a status, or ``"reset"``: the connection ends without an answer; ``"truncated"``: it ends within
-        the body; ``"whole"``: a range is answered by all of the value, with status 200; ``"hang"``: nothing
-        is answered.
+        It is a status, or ``"reset"``: the connection ends without an answer; ``"lost"``: it does what it is
+        asked for, but its answer does not arrive; ``"truncated"``: the connection ends within the body;
+        ``"whole"``: a range is answered by all of the value, with status 200; ``"hang"``: there is no answer.
         """
         fault = Fault(kind, re.compile(key), method, times, headers or {})
         self._faults.append(fault)
@@ -268,6 +269,9 @@ class ObjectServer:
             answer = _refused(kind, request, fault.headers if fault else {})
         else:
             answer = self._answer(request)
+        if kind == "lost":
+            writer.transport.abort()
+            return False
         request.status, request.sent = answer.status, len(answer.body) if method != "HEAD" else 0
         writer.write(_head(answer))
         if method != "HEAD":
@@ -364,6 +368,9 @@ class ObjectServer:
         if data is None:
             return _refused(404, request)
         headers = {"ETag": _etag(data), "Last-Modified": DATE, "Accept-Ranges": "bytes"}
+        described, metadata = self._metadata.get(request.key, (None, {}))
+        if described is data:
+            headers |= metadata
         if self.conditions and request.headers.get("if-none-match") == headers["ETag"]:
             return Answer(304, headers=headers)
         if self.conditions and request.headers.get("if-match", headers["ETag"]) != headers["ETag"]:
@@ -387,6 +394,8 @@ class ObjectServer:
         if match is not None and (old is None or match != _etag(old)):
             return _refused(412 if old is not None else 404, request)
         self.objects[request.key] = request.body
+        metadata = {name: text for name, text in request.headers.items() if name.startswith("x-amz-meta-")}
+        self._metadata[request.key] = request.body, metadata
         return Answer(headers={"ETag": _etag(request.body)})
 
     def _list(self, bucket: str, query: dict[str, str]) -> Answer:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 
 import zarrcore
 from zarrcore._core import engine
-from zarrcore.errors import BaseZarrError, ContainsArrayError
+from zarrcore.errors import BaseZarrError, ContainsArrayError, RegionOverlapWarning
 from zarrcore.storage import LocalStore, LoggingStore
 from zarrcore.testing.process import in_child
 
@@ -80,6 +81,16 @@ def held_elsewhere(store: LocalStore, path: str, key: str) -> Iterator[int]:
         os.waitpid(pid, 0)
         os.close(ready)
         os.close(tell)
+
+
+@contextmanager
+def held_for_a_moment(store: LocalStore, path: str, key: str) -> Iterator[None]:
+    """Have another process hold the lock of a key when the block begins, and give it up a little later."""
+    with held_elsewhere(store, path, key) as pid:
+        end = threading.Timer(0.1, os.kill, (pid, signal.SIGKILL))
+        end.start()
+        yield
+        end.join()
 
 
 @pytest.fixture
@@ -225,6 +236,46 @@ def test_an_interrupt_ends_a_wait_and_leaves_nothing_locked(what: str, store: Lo
     with alarm(30):
         changes[what]()
     assert in_child(lambda: changes[what]() or True)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_two_processes_that_write_to_one_chunk_are_told(layout: str, tmp_path: Path) -> None:
+    store = LocalStore(tmp_path, locks="warn")
+    array = zarrcore.create_array(store, name="a", shape=(300,), **LAYOUTS[layout])
+    one, two = (1, 2) if array.dtype.kind == "i" else ("1", "2")
+    key = "1" if array.metadata.zarr_format == 2 else "c/1"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RegionOverlapWarning)
+        array[0:250] = one
+        with held_elsewhere(store, "a", key):
+            array[0:100] = one
+            assert array[150] == one
+    for region in (slice(110, 120), slice(100, 200), slice(50, 250)):
+        with (
+            pytest.warns(RegionOverlapWarning, match=rf"array 'a': another process .* chunk '{key}'"),
+            held_for_a_moment(store, "a", key),
+        ):
+            array[region] = two
+        assert (array[region] == two).all()
+
+
+def test_where_nobody_asks_nobody_is_told(store: LocalStore) -> None:
+    array = zarrcore.create_array(store, name="a", shape=(100,), chunks=(100,), dtype="i4")
+    with warnings.catch_warnings(), held_for_a_moment(store, "a", "c/0"):
+        warnings.simplefilter("error", RegionOverlapWarning)
+        array[3] = 1
+
+
+@pytest.mark.parametrize("dtype", ["i4", str])
+def test_who_takes_warnings_for_errors_has_nothing_locked(dtype: Any, tmp_path: Path) -> None:
+    store = LocalStore(tmp_path, locks="warn")
+    array = zarrcore.create_array(store, name="a", shape=(100,), chunks=(100,), dtype=dtype)
+    with warnings.catch_warnings(), held_for_a_moment(store, "a", "c/0"):
+        warnings.simplefilter("error", RegionOverlapWarning)
+        with pytest.raises(RegionOverlapWarning):
+            array[3] = "1" if dtype is str else 1
+    assert in_child(lambda: _is_free(store, "a", "c/0"))
+    assert array[3] in (1, "1")
 
 
 def test_other_threads_run_while_one_waits(store: LocalStore) -> None:

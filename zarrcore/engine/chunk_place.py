@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore._core import engine
 from zarrcore.config import config
-from zarrcore.errors import ChunkEncodeError, ChunkError, ChunkIOError, ChunkLockError, StoreError
+from zarrcore.errors import (
+    ChunkEncodeError,
+    ChunkError,
+    ChunkIOError,
+    ChunkLockError,
+    RegionOverlapWarning,
+    StoreError,
+)
 from zarrcore.storage.validation import Limit, answers, as_view, too_large
 
 if TYPE_CHECKING:
@@ -139,7 +146,7 @@ class ChunkPlace:
             yield
         except ChunkError as error:
             raise error.located(array=self._path, chunk=self.coords, key=self.key) from error.__cause__
-        except MemoryError:
+        except (MemoryError, RegionOverlapWarning):
             raise
         except Exception as error:
             where: Any = {"array": self._path, "chunk": self.coords, "key": self.key, "codec": codec}

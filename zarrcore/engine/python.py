@@ -438,7 +438,7 @@ class PythonEngine:
 
     def _lock(self, key: str, *, writes: bool) -> Any:
         scope = self._scope if writes else self._scope_here
-        return ranked(engine.KeyLock(scope, key[len(self._prefix) :]), Rank.CHUNK)
+        return ranked(engine.KeyLock(scope, key[len(self._prefix) :], self._path), Rank.CHUNK)
 
     def _place(self, coords: tuple[int, ...]) -> ChunkPlace:
         key = self._prefix + self._encode_key(coords)

@@ -23,7 +23,7 @@ def chunk_lock(array: OpenArray, key: str) -> Any:
     """Return the lock under which a chunk of an array is read, patched and replaced."""
     store = chunk_store(array.metadata, array.store_path)
     place = store._place(array.path)
-    return ranked(engine.KeyLock(place, key[len(key_prefix(array.path)) :]), Rank.CHUNK)
+    return ranked(engine.KeyLock(place, key[len(key_prefix(array.path)) :], array.path), Rank.CHUNK)
 
 
 class EncodedChunk:

@@ -18,6 +18,7 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.sharding import EMPTY, ShardingCodec
 from zarrcore.engine.build import build_engine
 from zarrcore.engine.projection import ChunkPart, axes_of, dim_of, dims_of, project, project_points
+from zarrcore.errors import ChunkError
 from zarrcore.indexing import Selection
 from zarrcore.inspection.indexes import layout_of
 from zarrcore.metadata.common import ArrayMetadata
@@ -62,6 +63,9 @@ class ChunkCost:
         What is asked of the store.
     kept, decoded : int
         Number of selected elements, and of elements that are decoded to get at these.
+    problem : str
+        Why the read would fail here, as far as that shows without the data; then the requests are those up to
+        the failure.  Empty if nothing is known to be wrong.
     """
 
     chunk: tuple[int, ...]
@@ -70,6 +74,7 @@ class ChunkCost:
     requests: tuple[Request, ...]
     kept: int
     decoded: int
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,12 +133,15 @@ class Explanation:
 
     def _rows(self) -> dict[str, str]:
         stored = sum(cost.is_stored for cost in self.chunks)
+        problems = [cost.problem for cost in self.chunks if cost.problem]
+        fails = {"Fails": f"{len(problems)} chunks, first {problems[0]}"} if problems else {}
         return {
             "Result": f"{self.selection}, {self.kept} bytes",
             "Chunks": f"{len(self.chunks)}, {stored} of them stored",
             "Requests": f"{len(self.requests)}, {self.fetched} bytes",
             "Decoded": f"{self.decoded} bytes, {self.amplification:.2f} for each byte of the result",
             "Engine": self.engine,
+            **fails,
         }
 
     def __str__(self) -> str:
@@ -238,15 +246,17 @@ class _DryRun:
         lengths = tuple(len(dim) if isinstance(dim, np.ndarray) else dim[2] for dim in dims)
         shape = lengths[:1] if part.points else lengths
         out = np.empty(shape, self._metadata.np_dtype)
-        with suppress(_Enough):
-            (self._engine.read_points if part.points else self._engine.read)(dims, out, 1)
-        key = self._array.metadata.encode_chunk_key(part.coords)
+        key = join_path(self._array.path, self._array.metadata.encode_chunk_key(part.coords))
+        decoded, problem = 0, ""
+        try:
+            with suppress(_Enough):
+                (self._engine.read_points if part.points else self._engine.read)(dims, out, 1)
+            if any(size is not None for size in recorder.sizes.values()):
+                decoded = self._decoded(part)
+        except ChunkError as error:
+            problem = str(error.located(array=self._array.path or "/", chunk=part.coords, key=key))
         is_stored = any(size is not None for size in recorder.sizes.values())
-        decoded = self._decoded(part) if is_stored else 0
-        requests = tuple(recorder.requests)
-        return ChunkCost(
-            part.coords, join_path(self._array.path, key), is_stored, requests, out.size, decoded
-        )
+        return ChunkCost(part.coords, key, is_stored, tuple(recorder.requests), out.size, decoded, problem)
 
     def _decoded(self, part: ChunkPart) -> int:
         """Return how many elements are decoded of a stored chunk."""

@@ -533,8 +533,8 @@ class Store(ABC):
         )
         return join_path(f"{kind.__module__}.{kind.__qualname__}", path) + "/"
 
-    def _lock_file(self, path: str) -> tuple[str, str] | None:
-        """Return a file by whose locks processes keep each other away from a path, and the root."""
+    def _lock_file(self, path: str) -> tuple[str, str, bool] | None:
+        """Return a file by whose locks processes keep each other away, the root, whether to tell of it."""
         return None
 
     def _place(self, path: str, *, documents: bool = False) -> Place:
@@ -543,7 +543,7 @@ class Store(ABC):
 
         scope, found = self._scope(path), self._lock_file(path)
         scope = scope if scope.endswith("/") else f"{scope}/"
-        return Place(scope) if found is None else Place(scope, *found, not documents)
+        return Place(scope) if found is None else Place(scope, *found, makes=not documents)
 
     def _native_source(self) -> Any | None:
         """Return a source that the engine reads and writes without Python, or None if there is none."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from zarrcore.storage.byte_range import ByteRange
     from zarrcore.storage.versions import Fetched
 
+    Locks = Literal["file", "warn", "none"]
+
 
 _WINDOWS = os.name == "nt"
 _STATUS_FLAGS = getattr(os, "O_PATH", getattr(os, "O_NONBLOCK", 0)) | getattr(os, "O_CLOEXEC", 0)
@@ -67,12 +69,13 @@ class LocalStore(Store):
     follow_symlinks : {"inside", True, False}
         Symbolic links below the root: follow those that lead to a place below it (the default), all of them
         when reading, or none.  Others are an error.  (Windows: reading, and writing chunks, follow all.)
-    locks : {"file", "none"}, optional
+    locks : {"file", "warn", "none"}, optional
         ``"file"``: writers lock the chunk, shard or metadata document that they change, so that several
         processes may change parts of one chunk, append, resize and set attributes at the same time; all of
         them have to ask for it.  The locks are those of an empty file ``.zc-locks`` in the directory of each
-        array and group, which is no key and goes with its directory.  Default: the configuration's
-        ``store.locks``, which is ``"none"``.  (Not on Windows.)
+        array and group, which is no key and goes with its directory.  ``"warn"``: the same, and whoever finds
+        that another process is writing to the same chunk or shard gets a `RegionOverlapWarning`.  Default:
+        the configuration's ``store.locks``, which is ``"none"``.  (Not on Windows.)
 
     Examples
     --------
@@ -92,7 +95,7 @@ class LocalStore(Store):
         read_only: bool = False,
         fsync: bool | None = None,
         follow_symlinks: bool | Literal["inside"] = "inside",
-        locks: Literal["file", "none"] | None = None,
+        locks: Locks | None = None,
     ) -> None:
         super().__init__(read_only=read_only)
         if not isinstance(root, (str, os.PathLike)):
@@ -101,8 +104,8 @@ class LocalStore(Store):
             raise ValueError(
                 f"LocalStore: follow_symlinks: expected 'inside', True or False, got {follow_symlinks!r}"
             )
-        if locks not in ("file", "none", None):
-            raise ValueError(f"LocalStore: locks: expected 'file' or 'none', got {locks!r}")
+        if locks not in ("file", "warn", "none", None):
+            raise ValueError(f"LocalStore: locks: expected 'file', 'warn' or 'none', got {locks!r}")
         # Absolute, so that the store means the same directory after chdir and in another process.
         self._root: str = os.path.abspath(os.fsdecode(root))
         self._real_root: str | None = None
@@ -112,10 +115,10 @@ class LocalStore(Store):
 
             fsync = config.get("store.fsync", False) if fsync is None else fsync
             locks = config.get("store.locks", "none") if locks is None else locks
-        if locks == "file" and _WINDOWS:
-            raise ValueError("LocalStore: locks='file': there are no such locks on Windows")
+        if locks != "none" and _WINDOWS:
+            raise ValueError(f"LocalStore: locks={locks!r}: there are no such locks on Windows")
         self.fsync = bool(fsync)
-        self.locks: Literal["file", "none"] = locks
+        self.locks: Locks = locks
         self.follow_symlinks = follow_symlinks
 
     @classmethod
@@ -647,13 +650,13 @@ class LocalStore(Store):
             self._real_paths[path] = known
         return known[2]
 
-    def _lock_file(self, path: str) -> tuple[str, str] | None:
-        if self.locks != "file":
+    def _lock_file(self, path: str) -> tuple[str, str, bool] | None:
+        if self.locks == "none":
             return None
         scope, root = self._scope(path), self._scope("")
         if not scope.startswith(root):
             return None  # through a link that leads out: nothing is written there
-        return scope + files.LOCK_FILE, root[:-1]
+        return scope + files.LOCK_FILE, root[:-1], self.locks == "warn"
 
     def _native_source(self) -> Any | None:
         if overrides(self, LocalStore):

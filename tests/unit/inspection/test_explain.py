@@ -152,3 +152,21 @@ def test_amplification_and_text() -> None:
     ]  # fmt: skip
     with pytest.raises(IndexError):
         array.explain(99)
+
+
+@pytest.mark.parametrize("selection", [(slice(None), slice(None)), ([3, 9], [1, 12])], ids=["box", "points"])
+@pytest.mark.parametrize("name", ["shards", "shards, index first", "shards, transposed"])
+@pytest.mark.parametrize("damage", ["cut", "checksum", "empty"])
+def test_shards_with_a_damaged_index_are_named(damage: str, name: str, selection: Any) -> None:
+    memory = MemoryStore()
+    array = create(memory, ARRAYS[name])
+    key = array.explain(selection).keys[0]
+    value = bytearray(memory.get(key))
+    at = 3 if name == "shards, index first" else len(value) - 7
+    value[at] ^= 1
+    memory.set(key, {"cut": bytes(value[:20]), "checksum": bytes(value), "empty": b""}[damage])
+    explained = array.explain(selection)
+    failing = [cost for cost in explained.chunks if cost.problem]
+    assert {cost.key for cost in failing} == {key}
+    assert all("array 'a'" in cost.problem and key in cost.problem and cost.is_stored for cost in failing)
+    assert "Fails" in str(explained) and key in str(explained)

@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 import zarrcore
@@ -720,3 +721,36 @@ def test_a_directory_that_cannot_be_opened_is_an_error_for_many_keys(store):
             [*store._which_exist(["c/0", "c/1"])]
     finally:
         (store.root / "c").chmod(0o700)
+
+
+@posix
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002, 0o027])
+@pytest.mark.parametrize("fsync", [False, True])
+def test_new_files_and_directories_have_the_rights_that_the_umask_leaves(tmp_path, umask, fsync):
+    """No more, whoever makes them: Python or the engine, new or in the place of another file."""
+
+    def make():
+        os.umask(umask)
+        root = tmp_path / "new" / "root"
+        group = zarrcore.create_group(LocalStore(root, locks="file", fsync=fsync))
+        for name, dtype in (("numbers", "i4"), ("texts", str)):
+            array = group.create_array(f"below/{name}", shape=(9,), chunks=(2,), shards=(4,), dtype=dtype)
+            for _ in range(2):
+                array[1:7] = np.arange(6).astype(array.dtype)
+                array.attrs["a"] = array.attrs.get("a", 0) + 1
+            array.append(np.arange(3).astype(array.dtype))
+        two = zarrcore.create_group(LocalStore(root / "two"), zarr_format=2, attributes={"a": 1})
+        two.create_array("x", shape=(9,), chunks=(2,), dtype="i4")[...] = 3
+        zarrcore.consolidate_metadata(two.store)
+        zarrcore.consolidate_metadata(group.store)
+        group.move("below/numbers", "elsewhere/deep/numbers")
+        zarrcore.copy(group["below/texts"], group, "copy")
+        zarrcore.save_array(tmp_path / "new" / "saved.zip", np.arange(5))
+        made = [*(tmp_path / "new").rglob("*"), tmp_path / "new"]
+        assert len(made) > 30
+        wrong = {str(path): oct(path.stat().st_mode) for path in made
+                 if path.stat().st_mode & 0o7777 != (0o777 if path.is_dir() else 0o666) & ~umask}  # fmt: skip
+        assert not wrong, wrong
+        return True
+
+    assert in_child(make)

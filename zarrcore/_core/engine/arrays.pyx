@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint64_t
 from zarrcore._core.engine.cache cimport ChunkCache
 from zarrcore._core.engine.chains cimport Chain
 from zarrcore._core.engine.csrc cimport *
-from zarrcore._core.engine.keys cimport Place
+from zarrcore._core.engine.keys cimport Place, tell_of_overlap
 from zarrcore._core.engine.masks cimport MaskPoints
 from zarrcore._core.engine.selections cimport (
     check_memory,
@@ -210,6 +210,7 @@ cdef class NativeArray:
         cdef zc_store store
         cdef zc_local local
         cdef zc_fault fault
+        cdef zc_met met
         cdef zc_error err
         cdef zc_status status
         cdef _Session session = _Session.__new__(_Session)
@@ -229,6 +230,8 @@ cdef class NativeArray:
         call.write_empty = write_empty
         call.prefetch = prefetch
         call.blocks = blocks
+        met.is_set = False
+        call.met = &met if write and self.place is not None and self.place.warns else NULL
         call.poll = poll_session
         call.poll_arg = <void *>session
         zc_error_clear(&err)
@@ -245,6 +248,8 @@ cdef class NativeArray:
             self.raise_failure(status, &fault, &err, session, write)
         elif session.error is not None:
             raise session.error
+        if met.is_set:
+            tell_of_overlap(self.path, self._key(met.chunk)[self.c.prefix_len:])
         return 0
 
     cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, _Session session,

@@ -373,8 +373,11 @@ cdef extern from "engine/keys.h" nogil:
     ctypedef struct zc_key:
         pass
 
+    ctypedef struct zc_lock:
+        cbool waited
+
     ctypedef struct zc_held:
-        pass
+        zc_lock lock
 
     ctypedef struct zc_change:
         pass
@@ -462,6 +465,10 @@ cdef extern from "engine/engine.h" nogil:
         int64_t stride[64]
         bint complete
 
+    ctypedef struct zc_met:
+        cbool is_set
+        int64_t chunk[64]
+
     ctypedef struct zc_call:
         const zc_array *array
         const zc_store *store
@@ -470,6 +477,7 @@ cdef extern from "engine/engine.h" nogil:
         bint write_empty
         bint prefetch
         const zc_given *blocks
+        zc_met *met
         zc_poll poll
         void *poll_arg
 

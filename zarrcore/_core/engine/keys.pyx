@@ -11,6 +11,7 @@ from libc.string cimport memset
 from zarrcore._core.engine.csrc cimport *
 
 import os
+import warnings
 
 from zarrcore import errors
 
@@ -60,13 +61,15 @@ cdef class Place:
     """Where keys really are: `scope` is the same text for all stores over the same data, and ends with a slash.
 
     Locks of its keys keep other processes away too if `lock_file` is the real path of a file in a directory below
-    `root`; with `makes` a missing directory is made, without it nothing is locked there.
+    `root`; with `makes` a missing directory is made, without it nothing is locked there.  With `warns`, whoever
+    has to wait for another process with a chunk is to be warned.
     """
 
-    def __init__(self, str scope not None, str lock_file=None, str root="", bint makes=False):
+    def __init__(self, str scope not None, str lock_file=None, str root="", bint warns=False, bint makes=False):
         if not scope.endswith("/"):
             raise ValueError(f"scope: expected text that ends with '/', got {scope!r}")
         _set_place(&self.c, scope)
+        self.warns = warns
         if lock_file is not None:
             self.lock_path = os.fsencode(lock_file)
             self.c.locks.path = self.lock_path
@@ -108,15 +111,18 @@ cdef class KeyLock(_Waiting):
 
     If its place has a lock file, it keeps other processes away too; StoreError is raised if that cannot be locked.
     The engine takes the same lock when it writes.  A thread may hold the locks of several keys; ChunkLockError is
-    raised if waiting would never end: it has the lock already, or one that the other thread waits for.
+    raised if waiting would never end: it has the lock already, or one that the other thread waits for.  With the
+    path of an `array`, the key is that of a chunk, and if the place warns, so does this lock after its release.
     """
 
     cdef Place place
+    cdef str name
+    cdef str array
     cdef zc_key key
     cdef zc_held held
 
-    def __init__(self, Place place not None, str key not None):
-        self.place = place
+    def __init__(self, Place place not None, str key not None, str array=None):
+        self.place, self.name, self.array = place, key, array
         _set_key(&self.key, &place.c, key)
 
     def __enter__(self):
@@ -133,8 +139,19 @@ cdef class KeyLock(_Waiting):
             raise errors.ChunkLockError(message(&err))
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, kind, *exc):
         zc_key_unlock(&self.held)
+        if self.held.lock.waited and self.place.warns and self.array is not None and kind is None:
+            tell_of_overlap(self.array, self.name)
+
+
+cdef int tell_of_overlap(str array, str key) except -1:
+    """Warn that another process was writing to a chunk when this one wanted to."""
+    warnings.warn(errors.RegionOverlapWarning(
+        f"array {array or '/'!r}: another process was writing to the chunk {errors.printable(key)!r} at the same time: "
+        "this one has waited, and nothing is lost.  Without locks one of the two changes could be: let each process "
+        "write to chunks (shards) of its own"), stacklevel=2)
+    return 0
 
 
 def wait_for_writes(Place place not None) -> bool:
