@@ -397,7 +397,7 @@ def test_arguments(library: Any, error_of: Any) -> None:
         assert (status == 0) == bool(out.value)
         return status
 
-    assert opened(None) == ARGUMENT
+    assert opened(None) == library.open_callbacks(None, 0, ctypes.byref(out), None) == ARGUMENT
     assert opened(good, where="nowhere") == ARGUMENT
     for flags in (2, 8, 16, 64, -1):
         assert opened(good, flags) == ARGUMENT

@@ -726,6 +726,8 @@ def test_null_for_each_pointer_of_each_function(tree: Tree) -> None:
     tried = 0
     with tree.nodes("g") as nodes:
         for function, names in api.own_arguments.items():
+            if function == "open_callbacks" or function.startswith("reply_"):  # see test_callbacks.py
+                continue
             call, error = getattr(api, function), tree.error_of()
             with contextlib.suppress(LibraryError):  # the one before may have erased it
                 tree.create_array("g/a", V3)
