@@ -78,7 +78,9 @@ OPEN = textwrap.dedent(
     """
     import json, sys
     import numpy
-    modules = set(sys.modules)
+    modules = set(sys.modules) - {"pathlib", "urllib.parse"}
+    for name in ("pathlib", "urllib.parse"):
+        sys.modules.pop(name, None)  # loaded by an editable installation
     import zarrcore
     assert zarrcore.open_array(sys.argv[1], mode="r")[:].tolist() == [3, 3, 3]
     print(json.dumps(sorted(set(sys.modules) - modules)))
@@ -87,6 +89,8 @@ OPEN = textwrap.dedent(
 
 # What a plain array, opened and read, has no use for.
 NOT_FOR_OPENING = {
+    "pathlib",
+    "urllib.parse",
     "zarrcore.api.copying",
     "zarrcore.api.creating",
     "zarrcore.arrays.chunks",

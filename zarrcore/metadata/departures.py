@@ -9,13 +9,13 @@ for the parsers to judge.
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +57,7 @@ class Departure(NamedTuple):
 # --- reporting ---
 
 _collector: ContextVar[list[Departure] | None] = ContextVar("zarrcore_departures", default=None)
-_PACKAGE = str(PurePath(__file__).parents[1])
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
 def report(departures: Iterable[Departure], key: str | None) -> None:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
-from pathlib import Path
 from typing import Any
 
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
@@ -244,6 +243,8 @@ def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
     try:
         if os.path.isdir(target):
             os.rmdir(target)
+        from pathlib import Path
+
         parents = [above, *map(str, Path(above).parents)]
         new = [directory for directory in parents if not os.path.isdir(directory)]
         os.makedirs(above, exist_ok=True)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from zarrcore._typing import Buffer
@@ -27,6 +26,8 @@ from zarrcore.storage.validation import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from zarrcore.storage.byte_range import ByteRange
     from zarrcore.storage.versions import Fetched
 
@@ -147,6 +148,8 @@ class LocalStore(Store):
     @property
     def root(self) -> Path:
         """The directory, as an absolute path."""
+        from pathlib import Path  # takes milliseconds, and who reads an array needs none
+
         return Path(self._root)
 
     def __str__(self) -> str:
