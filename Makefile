@@ -75,7 +75,7 @@ endif
 SOAK ?= 200
 soak: build ## long runs of the tests of faults, of several processes, of models and of the grammar of metadata (SOAK=200 times as long)
 	ZC_SOAK=$(SOAK) $(PYTEST) -q -n $(JOBS) --dist worksteal --timeout=0 tests/faults tests/threads/test_process_locks.py \
-	    tests/model tests/conformance/test_metadata_grammar.py
+	    tests/remote/test_conflicts.py tests/model tests/conformance/test_metadata_grammar.py
 
 # Sessions of aiohttp that zarr-python's stores leave open are not ours.
 s3: build $(S3)/.complete ## the tests of remote stores, with servers of their own

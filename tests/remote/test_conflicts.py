@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -360,10 +361,25 @@ store = ObjectStore(obstore.store.S3Store(
     client_options={"allow_http": True},
 ))
 array = zarrcore.open_array(store, mode="r+")
-for at in range(number, 100, count):
+for at in range(number, array.shape[0], count):
     array[at] = at + 1
-    array.update_attributes({str(at): at})
+    if array.shape[0] == 100:
+        array.update_attributes({str(at): at})
 """
+SOAK = int(os.environ.get("ZC_SOAK", "1"))
+
+
+def run_processes(server: ObjectServer, program: Path, count: int) -> None:
+    """Have so many processes change one array, each of them every `count`-th element."""
+    program.write_text(PROGRAM)
+    command = [sys.executable, str(program), server.url]
+    running = [
+        subprocess.Popen([*command, f"{number}", f"{count}"], stderr=subprocess.PIPE)
+        for number in range(count)
+    ]
+    for process in running:
+        _, errors = process.communicate(timeout=120 * SOAK)
+        assert process.returncode == 0, errors.decode()
 
 
 @pytest.mark.parametrize("kind", ["chunk", "shard"])
@@ -371,17 +387,18 @@ def test_processes_that_write_to_one_chunk(
     server: ObjectServer, store: ObjectStore, tmp_path: Path, kind: str
 ) -> None:
     created(store, LAYOUTS[kind])
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    count = 3
-    command = [sys.executable, str(program), server.url]
-    running = [
-        subprocess.Popen([*command, f"{number}", f"{count}"], stderr=subprocess.PIPE)
-        for number in range(count)
-    ]
-    for process in running:
-        _, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, errors.decode()
+    run_processes(server, tmp_path / "program.py", 3)
     array = zarrcore.open_array(store)
     assert np.array_equal(array[...], VALUES)
     assert dict(array.attrs) == {str(at): at for at in range(100)}
+
+
+def test_no_overlapping_update_of_four_processes_is_lost(
+    server: ObjectServer, store: ObjectStore, tmp_path: Path
+) -> None:
+    """As test_process_locks.py has it for files: 10,000 updates of each process with ZC_SOAK=200."""
+    n = 4 * 50 * SOAK
+    zarrcore.create_array(store, shape=(n,), chunks=(10,), shards=(100,), dtype="i4")
+    server.keeps_log = False
+    run_processes(server, tmp_path / "program.py", 4)
+    assert np.array_equal(zarrcore.open_array(store)[...], np.arange(1, n + 1))

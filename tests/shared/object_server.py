@@ -110,7 +110,7 @@ class ObjectServer:
     `objects` are the values by bucket and key, ``{"bucket/a/zarr.json": b"..."}``; tests may change them.
     `latency` is added to each answer, in seconds.  Where `private` is set, what nobody has signed is refused;
     with a `region`, what is signed for another one.  Without `conditions`, those of readers are ignored.
-    `before_put` is called before a value is stored, with the request.
+    `before_put` is called before a value is stored, with the request.  Long runs set `keeps_log` to False.
     """
 
     def __init__(self, *, latency: float = 0.0, private: bool = False) -> None:
@@ -121,6 +121,7 @@ class ObjectServer:
         self.conditions = True
         self.before_put: Callable[[Request], object] | None = None
         self.log: list[Request] = []
+        self.keeps_log = True
         self.connections = 0
         self._faults: list[Fault] = []
         self._uploads: dict[str, dict[int, bytes]] = {}
@@ -219,7 +220,7 @@ class ObjectServer:
         self.objects.clear()
         self.log.clear()
         self.latency, self.private, self.region = 0.0, False, None
-        self.conditions = True
+        self.conditions = self.keeps_log = True
         self.before_put = None
 
     # --- connections ---
@@ -250,7 +251,8 @@ class ObjectServer:
         path, _, query = target.partition("?")
         words = {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}
         request = Request(method, unquote(path).lstrip("/"), words, headers, body)
-        self.log.append(request)
+        if self.keeps_log:
+            self.log.append(request)
         self._arrived += 1
         if self._held is not None and self._held.key.search(request.key):
             self._held.requests.append(request)
