@@ -18,7 +18,7 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.sharding import EMPTY, ShardingCodec
 from zarrcore.engine.build import build_engine
 from zarrcore.engine.projection import ChunkPart, axes_of, dim_of, dims_of, project, project_points
-from zarrcore.errors import ChunkError
+from zarrcore.errors import ChunkError, ChunkIOError
 from zarrcore.indexing import Selection
 from zarrcore.inspection.indexes import layout_of
 from zarrcore.metadata.common import ArrayMetadata
@@ -253,6 +253,8 @@ class _DryRun:
                 (self._engine.read_points if part.points else self._engine.read)(dims, out, 1)
             if any(size is not None for size in recorder.sizes.values()):
                 decoded = self._decoded(part)
+        except ChunkIOError:  # a store that fails may hold anything
+            raise
         except ChunkError as error:
             problem = str(error.located(array=self._array.path or "/", chunk=part.coords, key=key))
         is_stored = any(size is not None for size in recorder.sizes.values())

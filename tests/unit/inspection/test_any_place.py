@@ -202,8 +202,10 @@ def test_what_is_no_array(name: str, verb: str, tmp_path: Path, command: Any) ->
             VERBS[verb](place)
     code, out, err = command(*verb.split()[:1], str(place), *verb.split()[1:])
     assert seen(tmp_path) == before
-    assert code == (0 if "repair" in verb else 1), (out, err)
-    if verb in ("compact", "explain"):
+    has_document = any(place.rglob(".z*")) or any(place.rglob("zarr.json"))
+    is_fine = "repair" in verb and has_document  # a document that is wrong is left to its owner
+    assert code == (0 if is_fine else 1), (out, err)
+    if verb != "verify" and not is_fine:
         assert out == "" and err.startswith("zarrcore: ") and err.count("\n") == 1
 
 
