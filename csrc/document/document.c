@@ -104,7 +104,7 @@ static char separator(const zc_node *object, const char *name, char standard)
     return node.value == NULL ? standard : ZC_CHOICE(&node, "/", ".") == 0 ? '/' : '.';
 }
 
-/* The name of the encoding.  Where there is nothing but a separator beside it, some programs mean the configuration. */
+/* Return the name of the encoding.  {"name": ..., "separator": ...} is read as if the separator were in a configuration. */
 static const char *keys_extension(const zc_node *encoding, zc_node *configuration)
 {
     const zc_node name = zc_node_member(encoding, "name");

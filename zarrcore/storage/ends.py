@@ -6,6 +6,7 @@ from collections import OrderedDict
 from threading import local
 
 from zarrcore._locks import Lock, forkable
+from zarrcore.storage.versions import strong
 
 _MOST_BYTES = 64 << 20
 _NO_CHUNK = b"\xff" * 16  # in an index, in place of an inner chunk that is absent
@@ -63,18 +64,17 @@ class Ends:
 
     def note(self, key: str, nbytes: int, tag: str | None, data: bytes) -> None:
         """Note what was read, for the read of this thread and perhaps for later ones."""
-        if self._trusted:
-            tag = None
-        elif tag is None or tag.startswith("W/"):  # a weak one cannot be compared
+        version = None if self._trusted else strong(tag)
+        if version is not None:
+            self.versions()[key] = version
+        elif not self._trusted:  # a weak one cannot be compared
             return
-        else:
-            self.versions()[key] = tag
-        is_sparse = tag is not None and _NO_CHUNK in data
+        is_sparse = version is not None and _NO_CHUNK in data
         if len(data) != nbytes or nbytes > _MOST_BYTES // 16 or is_sparse:
             return
         with _lock:
             self._remove(key)
-            self._kept[key] = tag, data
+            self._kept[key] = version, data
             self._nbytes += nbytes
             while self._nbytes > _MOST_BYTES:
                 self._remove(next(iter(self._kept)))

@@ -449,7 +449,7 @@ class ObjectStore(RemoteStore):
         if self._notes_tags:
             self._client.tags.note(self._root + key, strong(meta["e_tag"]), self._bucket)
         names = {"e_tag": meta["e_tag"], "version": meta["version"]}
-        version = tuple((name, is_) for name, is_ in names.items() if is_ and not is_.startswith("W/"))
+        version = tuple((name, is_) for name, is_ in names.items() if strong(is_))
         return found.bytes(), version or None
 
     def _head(self, key: str) -> int:
