@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from zarrcore import indexing
 from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
+from zarrcore._threads import in_threads
 from zarrcore.arrays.access import get, put
 from zarrcore.arrays.chunks import can_list, grid_axes, present_chunks
 from zarrcore.arrays.opened import OpenArray
@@ -34,9 +34,6 @@ from zarrcore.node import state_of
 from zarrcore.progress import Step
 from zarrcore.storage.base import Store
 from zarrcore.storage.validation import key_prefix
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 REGION_BYTES = 16 << 20
 """Memory for the values that are on their way, unless one chunk for each thread needs more.
@@ -180,34 +177,6 @@ def _move_chunks(
 
     waits = read._concurrent_requests() or write._concurrent_requests()
     return in_threads(move, batches(present_chunks(source, axes), 1 if waits else _BATCH), threads)
-
-
-def in_threads(
-    function: Callable[[Item], Result], items: Iterable[Item], threads: int
-) -> Generator[Result, None, None]:
-    """Return the function of each item, in order, computed by several threads a few items ahead.
-
-    When this ends, for whatever reason, no thread is at work any more.
-    """
-    items = iter(items)
-    first = [*islice(items, 2)]
-    if threads == 1 or len(first) < 2:  # what is one piece needs no other thread
-        yield from map(function, chain(first, items))
-        return
-    from collections import deque
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    pool = ThreadPoolExecutor(threads)
-    waiting: deque[Future[Result]] = deque()
-    try:
-        for item in chain(first, items):
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 # --- values

@@ -354,7 +354,8 @@ def _copy_pairs(
     source: StorePath, dest: StorePath, pairs: list[tuple[str, str]], options: CopyOptions
 ) -> int:
     """Copy values and return their size."""
-    from zarrcore.arrays.copying import in_threads, threads_to_move
+    from zarrcore._threads import in_threads
+    from zarrcore.arrays.copying import threads_to_move
 
     def copy(pair: tuple[str, str]) -> int:
         value = stored_value(source.store, pair[0])

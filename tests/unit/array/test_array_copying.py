@@ -11,6 +11,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zarrcore
+from zarrcore._threads import in_threads
 from zarrcore.arrays.copying import REGION_BYTES, same_bytes
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.engine.projection import axes_of
@@ -374,6 +376,26 @@ def test_ctrl_c(changed: dict[str, Any], threads: int) -> None:
     time.sleep(0.1)
     assert store.later == later, "something was written after the interrupt had been answered"
     assert zarrcore.from_array(store, data=source, threads=threads, **changed)[499, 499] == 249_999
+
+
+@pytest.mark.threads
+def test_ctrl_c_while_a_thread_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, calls = threading.Thread.start, list[int]()
+
+    def start_and_be_interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    def call(item: int) -> None:
+        time.sleep(0.05)
+        calls.append(item)
+
+    monkeypatch.setattr(threading.Thread, "start", start_and_be_interrupted)
+    with pytest.raises(KeyboardInterrupt), closing(in_threads(call, range(9), 3)) as results:
+        next(results)
+    done = len(calls)
+    time.sleep(0.2)
+    assert len(calls) == done, "a call was at work after the interrupt had been answered"
 
 
 class Failing(WrapperStore):
