@@ -72,12 +72,15 @@ zc_status zc_fail_errno(zc_error *err, int sys_errno, const char *format, ...)
         char buf[128] = "";
         const char *text = describe_errno(sys_errno, buf, sizeof buf);
         record(err, ZC_ERR_IO, sys_errno, format, args);
-        const size_t used = strlen(err->message), left = sizeof err->message - used;
+        char why[sizeof buf + 8];
         if (text != NULL) {
-            snprintf(err->message + used, left, ": %s", text);
+            snprintf(why, sizeof why, ": %s", text);
         } else {
-            snprintf(err->message + used, left, ": error %d", sys_errno);
+            snprintf(why, sizeof why, ": error %d", sys_errno);
         }
+        /* Rather a part of a long path is missing than the reason. */
+        const size_t used = strlen(err->message), most = sizeof err->message - 1 - strlen(why);
+        memcpy(err->message + (used < most ? used : most), why, strlen(why) + 1);
         zc_mend_utf8(err->message);
     }
     va_end(args);

@@ -204,18 +204,14 @@ static zc_status look_above(const zc_where *above, int zarr_format, bool *missin
     return status;
 }
 
-/* The groups above a place, from the root down: look at all of them first, and then (store) make those that are missing. */
-static zc_status visit_above(const zc_where *place, size_t n, const zc_found *group, bool store, zc_error *err)
+/* Look at one of the groups above a place, whose path has n bytes, and make it (store) if it is missing. */
+static zc_status visit(const zc_where *place, size_t n, const zc_found *group, bool store, zc_error *err)
 {
     bool missing = false;
     zc_where above;
     int there = 0;
-    zc_status status = n > 0 ? visit_above(place, zc_length_above(place, n), group, store, err) : ZC_OK;
+    zc_status status = zc_where_above(place, n, &above, err);
 
-    if (status != ZC_OK) {
-        return status;
-    }
-    status = zc_where_above(place, n, &above, err);
     status = status == ZC_OK ? look_above(&above, group->zarr_format, &missing, err) : status;
     if (status == ZC_OK && missing && store) {
         status = store_new(&above, group, &there, err);
@@ -228,6 +224,17 @@ static zc_status visit_above(const zc_where *place, size_t n, const zc_found *gr
     return status;
 }
 
+/* All of them, from the root down. */
+static zc_status visit_above(const zc_where *place, const zc_found *group, bool store, zc_error *err)
+{
+    zc_status status = place->n > 0 ? visit(place, 0, group, store, err) : ZC_OK;
+
+    for (size_t n = 1; n < place->n && status == ZC_OK; n++) {
+        status = place->path[n] == '/' ? visit(place, n, group, store, err) : ZC_OK;
+    }
+    return status;
+}
+
 static zc_status make_parents(const zc_where *place, int zarr_format, bool store, zc_error *err)
 {
     static char v3[] = "{\n  \"attributes\": {},\n  \"zarr_format\": 3,\n  \"node_type\": \"group\"\n}";
@@ -236,7 +243,7 @@ static zc_status make_parents(const zc_where *place, int zarr_format, bool store
         ? (zc_found){.zarr_format = 3, .kind = ZARRCORE_NODE_GROUP, .own = {v3, sizeof v3 - 1}}
         : (zc_found){.zarr_format = 2, .kind = ZARRCORE_NODE_GROUP, .own = {v2, sizeof v2 - 1}, .attributes = {none, 2}};
 
-    return place->n > 0 ? visit_above(place, zc_length_above(place, place->n), &group, store, err) : ZC_OK;
+    return visit_above(place, &group, store, err);
 }
 
 static zc_status store_node(const zc_where *place, const zc_found *node, zc_error *err)

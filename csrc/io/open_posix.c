@@ -191,11 +191,11 @@ zc_status zc_fail_path(int code, const char *what, const char *path, zc_error *e
 {
     switch (code) {
     case EXDEV:
-        return zc_fail_errno(err, code, "%s %s: a symbolic link leads out of the store, or none is to be followed", what,
+        return zc_fail_errno(err, code, "%s %.160s: a symbolic link leads out of the store, or none is to be followed", what,
                              path);
-    case ENOLINK: return zc_fail_errno(err, ENOENT, "%s %s, a symbolic link to nothing", what, path);
+    case ENOLINK: return zc_fail_errno(err, ENOENT, "%s %.200s, a symbolic link to nothing", what, path);
     case ENOTDIR:
-        return zc_fail_errno(err, code, "%s %s: a file is in the place of a directory above it", what, path);
+        return zc_fail_errno(err, code, "%s %.200s: a file is in the place of a directory above it", what, path);
     default: return zc_fail_errno(err, code, "%s %s", what, path);
     }
 }

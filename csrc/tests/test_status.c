@@ -62,6 +62,7 @@ static void long_messages(void)
     CHECK(strlen(err.message) == sizeof err.message - 1);
     zc_fail_errno(&err, EACCES, "%s", text);
     CHECK(strlen(err.message) == sizeof err.message - 1);
+    CHECK(strstr(err.message, "xxx: ") != NULL && strstr(err.message, strerror(EACCES)) != NULL);
 }
 
 /* A cut must never leave half of a character, wherever it falls. */

@@ -369,6 +369,17 @@ def test_consolidated_names_lead_nowhere_else(tree: Tree, root: Path) -> None:
         tree.get(tree.api.open_node, nodes, 0)
 
 
+def test_paths_of_any_number_of_groups_are_errors_at_most(tree: Tree) -> None:
+    """Each name of such a path once took a frame of the stack."""
+    path = "/".join(["a"] * 200_000)
+    with refused(IO, "too long"):
+        tree.create_group(path, GROUPS[3])
+    with refused(IO, "too long"):
+        tree.create_array(path, V3)
+    with refused(IO, "too long"):
+        tree.erase(path)
+
+
 # ---- attributes ----
 
 
