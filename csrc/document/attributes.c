@@ -2,7 +2,6 @@
  *
  * Attributes of nodes, as JSON text.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "document/tree.h"
@@ -34,24 +33,7 @@ static zc_status read_attributes(const zc_found *found, const char *name, zc_tex
 
 int zarrcore_get_attribute(const zarrcore_store *store, const char *path, const char *name, char **out, zarrcore_error *error)
 {
-    zc_found found = {0};
-    zc_where place;
-    zc_text text = {NULL, 0};
-    zc_error err;
-
-    if (out == NULL) {
-        return zc_report_argument(error, "out is NULL");
-    }
-    *out = NULL;
-    zc_error_clear(&err);
-    zc_status status = zc_where_make(store, path, &place, &err);
-    status = status == ZC_OK ? zc_find_node(&place, 0, &found, &err) : status;
-    status = status == ZC_OK ? read_attributes(&found, name, &text, &err) : status;
-    *out = text.data;
-    zc_found_free(&found);
-    zc_where_free(&place);
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_text(store, path, read_attributes, name, out, error);
 }
 
 /* ---- changing ----------------------------------------------------------------------------------- */
@@ -124,9 +106,7 @@ static int change_attributes(const zarrcore_store *store, const char *path, cons
     zc_error err;
 
     zc_error_clear(&err);
-    zc_status status = zc_where_make(store, path, &place, &err);
-    status = status == ZC_OK ? zc_check_writable(store, &err) : status;
-    status = status == ZC_OK ? zc_lock_documents(&place, ZC_ZARR_JSON, &lock, &err) : status;
+    zc_status status = zc_begin_change(store, path, &place, &lock, &err);
     if (status == ZC_OK) {
         status = change_stored(&place, c, &err);
         zc_unlock_documents(&lock);

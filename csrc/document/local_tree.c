@@ -435,11 +435,9 @@ int zarrcore_open_store(const char *path, int flags, zarrcore_store **out, zarrc
         return zc_report_argument(error, "out is NULL");
     }
     *out = NULL;
-    if (path == NULL || path[0] == '\0') {
-        return zc_report_argument(error, "path is NULL or empty");
-    }
-    if ((flags & ~known) != 0) {
-        return zc_report_argument(error, "flags: an unknown flag is set");
+    const int checked = zc_check_opening(path, flags, known, error);
+    if (checked != ZARRCORE_OK) {
+        return checked;
     }
     if ((flags & ZARRCORE_CREATE) != 0 && (flags & ZARRCORE_READ_WRITE) == 0) {
         return zc_report_argument(error, "flags: ZARRCORE_CREATE needs ZARRCORE_READ_WRITE");

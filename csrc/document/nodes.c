@@ -179,7 +179,8 @@ void zarrcore_free(void *text)
     free(text);
 }
 
-int zarrcore_get_document(const zarrcore_store *store, const char *path, char **out, zarrcore_error *error)
+int zc_report_text(const zarrcore_store *store, const char *path, zc_text_of *text_of, const char *name, char **out,
+                   zarrcore_error *error)
 {
     zc_found found = {0};
     zc_where place;
@@ -193,12 +194,23 @@ int zarrcore_get_document(const zarrcore_store *store, const char *path, char **
     zc_error_clear(&err);
     zc_status status = zc_where_make(store, path, &place, &err);
     status = status == ZC_OK ? zc_find_node(&place, 0, &found, &err) : status;
-    status = status == ZC_OK ? zc_found_text(&found, &text, &err) : status;
+    status = status == ZC_OK ? text_of(&found, name, &text, &err) : status;
     *out = text.data;
     zc_found_free(&found);
     zc_where_free(&place);
     err.status = status;
     return zc_report(error, &err, NULL, NULL);
+}
+
+static zc_status document_of(const zc_found *found, const char *name, zc_text *out, zc_error *err)
+{
+    (void)name;
+    return zc_found_text(found, out, err);
+}
+
+int zarrcore_get_document(const zarrcore_store *store, const char *path, char **out, zarrcore_error *error)
+{
+    return zc_report_text(store, path, document_of, NULL, out, error);
 }
 
 /* ---- groups as stores --------------------------------------------------------------------------- */

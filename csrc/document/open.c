@@ -356,11 +356,9 @@ int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_er
         return zc_report_argument(error, "out is NULL");
     }
     *out = NULL;
-    if (path == NULL || path[0] == '\0') {
-        return zc_report_argument(error, "path is NULL or empty");
-    }
-    if ((flags & ~known) != 0) {
-        return zc_report_argument(error, "flags: an unknown flag is set");
+    const int checked = zc_check_opening(path, flags, known, error);
+    if (checked != ZARRCORE_OK) {
+        return checked;
     }
     zc_error_clear(&err);
     err.status = open_directory(path, flags, out, &err);

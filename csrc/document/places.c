@@ -84,6 +84,14 @@ zc_status zc_check_writable(const zarrcore_store *store, zc_error *err)
                : zc_fail(err, ZC_ERR_ARGUMENT, "the store was opened for reading only");
 }
 
+int zc_check_opening(const char *path, int flags, int known, zarrcore_error *error)
+{
+    if (path == NULL || path[0] == '\0') {
+        return zc_report_argument(error, "path is NULL or empty");
+    }
+    return (flags & ~known) == 0 ? ZARRCORE_OK : zc_report_argument(error, "flags: an unknown flag is set");
+}
+
 /* ---- names -------------------------------------------------------------------------------------- */
 
 int zc_document_number(const char *name)
@@ -280,4 +288,12 @@ zc_status zc_lock_documents(const zc_where *place, const char *name, zc_document
 void zc_unlock_documents(zc_document_lock *lock)
 {
     zc_key_unlock(&lock->held);
+}
+
+zc_status zc_begin_change(const zarrcore_store *store, const char *path, zc_where *place, zc_document_lock *lock, zc_error *err)
+{
+    zc_status status = zc_where_make(store, path, place, err);
+
+    status = status == ZC_OK ? zc_check_writable(store, err) : status;
+    return status == ZC_OK ? zc_lock_documents(place, ZC_ZARR_JSON, lock, err) : status;
 }

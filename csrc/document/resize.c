@@ -168,14 +168,10 @@ int zarrcore_resize(const zarrcore_store *store, const char *path, int ndim, con
     zc_error err;
 
     zc_error_clear(&err);
-    zc_status status = zc_where_make(store, path, &place, &err);
-    status = status == ZC_OK ? zc_check_writable(store, &err) : status;
+    zc_status status = zc_begin_change(store, path, &place, &lock, &err);
     if (status == ZC_OK) {
         ws = zc_pool_borrow(&err);
-        status = ws != NULL ? zc_lock_documents(&place, ZC_ZARR_JSON, &lock, &err) : ZC_ERR_MEMORY;
-    }
-    if (status == ZC_OK) {
-        status = open_changed(&place, &c, &err);
+        status = ws != NULL ? open_changed(&place, &c, &err) : ZC_ERR_MEMORY;
         status = status == ZC_OK ? check_lengths(&c, ndim, shape, &err) : status;
         status = status == ZC_OK ? prepare(&c, shape, &err) : status;
         status = status == ZC_OK ? resize(&c, ws, &err) : status;
@@ -269,9 +265,7 @@ int zarrcore_append(const zarrcore_store *store, const char *path, int axis, con
     zc_error err;
 
     zc_error_clear(&err);
-    zc_status status = zc_where_make(store, path, &place, &err);
-    status = status == ZC_OK ? zc_check_writable(store, &err) : status;
-    status = status == ZC_OK ? zc_lock_documents(&place, ZC_ZARR_JSON, &lock, &err) : status;
+    zc_status status = zc_begin_change(store, path, &place, &lock, &err);
     if (status == ZC_OK) {
         status = open_changed(&place, &c, &err);
         status = status == ZC_OK ? place_addition(&c, &a, start, shape, &err) : status;

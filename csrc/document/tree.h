@@ -92,6 +92,9 @@ zarrcore_store *zc_store_new(const zc_tree_ops *ops, void *self, int flags, cons
 /* One with another base, from the root of the store; NULL when out of memory. */
 zarrcore_store *zc_store_below(const zarrcore_store *store, const char *path);
 
+/* ZARRCORE_OK, or what is wrong with the arguments of a public call that opens a path. */
+int zc_check_opening(const char *path, int flags, int known, zarrcore_error *error);
+
 /* The store in a local directory. */
 zc_status zc_open_directory(const char *path, int flags, zarrcore_store **out, zc_error *err);
 
@@ -136,6 +139,10 @@ typedef struct zc_document_lock {
 zc_status zc_lock_documents(const zc_where *place, const char *name, zc_document_lock *lock, zc_error *err);
 void zc_unlock_documents(zc_document_lock *lock);
 
+/* The beginning of every change of a node: its place, in a store that may be written, under that lock.  zc_where_free must follow, also
+ * after a failure. */
+zc_status zc_begin_change(const zarrcore_store *store, const char *path, zc_where *place, zc_document_lock *lock, zc_error *err);
+
 /* ---- nodes ---- */
 
 typedef struct zc_found {
@@ -150,6 +157,11 @@ void zc_found_free(zc_found *found);
 
 /* Its metadata as one JSON object, attributes included. */
 zc_status zc_found_text(const zc_found *found, zc_text *out, zc_error *err);
+
+/* A public call that returns a text about a node, to be freed by the caller: with `name` as zc_text_of has it. */
+typedef zc_status zc_text_of(const zc_found *found, const char *name, zc_text *out, zc_error *err);
+int zc_report_text(const zarrcore_store *store, const char *path, zc_text_of *text_of, const char *name, char **out,
+                   zarrcore_error *error);
 
 const char *zc_deciding_name(int zarr_format, int kind);
 const char *zc_kind_name(int kind);
