@@ -229,5 +229,6 @@ def writes_empty_chunks(array: OpenArray) -> bool:
 
     Without a fill value the contents of a missing chunk are undefined, and some stores cannot delete.
     """
-    config, store = array.config, array.store_path.store
-    return config.write_empty_chunks or array.metadata.fill_value is None or not store.supports_deletes
+    if array._config.write_empty_chunks or array._metadata.fill_value is None:
+        return True
+    return not array._store_path.store.supports_deletes
