@@ -234,6 +234,22 @@ class ArrayBytesCodec(Codec):
         "native": _TUPLE_OR_NONE,
     }
 
+    def check_values(self, values: np.ndarray) -> None:
+        """Refuse Python objects that `encode` would refuse; called before the first chunk of a call is stored.
+
+        Without it a wrong item is found when its chunk is encoded, and other chunks may be stored by then.
+
+        Parameters
+        ----------
+        values : ndarray of object
+            What a chunk is to have, or a part of it; of any shape.
+
+        Raises
+        ------
+        Exception
+            If one of them cannot be encoded.
+        """
+
     def encoded_size(self, spec: ArraySpec) -> int | None:
         """Return the size in bytes that every encoded chunk of `spec` has, or None if sizes vary."""
         return None
