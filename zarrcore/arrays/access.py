@@ -227,7 +227,7 @@ def store_values(
 
 
 def check_objects(array: OpenArray, selection: Selection, values: np.ndarray) -> None:
-    """Refuse Python objects that cannot be encoded before the first chunk is stored, if a codec knows them."""
+    """Refuse Python objects that a codec cannot encode, before the first chunk is stored."""
     if values.dtype.kind == "O" and values.size and array.dtype.kind == "O":  # strings have been looked at
         block = values.reshape(selection.block)
         array.engine().check_objects(selection.dims, block, points=selection.points)

@@ -235,7 +235,7 @@ class ArrayBytesCodec(Codec):
     }
 
     def check_values(self, values: np.ndarray) -> None:
-        """Refuse Python objects that `encode` would refuse; called before the first chunk of a call is stored.
+        """Check Python objects before the first chunk of a call is stored.
 
         Without it a wrong item is found when its chunk is encoded, and other chunks may be stored by then.
 
@@ -247,7 +247,7 @@ class ArrayBytesCodec(Codec):
         Raises
         ------
         Exception
-            If one of them cannot be encoded.
+            If `encode` would refuse one of them.
         """
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
