@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields
 from functools import cache, wraps
 from inspect import isfunction
@@ -82,6 +82,43 @@ def is_of_a_user(cls: type) -> bool:
     return cls.__module__.partition(".")[0] != "zarrcore"
 
 
+@cache
+def of_ours(cls: type) -> Any:
+    """Return the class of zarrcore that a class is, or that it is made from."""
+    return next(base for base in cls.__mro__ if not is_of_a_user(base))
+
+
+def owner_of(cls: type, name: str) -> type | None:
+    """Return the class that has defined a member of a class."""
+    return next((base for base in cls.__mro__ if name in vars(base)), None)
+
+
+def hide_forms(cls: type, methods: Sequence[str], forms: Mapping[str, Any]) -> None:
+    """Hide forms for the engine of a class of zarrcore in a user's, where that has methods of its own.
+
+    The engine would not call what the user wrote.  `forms` are the members that tell such a form, and what
+    stands in their places; :func:`own_form` calls what is hidden, for methods of zarrcore.
+    """
+    if not is_of_a_user(cls) or not any(
+        owner is not None and is_of_a_user(owner) for owner in (owner_of(cls, name) for name in methods)
+    ):
+        return
+    for name, hidden in forms.items():
+        owner = owner_of(cls, name)
+        if owner is not None and not is_of_a_user(owner):
+            value: Any = hidden
+            if isfunction(hidden):
+                value = wraps(hidden)(lambda self, *args, _found=hidden: _found(self, *args))
+                value.hides = getattr(cls, name)
+            setattr(cls, name, value)
+
+
+def own_form(owner: object, name: str, *args: Any) -> Any:
+    """Call a method that tells the form for the engine, also where :func:`hide_forms` has hidden it."""
+    method = getattr(type(owner), name)
+    return getattr(method, "hides", method)(owner, *args)
+
+
 def guard(
     cls: type, results: Mapping[str, Result], what: str, failed: Callable[[Exception | None, str], Exception]
 ) -> None:
@@ -139,9 +176,12 @@ class Extension:
     name: ClassVar[str]
     _what: ClassVar[str] = "extension"
     _results: ClassVar[Mapping[str, Result]] = {"to_json": DOCUMENT}
+    _methods: ClassVar[Sequence[str]] = ("encode", "decode")
+    _forms: ClassVar[Mapping[str, Any]] = {}  # see `hide_forms`
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        hide_forms(cls, cls._methods, cls._forms)
         guard(cls, cls._results, cls._what, _failed)
 
     def __post_init__(self) -> None:

@@ -362,7 +362,12 @@ def _old_keys(place: StorePath, nodes: Iterable[MigratedNode]) -> Iterator[str]:
 
 
 def remove_metadata(
-    store: StoreLike, zarr_format: int, *, force: bool = False, dry_run: bool = False
+    store: StoreLike,
+    zarr_format: int,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+    storage_options: dict[str, Any] | None = None,
 ) -> tuple[str, ...]:
     """Remove the metadata documents of one format from a whole store.
 
@@ -376,6 +381,8 @@ def remove_metadata(
         Also where a node then has no document at all.
     dry_run : bool
         Remove nothing.
+    storage_options : dict, optional
+        Options of a remote store.
 
     Returns
     -------
@@ -389,7 +396,7 @@ def remove_metadata(
     """
     if zarr_format not in (2, 3):
         raise ValueError(f"expected the zarr_format 2 or 3, got {zarr_format!r}")
-    place = make_store_path(store, mode="r" if dry_run else "r+")
+    place = make_store_path(store, mode="r" if dry_run else "r+", storage_options=storage_options)
     names = _OLD_NAMES[2] if zarr_format == 2 else (ZARR_JSON,)
     others = (ZARR_JSON,) if zarr_format == 2 else (ZARRAY_JSON, ZGROUP_JSON)
     keys = tuple(sorted(key for key in place.store.list() if key.rpartition("/")[2] in names))

@@ -110,7 +110,12 @@ def test_help_says_what_methods_of_groups_return(name: str) -> None:
     result = "Array" if name == "Group" else "Awaitable[AsyncArray]"
     for method in (cls.get_array, cls.create_array, cls.zeros):
         assert inspect.signature(method).return_annotation == result
-    assert inspect.signature(cls.open).parameters.keys() == {"store", "zarr_format", "use_consolidated"}
+    assert inspect.signature(cls.open).parameters.keys() == {
+        "store",
+        "zarr_format",
+        "use_consolidated",
+        "storage_options",
+    }
 
     class Own(cls):  # type: ignore[misc]
         """A subclass needs nothing more."""

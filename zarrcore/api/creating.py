@@ -494,7 +494,13 @@ def save_group(
         save_array(place / name, arr, zarr_format=zarr_format)
 
 
-def load(store: StoreLike, path: str | None = None, zarr_format: int | None = None) -> Any:
+def load(
+    store: StoreLike,
+    path: str | None = None,
+    zarr_format: int | None = None,
+    *,
+    storage_options: dict[str, Any] | None = None,
+) -> Any:
     """Read a whole array, or all arrays below a group.
 
     Parameters
@@ -505,6 +511,8 @@ def load(store: StoreLike, path: str | None = None, zarr_format: int | None = No
         Path of the array or group.  Default: the root.
     zarr_format : {1, 2, 3}, optional
         Default: the format that is found.
+    storage_options : dict, optional
+        Options of a remote store.
 
     Returns
     -------
@@ -519,7 +527,7 @@ def load(store: StoreLike, path: str | None = None, zarr_format: int | None = No
     >>> zarrcore.load(store)
     array([0, 1, 2])
     """
-    node = open(store, path=path, zarr_format=zarr_format, mode="r")
+    node = open(store, path=path, zarr_format=zarr_format, mode="r", storage_options=storage_options)
     if isinstance(node, Array):
         return node[...]
     return {path: member[...] for path, member in node.members(max_depth=None) if isinstance(member, Array)}

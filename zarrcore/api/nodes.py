@@ -419,18 +419,24 @@ def group(
 
 
 def create_hierarchy(
-    *, store: Store, nodes: Mapping[str, Metadata], overwrite: Overwrite = False
+    *,
+    store: StoreLike,
+    nodes: Mapping[str, Metadata],
+    overwrite: Overwrite = False,
+    storage_options: dict[str, Any] | None = None,
 ) -> Iterator[tuple[str, Array | Group]]:
     """Create many nodes from their metadata.
 
     Parameters
     ----------
-    store : Store
+    store : store-like
         The store.
     nodes : mapping of str to metadata
         Metadata by path; the root is ``""``.  Missing groups between them are created as well.
     overwrite : bool or "all"
         Replace nodes that are there.
+    storage_options : dict, optional
+        Options of a remote store.
 
     Yields
     ------
@@ -449,7 +455,8 @@ def create_hierarchy(
     from zarrcore.groups.creating import hierarchy_at
     from zarrcore.groups.group import node_of
 
-    created = hierarchy_at(make_store_path(store, mode="a"), nodes, overwrite=overwrite)
+    place = make_store_path(store, mode="a", storage_options=storage_options)
+    created = hierarchy_at(place, nodes, overwrite=overwrite)
     return ((path, node_of(opened)) for path, opened in created)
 
 
@@ -458,6 +465,7 @@ def consolidate_metadata(
     path: str | None = None,
     zarr_format: int | None = None,
     *,
+    storage_options: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Group:
     """Copy the metadata of all nodes below a group into the group, so that it opens with one read.
@@ -470,6 +478,8 @@ def consolidate_metadata(
         Path of the group.  Default: the root.
     zarr_format : {2, 3}, optional
         Format of the group.  Default: the one that is found.
+    storage_options : dict, optional
+        Options of a remote store.
     progress : callable or True, optional
         Called as ``progress(done, total)`` with numbers of nodes, those known so far in `total`.  True shows
         a bar, which takes rich or tqdm.
@@ -493,13 +503,18 @@ def consolidate_metadata(
     from zarrcore.nodes.open import open_group_node
     from zarrcore.progress import reporting
 
-    place, metadata = open_group_node(make_store_path(store, path=path), zarr_format, use_consolidated=False)
+    place = make_store_path(store, path=path, storage_options=storage_options)
+    place, metadata = open_group_node(place, zarr_format, use_consolidated=False)
     with reporting(progress, "consolidating", of_bytes=False) as step:
         return Group(consolidate(place, metadata, step), place)
 
 
 def check_consolidated(
-    store: Group | StoreLike, path: str | None = None, zarr_format: int | None = None
+    store: Group | StoreLike,
+    path: str | None = None,
+    zarr_format: int | None = None,
+    *,
+    storage_options: dict[str, Any] | None = None,
 ) -> tuple[ConsolidatedDifference, ...]:
     """Compare consolidated metadata with the documents of the nodes themselves.
 
@@ -514,6 +529,8 @@ def check_consolidated(
         Path of the group in the store.
     zarr_format : {2, 3}, optional
         Look for this format only.
+    storage_options : dict, optional
+        Options of a remote store.
 
     Returns
     -------
@@ -545,12 +562,20 @@ def check_consolidated(
     from zarrcore.nodes.open import open_group_node
 
     if isinstance(store, Group):
+        _refuse_options("check_consolidated", storage_options)
         group = store if path is None else store.get_group(path)
         return check(group.store_path, group.metadata)
-    return check(*open_group_node(make_store_path(store, path=path), zarr_format, use_consolidated=True))
+    place = make_store_path(store, path=path, storage_options=storage_options)
+    return check(*open_group_node(place, zarr_format, use_consolidated=True))
 
 
-def tree(grp: Group | StoreLike, expand: bool | None = None, level: int | None = None) -> Tree:
+def tree(
+    grp: Group | StoreLike,
+    expand: bool | None = None,
+    level: int | None = None,
+    *,
+    storage_options: dict[str, Any] | None = None,
+) -> Tree:
     """Return the hierarchy below a group as an object that prints as a tree; see :meth:`Group.tree`.
 
     Parameters
@@ -561,6 +586,8 @@ def tree(grp: Group | StoreLike, expand: bool | None = None, level: int | None =
         Accepted for compatibility.
     level : int, optional
         Number of levels to show.
+    storage_options : dict, optional
+        Options of a remote store.
 
     Examples
     --------
@@ -571,6 +598,15 @@ def tree(grp: Group | StoreLike, expand: bool | None = None, level: int | None =
     /
     └── lat (3,) int64
     """
-    group: Any = grp if hasattr(grp, "tree") else open_group(grp, mode="r")
+    group: Any = grp
+    if hasattr(grp, "tree"):
+        _refuse_options("tree", storage_options)
+    else:
+        group = open_group(grp, mode="r", storage_options=storage_options)
     shown: Tree = group.tree(expand=expand, level=level)
     return shown
+
+
+def _refuse_options(function: str, storage_options: object) -> None:
+    if storage_options:
+        raise TypeError(f"{function}: storage_options are for a URL; a group has its store already")

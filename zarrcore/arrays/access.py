@@ -161,7 +161,9 @@ def put(
         return
     array.engine()
     values = as_values(value, array.dtype_in_memory, ndim=len(selection.shape), any_text=True)
-    store_values(array, selection, broadcast_values(values, selection.shape), threads, step)
+    values = broadcast_values(values, selection.shape)
+    check_objects(array, selection, values)
+    store_values(array, selection, values, threads, step)
 
 
 def put_by(
@@ -222,6 +224,13 @@ def store_values(
         return
     for dims, part in _in_steps(array, selection, block, step):
         engine.write(dims, part, threads, write_empty, **options)
+
+
+def check_objects(array: OpenArray, selection: Selection, values: np.ndarray) -> None:
+    """Refuse Python objects that a codec cannot encode, before the first chunk is stored."""
+    if values.dtype.kind == "O" and values.size and array.dtype.kind == "O":  # strings have been looked at
+        block = values.reshape(selection.block)
+        array.engine().check_objects(selection.dims, block, points=selection.points)
 
 
 def writes_empty_chunks(array: OpenArray) -> bool:

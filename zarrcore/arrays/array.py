@@ -72,7 +72,13 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
     # --- opening ---
 
     @classmethod
-    def open(cls, store: StoreLike, *, config: ArrayConfigLike | None = None) -> Array:
+    def open(
+        cls,
+        store: StoreLike,
+        *,
+        config: ArrayConfigLike | None = None,
+        storage_options: dict[str, Any] | None = None,
+    ) -> Array:
         """Open the array at the root of a store; :func:`zarrcore.open_array` has more parameters.
 
         Parameters
@@ -81,6 +87,8 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
             A store, a place in one, a path, a URL or a dictionary.
         config : ArrayConfig or mapping, optional
             Run-time settings.
+        storage_options : dict, optional
+            Options of a remote store.
 
         Returns
         -------
@@ -103,7 +111,8 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         """
         from zarrcore.storage import make_store_path
 
-        return cls._of(open_array_at(make_store_path(store), config=config))
+        place = make_store_path(store, storage_options=storage_options)
+        return cls._of(open_array_at(place, config=config))
 
     # --- properties ---
 

@@ -68,12 +68,18 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
 
     @classmethod
     async def open(
-        cls, store: StoreLike, zarr_format: int | None = 3, *, config: ArrayConfigLike | None = None
+        cls,
+        store: StoreLike,
+        zarr_format: int | None = 3,
+        *,
+        config: ArrayConfigLike | None = None,
+        storage_options: dict[str, Any] | None = None,
     ) -> AsyncArray:
         """Open the array at the root of `store`; see :func:`zarrcore.open_array`."""
         from zarrcore.storage import make_store_path
 
-        return cls._of(await in_thread(open_array_at, make_store_path(store), zarr_format, config=config))
+        place = make_store_path(store, storage_options=storage_options)
+        return cls._of(await in_thread(open_array_at, place, zarr_format, config=config))
 
     async def info_complete(self) -> NodeInfo:
         """Return the same as `info`, with what only a look into the store shows."""

@@ -13,7 +13,7 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore._typing import Overwrite
 from zarrcore._validate import at
-from zarrcore.arrays.access import store_values
+from zarrcore.arrays.access import check_objects, store_values
 from zarrcore.arrays.chunking import normalize_chunks, resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
@@ -419,8 +419,11 @@ def create_new(
         return _stored(place, metadata, config)
     by_regions = not isinstance(values, np.ndarray) and getattr(values, "shape", None) == metadata.shape
     if not by_regions:  # first: nothing is removed for values that do not fit
+        selection = indexing.basic_selection(..., metadata.shape)
         values = as_values(values, metadata.np_dtype, ndim=metadata.ndim, any_text=True)
         values = broadcast_values(values, metadata.shape)
+        if values.dtype.kind == "O":
+            check_objects(OpenArray(metadata, place, config).with_shape_of(metadata), selection, values)
     with new_node(place, metadata, overwrite=overwrite) as is_new:
         array = _stored(place, metadata, config)
         if not is_new and can_list(array):  # what a killed writer left is not part of the new array
@@ -430,7 +433,7 @@ def create_new(
             with reporting(progress, "writing") as step:
                 copy_values(values, array, threads=threads, progress=step)
         else:
-            store_values(array, indexing.basic_selection(..., array.shape), values, threads)
+            store_values(array, selection, values, threads)
     return array
 
 

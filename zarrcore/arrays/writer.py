@@ -13,7 +13,7 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore._core import engine as native
 from zarrcore._locks import Rank, lock
-from zarrcore.arrays.access import field_values, fill, writes_empty_chunks
+from zarrcore.arrays.access import check_objects, field_values, fill, writes_empty_chunks
 from zarrcore.arrays.chunks import room_for, shape_lock
 from zarrcore.arrays.forgotten import finish_later, watch
 from zarrcore.arrays.growing import Growth
@@ -280,6 +280,7 @@ class ArrayWriter(Indexable):
             values = broadcast_values(values, selection.shape)
         if values.size == 0:
             return
+        check_objects(self._growth.target, selection, values)
         if selection.points:
             parts: Any = self._grid.points(selection.dims)  # type: ignore[arg-type]
             self._gather(parts.items(), np.ascontiguousarray(values).reshape(-1), field)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore._extension import members_of
+from zarrcore._extension import members_of, of_ours, own_form
 from zarrcore.codecs.base import ArrayArrayCodec, ArraySpec, Buffer, BytesBytesCodec
 from zarrcore.errors import ChunkDecodeError, UnknownCodecError
 
@@ -111,12 +111,12 @@ class NativeArrayCodec(ArrayArrayCodec):
         return spec.np_dtype
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-        name, options = self.stage(spec)
+        name, options = own_form(self, "stage", spec)
         data = engine().encode_bytes(name, options, octets(chunk, spec.np_dtype))
         return np.frombuffer(data, self.stored_dtype(spec)).reshape(chunk.shape)
 
     def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-        name, options = self.stage(spec)
+        name, options = own_form(self, "stage", spec)
         size = chunk.size * spec.np_dtype.itemsize
         data = engine().decode_bytes(name, options, octets(chunk, self.stored_dtype(spec)), size)
         return np.frombuffer(data, spec.np_dtype).reshape(chunk.shape)
@@ -126,13 +126,14 @@ class NativeBytesCodec(BytesBytesCodec):
     """Base class of bytes -> bytes codecs that run in the engine, with their configuration as it is."""
 
     def stage(self) -> tuple[str, dict[str, Any]]:
+        own: Any = type(self)
         members = getattr(self, "members", None)
-        members = members_of(type(self)) if members is None else members  # type: ignore[arg-type]
+        members = members_of(of_ours(own)) if members is None else members
         options = {name: value for name in members if (value := getattr(self, name)) is not None}
-        return getattr(self, "codec_id", self.name), options
+        return self._engine_name, options
 
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
-        return encode(self.stage(), data)
+        return encode(own_form(self, "stage"), data)
 
     def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
-        return decode(self.stage(), data, spec, max_size)
+        return decode(own_form(self, "stage"), data, spec, max_size)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAl
 
 import numpy as np
 
-from zarrcore._extension import ANY, DOCUMENT, NOTHING, Extension, Result, instance_of
+from zarrcore._extension import ANY, DOCUMENT, NOTHING, Extension, Result, instance_of, of_ours
 
 if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType
@@ -101,6 +101,14 @@ class Codec(Extension):
         "to_json": DOCUMENT,
         "resolve": ("a codec", lambda found, owner: isinstance(found, Codec)),
     }
+
+    @property
+    def _engine_name(self) -> str:
+        """Name in the chunk engine: that of the codec of zarrcore that this one is, or is made from."""
+        own: Any = type(self)
+        cls = of_ours(own)
+        name: str = getattr(cls, "codec_id", cls.name)
+        return name
 
     def resolve(self, spec: ArraySpec) -> Self:
         """Return the codec for chunks of `spec`, with everything filled in that depends on the data type.
@@ -218,6 +226,15 @@ class ArrayArrayCodec(Codec):
         return None
 
 
+ArrayArrayCodec._methods = ("encode", "decode", "output_spec", "_encode", "_decode")
+ArrayArrayCodec._forms = {
+    **{name: vars(ArrayArrayCodec)[name] for name in ("permutation", "moved", "lengths", "stage")},
+    "lowered": ArrayArrayCodec.permutation,
+    "keeps_items": False,
+    "is_elementwise": False,
+}
+
+
 class ArrayBytesCodec(Codec):
     """Base class of codecs that turn an array into bytes."""
 
@@ -233,6 +250,22 @@ class ArrayBytesCodec(Codec):
         "decode_into": instance_of("True or False", bool),
         "native": _TUPLE_OR_NONE,
     }
+
+    def check_values(self, values: np.ndarray) -> None:
+        """Check Python objects before the first chunk of a call is stored.
+
+        Without it a wrong item is found when its chunk is encoded, and other chunks may be stored by then.
+
+        Parameters
+        ----------
+        values : ndarray of object
+            What a chunk is to have, or a part of it; of any shape.
+
+        Raises
+        ------
+        Exception
+            If `encode` would refuse one of them.
+        """
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
         """Return the size in bytes that every encoded chunk of `spec` has, or None if sizes vary."""
@@ -275,6 +308,9 @@ class ArrayBytesCodec(Codec):
         None if only Python can run this codec on chunks of `spec`.
         """
         return None
+
+
+ArrayBytesCodec._forms = {name: vars(ArrayBytesCodec)[name] for name in ("native", "decode_into")}
 
 
 class BytesBytesCodec(Codec):
@@ -335,6 +371,9 @@ class BytesBytesCodec(Codec):
     def max_input(self) -> int | None:
         """Return the most bytes that the codec can encode at once, or None if there is no limit."""
         return None
+
+
+BytesBytesCodec._forms = {"stage": BytesBytesCodec.stage}
 
 
 def encoded_limit(codec: BytesBytesCodec, limit: int | None) -> int | None:

@@ -100,7 +100,7 @@ class CastValue(NativeArrayCodec):
         }
         if self.scalar_map is not None:
             options |= {f"{direction}_pairs": self._words(direction, spec) for direction in _DIRECTIONS}
-        return self.name, options
+        return self._engine_name, options
 
     def _words(self, direction: str, spec: ArraySpec) -> bytes:
         """Return the scalar map for one direction in the form of the engine: the bits of pairs of scalars."""

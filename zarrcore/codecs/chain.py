@@ -180,6 +180,19 @@ class CodecChain:
     def _is_alone(self) -> bool:
         return not self.array_array and not self.bytes_bytes
 
+    def checker(self, spec: ArraySpec) -> ArrayBytesCodec | None:
+        """Return the codec whose `check_values` looks at the items of chunks of `spec`, if there is one."""
+        for codec in self.array_array:
+            if codec.permutation(spec) is None and not codec.keeps_items:
+                return None
+            spec = codec.output_spec(spec)
+        last: Any = self.array_bytes
+        if self.is_sharded:
+            return last.inner_chain(spec).checker(last.inner_spec(spec))  # type: ignore[no-any-return]
+        last = getattr(last, "filters", (last,))[0]
+        checks = getattr(type(last), "check_values", ArrayBytesCodec.check_values)
+        return None if checks is ArrayBytesCodec.check_values else last
+
     # --- sizes --------------------------------------------------------------------------------------------
 
     def array_specs(self, spec: ArraySpec) -> list[ArraySpec]:

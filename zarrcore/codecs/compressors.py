@@ -62,7 +62,7 @@ class Shuffle(NumcodecsCodec, NativeBytesCodec, id="shuffle"):
         return nbytes
 
     def stage(self) -> tuple[str, dict[str, Any]]:
-        return self.codec_id, {"elementsize": self._width}
+        return self._engine_name, {"elementsize": self._width}
 
     def check_input(self, nbytes: int) -> None:
         if nbytes % self._width:

@@ -115,4 +115,4 @@ class ConditionalCodec(BytesBytesCodec):
         if callable(self.decision) or len(stages) < len(self.codecs):
             return None
         options = {"codecs": stages, "header": self.header_nbytes, "decision": self.decision}
-        return self.name, options
+        return self._engine_name, options

@@ -38,7 +38,7 @@ class Zlib(NumcodecsCodec, NativeBytesCodec, id="zlib"):
     level: int = option(1, integer, -1, 9)
 
     def stage(self) -> tuple[str, dict[str, Any]]:
-        return self.codec_id, {"level": self.level if self.level >= 0 else 6}
+        return self._engine_name, {"level": self.level if self.level >= 0 else 6}
 
 
 class GZip(Zlib, id="gzip"):

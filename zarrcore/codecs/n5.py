@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from zarrcore._extension import option
+from zarrcore._extension import option, own_form
 from zarrcore._validate import at, fail, integer
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer, BytesBytesCodec, Codec
@@ -76,7 +76,7 @@ class N5DefaultCodec(ArrayBytesCodec):
             "",
             shape=spec.shape,
             chunks=spec.shape,
-            chain=engine.Chain(spec.item_size, self.native(spec), shape=spec.shape),
+            chain=engine.Chain(spec.item_size, own_form(self, "native", spec), shape=spec.shape),
             dtype=spec.np_dtype,
             fill=fill_item(spec).tobytes(),
         )

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from zarrcore._extension import REQUIRED, option
+from zarrcore._extension import REQUIRED, option, own_form
 from zarrcore._validate import fail, integer
 from zarrcore.codecs._native import encode, octets
 from zarrcore.codecs.base import ArrayArrayCodec, ArraySpec
@@ -76,7 +76,7 @@ class _NumberFilter(NumcodecsCodec, ArrayArrayCodec):
     _decode: ClassVar[Callable[[Any, Any], Any]]
 
     def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
-        lowered = self.lowered(spec.np_dtype)
+        lowered = own_form(self, "lowered", spec.np_dtype)
         return None if lowered is None else lowered[0]
 
     def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
@@ -193,7 +193,7 @@ class Delta(_NumberFilter, id="delta"):
             return _converted(np.cumsum(differences, dtype=sums), self.dtype)
 
     def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
-        return _lowered(self.codec_id, self.dtype, self.astype)
+        return _lowered(self._engine_name, self.dtype, self.astype)
 
 
 # Kinds of items and differences that numcodecs cannot encode, or not decode.
@@ -257,7 +257,7 @@ class FixedScaleOffset(_NumberFilter, id="fixedscaleoffset"):
         offset, scale = _constant(self.offset, "offset"), _constant(self.scale, "scale")
         if not offset or not scale:
             return None
-        return _lowered(self.codec_id, self.dtype, self.astype, **offset, **scale)
+        return _lowered(self._engine_name, self.dtype, self.astype, **offset, **scale)
 
 
 def _constant(value: float, name: str) -> dict[str, float]:
@@ -299,7 +299,7 @@ class Quantize(_NumberFilter, id="quantize"):
 
     def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
         try:
-            return _lowered(self.codec_id, self.dtype, self.astype, scale=self._scale())
+            return _lowered(self._engine_name, self.dtype, self.astype, scale=self._scale())
         except (OverflowError, ValueError):  # the filter fails for whatever it is given
             return None
 
@@ -335,7 +335,7 @@ class BitRound(_NumberFilter, id="bitround"):
 
     def _encode(self, data: Any) -> np.ndarray:
         items = np.asarray(data).reshape(-1)
-        lowered = self.lowered(items.dtype)
+        lowered = own_form(self, "lowered", items.dtype)
         if lowered is None:
             wanted = f"floating-point items with {self.keepbits} bits of mantissa or more"
             raise TypeError(f"expected {wanted}, got {items.dtype}")
@@ -347,7 +347,7 @@ class BitRound(_NumberFilter, id="bitround"):
     def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
         if dtype.kind != "f" or self.keepbits > _MANTISSA_BITS.get(dtype.itemsize, -1):
             return None
-        return (self.codec_id, {"keepbits": self.keepbits, "dtype": dtype.str}), dtype
+        return (self._engine_name, {"keepbits": self.keepbits, "dtype": dtype.str}), dtype
 
 
 class PackBits(_NumberFilter, id="packbits"):
@@ -379,7 +379,7 @@ class PackBits(_NumberFilter, id="packbits"):
         return np.unpackbits(packed[1:], count=8 * (packed.size - 1) - unused).view(bool)
 
     def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
-        return (self.codec_id, {}), np.dtype("u1")
+        return (self._engine_name, {}), np.dtype("u1")
 
 
 class AsType(_NumberFilter, id="astype"):
@@ -406,4 +406,4 @@ class AsType(_NumberFilter, id="astype"):
         return _converted(items_of(data, self.encode_dtype), self.decode_dtype)
 
     def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
-        return _lowered(self.codec_id, self.decode_dtype, self.encode_dtype)
+        return _lowered(self._engine_name, self.decode_dtype, self.encode_dtype)

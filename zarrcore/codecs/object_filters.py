@@ -201,6 +201,11 @@ class VLenArray(Filter, id="vlen-array", in_v3=False):
 
         return vlen.encode_arrays(_items_of(data), np.dtype(self.dtype), self.name, self._array)
 
+    def check_values(self, values: np.ndarray) -> None:
+        from zarrcore._core import vlen
+
+        vlen.check_arrays(_items_of(values), np.dtype(self.dtype), self.name, self._array)
+
     def _array(self, item: Any) -> np.ndarray:
         """Return an item as the array to write; None and 0 mean items that were never set and are empty."""
         values = np.asarray(item)

@@ -79,7 +79,7 @@ class PackBitsCodec(ArrayBytesCodec):
         if words is not None:  # else each item is a flag
             first, last = self._bits(layout)
             options |= {"dtype": f"={words[1:]}", "first_bit": first, "width": last - first + 1}
-        return self.name, options
+        return self._engine_name, options
 
     def _bit_count(self, spec: ArraySpec) -> int:
         layout = _layout(spec)

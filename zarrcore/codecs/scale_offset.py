@@ -71,7 +71,7 @@ class ScaleOffset(NativeArrayCodec):
             options |= {"whole_offset": int(offset), "whole_scale": int(scale)}
         else:
             options |= {"offset": float(offset), "scale": float(scale)}
-        return self.name, options
+        return self._engine_name, options
 
     def _scalars(self, spec: ArraySpec) -> tuple[Any, Any]:
         found = []
@@ -120,7 +120,7 @@ class BitRoundCodec(NativeArrayCodec):
         kind = spec.np_dtype.kind
         most = 64 if kind in "iumM" else _mantissa_bits(spec)
         keep_special = kind not in "iu"  # NaN, infinities and NaT
-        return self.name, {
+        return self._engine_name, {
             "keepbits": min(self.keepbits, most or 0),
             "dtype": words_of(spec.dtype),
             "keep_special": keep_special,

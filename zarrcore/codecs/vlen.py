@@ -43,6 +43,11 @@ class _VLenCodec(ArrayBytesCodec):
 
         return vlen.encode(chunk, self.name, self._to_bytes, utf8=self.takes_text)
 
+    def check_values(self, values: np.ndarray) -> None:
+        from zarrcore._core import vlen
+
+        vlen.check(values, self.name, self._to_bytes, utf8=self.takes_text)
+
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         from zarrcore._core import vlen
 

@@ -67,6 +67,9 @@ class Engine(Protocol):
     ) -> None:
         """Store the flat `value` in the elements at `coords`; of repeated points the last one stays."""
 
+    def check_objects(self, selected: Sequence[Any], value: np.ndarray, *, points: bool) -> None:
+        """Refuse Python objects that no codec encodes, before `write` (`points`: `write_points`)."""
+
     def write_gathered(
         self,
         chunk: tuple[int, ...],

@@ -14,6 +14,7 @@ import numpy as np
 from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
 from zarrcore.codecs.base import ArraySpec, Patch
+from zarrcore.codecs.chain import run_codec
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.engine.chunk_place import ChunkPlace, count_read, most_stored
 from zarrcore.engine.projection import (
@@ -123,6 +124,17 @@ class PythonEngine:
         """Store the flat `value` in the elements at `coords`; of repeated points the last one stays."""
         how = _How(write_empty, self._sharing(threads), field)
         self._write(project_points(coords, self._axes), value, how)
+
+    def check_objects(self, selected: Sequence[Any], value: np.ndarray, *, points: bool) -> None:
+        """Refuse objects that cannot be encoded, if a codec knows them; the error names their chunk."""
+        codec = self._checker
+        for part in () if codec is None else (project_points if points else project)(selected, self._axes):
+            with self._place(part.coords).errors_as(ChunkEncodeError):
+                run_codec(codec, ChunkEncodeError, codec.check_values, value[part.outside_of(value)])
+
+    @cached_property
+    def _checker(self) -> Any:
+        return self._chain.checker(self._spec_of(tuple([axis.chunk_length(0) for axis in self._axes])))
 
     def write_gathered(
         self,

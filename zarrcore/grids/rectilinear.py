@@ -34,7 +34,6 @@ class RectilinearGrid(ChunkGrid):
     """
 
     name: ClassVar[str] = "rectilinear"
-    _is_ours = True
     chunk_shapes: tuple[int | tuple[int, ...], ...]
 
     def __post_init__(self) -> None:

@@ -25,7 +25,6 @@ class RegularGrid(ChunkGrid):
     """
 
     name: ClassVar[str] = "regular"
-    _is_ours = True
     chunk_shape: tuple[int, ...]
 
     def __post_init__(self) -> None:

@@ -97,6 +97,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         attributes: Mapping[str, Any] | None = None,
         zarr_format: int = 3,
         overwrite: Overwrite = False,
+        storage_options: dict[str, Any] | None = None,
     ) -> GroupT:
         """Create a group at the root of a store-like.
 
@@ -110,18 +111,25 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
             The format of the new group.
         overwrite : bool or "all"
             Remove what is there first; ``"all"``: even if it belongs to no Zarr node.
+        storage_options : dict, optional
+            Options of a remote store.
 
         Raises
         ------
         ContainsArrayError, ContainsGroupError
             If there is a node already.
         """
-        place = make_store_path(store)
+        place = make_store_path(store, storage_options=storage_options)
         return cls._made(creating.create_group_at, place, zarr_format, attributes, overwrite=overwrite)
 
     @classmethod
     def open(
-        cls, store: StoreLike, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
+        cls,
+        store: StoreLike,
+        zarr_format: int | None = 3,
+        use_consolidated: bool | str | None = None,
+        *,
+        storage_options: dict[str, Any] | None = None,
     ) -> GroupT:
         """Open the group at the root of a store-like; see :func:`zarrcore.open_group`.
 
@@ -132,7 +140,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         NodeTypeValidationError
             If there is an array.
         """
-        place = make_store_path(store)
+        place = make_store_path(store, storage_options=storage_options)
         return cls._made(open_group_at, place, zarr_format, use_consolidated=use_consolidated)
 
     @classmethod

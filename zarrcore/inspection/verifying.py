@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from zarrcore._log import info
 from zarrcore.errors import BaseZarrError
@@ -28,6 +28,7 @@ def verify(
     max_bytes: int = 1 << 30,
     max_findings: int = _MOST_FINDINGS,
     threads: int = 0,
+    storage_options: dict[str, Any] | None = None,
 ) -> VerifyReport:
     """Check a store: find what is damaged or does not belong there; nothing is changed.
 
@@ -50,6 +51,8 @@ def verify(
         Most findings to list; further ones are counted.
     threads : int
         Number of threads that decode; 0 for the configured number.
+    storage_options : dict, optional
+        Options of a remote store.
 
     Returns
     -------
@@ -83,7 +86,8 @@ def verify(
     if level not in get_args(Level):
         raise ValueError(f"level: expected one of {', '.join(get_args(Level))}, got {level!r}")
     try:
-        place = make_store_path(store, path=path, read_only=True if isinstance(store, str) else None)
+        read_only = True if isinstance(store, str) else None
+        place = make_store_path(store, path=path, read_only=read_only, storage_options=storage_options)
     except (BaseZarrError, OSError) as error:
         report = VerifyReport(str(store), path, level)
         Findings(report, max_findings, None).add("error", "store", reason(error), path=path)

@@ -37,7 +37,12 @@ Ends: TypeAlias = "list[np.ndarray]"
 
 
 def from_zarr(
-    array: Array | StoreLike, chunks: Blocks = "shards", *, path: str = "", name: str | None = None
+    array: Array | StoreLike,
+    chunks: Blocks = "shards",
+    *,
+    path: str = "",
+    name: str | None = None,
+    storage_options: dict[str, Any] | None = None,
 ) -> da.Array:
     """Return a dask array that reads from a stored array.
 
@@ -57,6 +62,8 @@ def from_zarr(
         Name of the dask array.  Default: made of the state of the array, so that an array that has not
         changed is not computed twice.  Writes of other processes are noticed only in directories, as far as
         the first 64 directories of chunks show them: another name makes sure that values are read again.
+    storage_options : dict, optional
+        Options of a remote store.
 
     Returns
     -------
@@ -78,9 +85,10 @@ def from_zarr(
     (((4, 4), (8,)), 64.0)
     """
     if not isinstance(array, Array):
-        array = zarrcore.open_array(array, mode="r", path=path)
-    elif path:
-        raise TypeError("from_zarr: path= is for stores; an array was given")
+        array = zarrcore.open_array(array, mode="r", path=path, storage_options=storage_options)
+    elif path or storage_options:
+        name = "path" if path else "storage_options"
+        raise TypeError(f"from_zarr: {name}= is for stores; an array was given")
     blocks = _blocks(array, chunks)
     name = name or f"from-zarr-{tokenize(array, blocks)}"
     if not array.ndim:  # whose item may be a Python string, which has no such data type

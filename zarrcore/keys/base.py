@@ -48,6 +48,7 @@ class ChunkKeyEncoding(Extension, ABC):
         return None
 
 
+ChunkKeyEncoding._forms = {"native": ChunkKeyEncoding.native}
 _DOCUMENTS = frozenset(("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json"))
 
 

@@ -15,6 +15,7 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage import validation
 from zarrcore.storage.announced import announce_changes
+from zarrcore.storage.derived import hide_shortcuts
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -98,6 +99,7 @@ class Store(ABC):
                     "called from several threads: write `def`, and inside of it call a blocking client, or "
                     "run the coroutine in a loop of your own (asyncio.run_coroutine_threadsafe(...).result())"
                 )
+        hide_shortcuts(cls, Store)
         if announces:
             announce_changes(cls)
 

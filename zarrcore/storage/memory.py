@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError
@@ -122,7 +123,7 @@ class MemoryStore(Store):
         return change_item(self._store_dict, key, change, value)
 
     def list(self) -> Iterator[str]:
-        return self.list_prefix("")
+        return own_form(self, "list_prefix", "")  # type: ignore[no-any-return]
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         prefix, skip = self._start + validate_prefix(prefix), len(self._start)

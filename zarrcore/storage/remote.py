@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
+from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StoreError, masked
@@ -150,7 +151,7 @@ class RemoteStore(Store):
     _handled: type[Exception]  # an exception that the store handles itself
 
     def list(self) -> Iterator[str]:
-        return self.list_prefix("")
+        return own_form(self, "list_prefix", "")  # type: ignore[no-any-return]
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return self._copy_with_read_only(read_only)

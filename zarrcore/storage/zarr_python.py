@@ -11,6 +11,7 @@ from contextlib import suppress
 from os import getpid
 from typing import Any, Self, TypeVar
 
+from zarrcore._extension import own_form
 from zarrcore._locks import RLock, forkable
 from zarrcore._typing import Buffer
 from zarrcore.errors import BaseZarrError, StoreError
@@ -155,7 +156,7 @@ class ZarrPythonStore(RemoteStore):
     # --- reading ---
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        return self.get_partial_values([(key, byte_range)])[0]
+        return own_form(self, "get_partial_values", [(key, byte_range)])[0]  # type: ignore[no-any-return]
 
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]

@@ -10,7 +10,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import MetadataValidationError
-from zarrcore.grids import RegularGrid
+from zarrcore.grids import RectilinearGrid, RegularGrid
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.registry import grid_registry, key_encoding_registry, register_chunk_key_encoding
 
@@ -27,6 +27,20 @@ class AtMostTen(RegularGrid):
 
     def update_shape(self, shape: tuple[int, ...]) -> Any:
         return self if max(shape) < 100 else None
+
+
+@dataclass(frozen=True, eq=False)
+class Incomparable(RectilinearGrid):
+    """Chunks that become more; the grids of this class are all equal, or cannot be compared."""
+
+    name: ClassVar[str] = "test.incomparable"
+    equal: ClassVar[bool | None] = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        if self.equal is None:
+            raise RuntimeError("grids cannot be compared")
+        return self.equal
 
 
 @dataclass(frozen=True)
@@ -74,6 +88,51 @@ def test_a_resize_that_the_grid_does_not_cover_is_refused(length: int, reason: s
     assert bytes(store.get("zarr.json")) == document
     array.resize(9)
     assert zarrcore.open_array(store)[:].tolist() == [3] * 8 + [0]
+
+
+@pytest.mark.parametrize(
+    ("cls", "reason"),
+    [
+        ("Recut", "chunks that are there kept by update_shape of the grid 'test.recut'"),
+        ("Short", "cover 6 elements from the grid 'test.short'"),
+    ],
+)
+def test_grids_made_from_ours_are_checked_like_others(cls: str, reason: str) -> None:
+    """The chunks that were stored could not be read any more."""
+    methods: dict[str, Any] = {
+        "Recut": {"update_shape": lambda self, shape: type(self)(chunk_shape=(5,))},
+        "Short": {"native": lambda self: ((2, 2),)},
+    }
+    kind = type(cls, (RegularGrid,), {"name": f"test.{cls.lower()}", "__module__": __name__, **methods[cls]})
+    grid_registry.register(kind)
+    with pytest.raises(MetadataValidationError, match=reason):
+        array = zarrcore.create_array(
+            store := {}, shape=6, chunk_grid=kind(chunk_shape=(2,)), dtype="i4", fill_value=1
+        )
+        array[:] = 2
+        before = dict(store)
+        try:
+            array.append([3])
+        finally:
+            assert store == before
+            assert zarrcore.open_array(store)[:].tolist() == [2] * 6
+    del grid_registry._classes[kind.name]
+
+
+@pytest.mark.parametrize("equal", [None, True, False])
+def test_grids_that_compare_wrong_do_not_matter(equal: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where equal grids are not, the document that was stored had too few chunks for the shape."""
+    monkeypatch.setattr(Incomparable, "equal", equal)
+    grid_registry.register(Incomparable)
+    array = zarrcore.create_array({}, shape=6, chunk_grid=Incomparable(chunk_shapes=((2, 4),)), dtype="i4")
+    array[:] = 1
+    array.append([2, 2, 2])
+    assert zarrcore.open_array(array.store)[:].tolist() == [1] * 6 + [2] * 3
+    array.resize(4)
+    with array.writer() as writer:
+        writer.append([3] * 9)
+    assert zarrcore.open_array(array.store)[:].tolist() == [1] * 4 + [3] * 9
+    del grid_registry._classes[Incomparable.name]
 
 
 @pytest.mark.parametrize("rule", ["document", "below", "one for all", "one for a row", "nothing", "failing"])

@@ -244,6 +244,7 @@ class NativeArray:
         write_empty: bool = False,
         field: _Field = None,
     ) -> None: ...
+    def check_objects(self, selected: Sequence[Any], value: NDArray[Any], *, points: bool) -> None: ...
     def write_gathered(
         self,
         chunk: Sequence[int],

@@ -356,6 +356,9 @@ cdef class NativeArray:
         """Write single elements, or fields of them; of several values for one element the last one stays."""
         self._transfer(coords, value, "value", threads, field, points=True, write=True, write_empty=write_empty)
 
+    def check_objects(self, selected, value, *, points) -> None:
+        """Do nothing: no item is an object."""
+
     def write_gathered(self, chunk, dict blocks not None, bint complete, threads=0, write_empty=False) -> None:
         """Write parts of one chunk that were gathered, at once: one read, one patch, one replacement.
 

@@ -7,7 +7,7 @@ load_modules(
     __name__,
     {
         "decoding": "decode decode_into unchanging",
-        "encoding": "all_text encode first_missing",
-        "ragged": "decode_arrays encode_arrays",
+        "encoding": "all_text check encode first_missing",
+        "ragged": "check_arrays decode_arrays encode_arrays",
     },
 )

@@ -213,8 +213,8 @@ def all_text(cnp.ndarray items not None):
     return True
 
 
-cdef int _add_other(_Growing out, object item, size_t i, str codec, object to_item, bint utf8) except -1:
-    """What is neither str nor bytes, has no UTF-8 or is too long."""
+cdef bytes _encoded(object item, size_t i, str codec, object to_item, bint utf8):
+    """The bytes of an item that is neither str nor bytes, has no UTF-8 or is too long."""
     cdef bytes encoded
     try:
         encoded = PyUnicode_AsUTF8String(item) if utf8 and type(item) is str else to_item(item)
@@ -222,6 +222,11 @@ cdef int _add_other(_Growing out, object item, size_t i, str codec, object to_it
         raise errors.ChunkEncodeError(f"item {i}: {error}", codec=codec) from error
     if <size_t>PyBytes_GET_SIZE(encoded) > MAX_LENGTH:
         raise _encode_error(TOO_LONG, i, PyBytes_GET_SIZE(encoded), codec)
+    return encoded
+
+
+cdef int _add_other(_Growing out, object item, size_t i, str codec, object to_item, bint utf8) except -1:
+    cdef bytes encoded = _encoded(item, i, codec, to_item, utf8)
     return _add_item(out, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
 
 
@@ -260,6 +265,22 @@ cdef bytes _encode_fixed(cnp.ndarray items, str codec):
         out.at += 4 + length
         points += width
     return out.finish()
+
+
+def check(cnp.ndarray items not None, str codec not None, to_item not None, *, bint utf8):
+    """Raise the ChunkEncodeError that :func:`encode` would raise for an item that is an object."""
+    items = np.ascontiguousarray(items, object)
+    cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
+    cdef size_t count = cnp.PyArray_SIZE(items), i
+    cdef PyObject *item
+    for i in range(count):
+        _fetch(slots, i, count)
+        item = zc_take(slots + i)
+        try:
+            if not (_is_text(item) if utf8 else item != NULL and IsBytes(item) and <size_t>BytesSize(item) <= MAX_LENGTH):
+                _encoded(<object>item if item != NULL else None, i, codec, to_item, utf8)
+        finally:
+            zc_let_go(item)
 
 
 def encode(cnp.ndarray items not None, str codec not None, to_item not None, *, bint utf8) -> bytes:

@@ -81,6 +81,26 @@ cdef inline bint _is_plain(object item, cnp.dtype dtype):
         <cnp.dtype>cnp.PyArray_DESCR(item) is dtype or (<cnp.ndarray>item).dtype == dtype)
 
 
+cdef cnp.ndarray _array(object item, Py_ssize_t i, cnp.dtype dtype, str codec, object to_array):
+    """An item as an array whose memory is what is to be written."""
+    if not _is_plain(item, dtype):
+        try:
+            item = to_array(item)
+        except (TypeError, ValueError) as error:
+            raise errors.ChunkEncodeError(f"item {i}: {error}", codec=codec) from error
+    if <size_t>cnp.PyArray_NBYTES(item) > MAX_LENGTH:
+        raise errors.ChunkEncodeError(
+            f"item {i} has {item.nbytes} bytes, at most 2**32-1 fit", codec=codec)
+    return item
+
+
+def check_arrays(items not None, cnp.dtype dtype not None, str codec not None, to_array not None):
+    """Raise the ChunkEncodeError that :func:`encode_arrays` would raise for an item."""
+    cdef Py_ssize_t i
+    for i, item in enumerate(items):
+        _array(item, i, dtype, codec, to_array)
+
+
 def encode_arrays(items not None, cnp.dtype dtype not None, str codec not None, to_array not None):
     """Encode the arrays of a chunk.
 
@@ -96,16 +116,9 @@ def encode_arrays(items not None, cnp.dtype dtype not None, str codec not None, 
     cdef uint8_t *end
     _require_plain(dtype)
     for i, item in enumerate(items):
-        if not _is_plain(item, dtype):
-            try:
-                item = to_array(item)
-            except (TypeError, ValueError) as error:
-                raise errors.ChunkEncodeError(f"item {i}: {error}", codec=codec) from error
-        length = cnp.PyArray_NBYTES(item)
-        if length > MAX_LENGTH:
-            raise errors.ChunkEncodeError(f"item {i} has {length} bytes, at most 2**32-1 fit", codec=codec)
-        arrays.append(item)
-        size += 4 + length
+        array = _array(item, i, dtype, codec, to_array)
+        arrays.append(array)
+        size += 4 + cnp.PyArray_NBYTES(array)
     if <size_t>len(arrays) > MAX_LENGTH:
         raise errors.ChunkEncodeError(f"{len(arrays)} items, at most 2**32-1 fit", codec=codec)
     out = PyBytes_FromStringAndSize(NULL, size)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Python objects of which one cannot be stored: that is found before the first chunk is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.codecs import ArrayBytesCodec, ShardingCodec, TransposeCodec, VLenBytesCodec
+from zarrcore.errors import ChunkEncodeError
+from zarrcore.registry import register_codec
+
+RAGGED = [{"id": "vlen-array", "dtype": "<i4"}]
+KINDS: dict[str, dict[str, Any]] = {
+    "bytes": {"dtype": "bytes"},
+    "bytes of format 2": {"dtype": "bytes", "zarr_format": 2},
+    "transposed": {"dtype": "bytes", "filters": [TransposeCodec(order=(1, 0))]},
+    "shards": {
+        "dtype": "bytes",
+        "chunks": (4, 6),
+        "serializer": ShardingCodec(chunk_shape=(2, 3), codecs=(VLenBytesCodec(),)),
+        "compressors": None,
+    },
+    "arrays": {"dtype": object, "zarr_format": 2, "filters": RAGGED, "order": "F"},
+}
+WRITES: dict[str, Callable[[Any, Any], object]] = {
+    "all": lambda array, values: array.set_basic_selection(..., values),
+    "with progress": lambda array, values: array.write(..., values, progress=lambda done, total: None),
+    "threads": lambda array, values: array.write(..., values, threads=4),
+    "rows backwards": lambda array, values: array.set_basic_selection(np.s_[::-1], values),
+    "points": lambda array, values: array.set_coordinate_selection(
+        tuple(np.indices((8, 6)).reshape(2, -1)), values.reshape(-1)
+    ),
+    "lists": lambda array, values: array.set_basic_selection(..., values.tolist()),
+    "append": lambda array, values: array.append(values),
+}
+
+
+def items_of(kind: str) -> np.ndarray:
+    items = np.empty((8, 6), object)
+    for number, place in enumerate(np.ndindex(items.shape)):
+        items[place] = np.arange(number % 3, dtype="i4") if kind == "arrays" else b"%d" % number
+    return items
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrong_item_is_found_before_a_chunk_is_stored(kind: str, write: str) -> None:
+    store: dict[str, bytes] = {}
+    array = zarrcore.create_array(store, shape=(8, 6), **{"chunks": (2, 3), **KINDS[kind]})
+    array[0, 0] = first = items_of(kind)[0, 1]
+    before, values = dict(store), items_of(kind)
+    values[6, 5] = 1.5
+    with pytest.raises(ChunkEncodeError, match="item 2|item 5|item 3|item 0|item 1") as caught:
+        WRITES[write](array, values)
+    assert caught.value.codec == ("vlen-array" if kind == "arrays" else "vlen-bytes")
+    assert caught.value.array == "/" and caught.value.chunk is not None
+    assert store == before
+    assert np.array_equal(array[0, 0], first)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrong_item_is_refused_by_a_writer_at_once(kind: str) -> None:
+    store: dict[str, bytes] = {}
+    array = zarrcore.create_array(store, shape=(8, 6), **{"chunks": (2, 3), **KINDS[kind]})
+    values = items_of(kind)
+    wrong = values.copy()
+    wrong[6, 5] = 1.5
+    with array.writer() as writer:
+        writer[:1] = values[:1]
+        with pytest.raises(ChunkEncodeError, match="item"):
+            writer[...] = wrong
+        with pytest.raises(ChunkEncodeError, match="item"):
+            writer.append(wrong)
+    assert array.shape == (8, 6)
+    found = array[...]
+    assert all(np.array_equal(a, b) for a, b in zip(found[0], values[0], strict=True))
+    assert not any(len(item) for item in found[1:].flat if isinstance(item, bytes | np.ndarray))
+
+
+def test_values_that_stand_for_many_items_are_looked_at() -> None:
+    array = zarrcore.create_array(store := {}, shape=(8, 6), chunks=(2, 3), dtype="bytes")
+    before = dict(store)
+    for wrong in ("text", 7, 1.5, [[b"a"] * 5 + ["b"]]):
+        with pytest.raises(ChunkEncodeError, match="expected bytes"):
+            array[...] = wrong
+    assert store == before
+    array[...] = [[b"a"], *[[None]] * 7]
+    assert array[:2, :2].tolist() == [[b"a", b"a"], [b"", b""]]
+
+
+def test_nothing_is_created_or_removed_for_a_wrong_item() -> None:
+    values = items_of("bytes")
+    zarrcore.array(values, store=(store := {}), chunks=(2, 3), dtype="bytes")
+    before = dict(store)
+    values[7, 5] = "text"
+    with pytest.raises(ChunkEncodeError, match="item 5: expected bytes, got str 'text'"):
+        zarrcore.array(values, store=store, chunks=(2, 3), dtype="bytes", overwrite=True)
+    assert store == before
+    with pytest.raises(ChunkEncodeError, match="expected bytes"):
+        zarrcore.array(values, store=(store := {}), chunks=(2, 3), dtype="bytes")
+    assert store == {}
+
+
+@dataclass(frozen=True)
+class Short(ArrayBytesCodec):
+    """Items of one byte."""
+
+    name: ClassVar[str] = "test.short"
+    seen: ClassVar[list[int]] = []
+
+    def check_values(self, values: np.ndarray) -> None:
+        self.seen.append(values.size)
+        if any(len(item) > 1 for item in values.flat):
+            raise ValueError("one of them is too long")
+
+    def encode(self, chunk: np.ndarray, spec: Any) -> bytes:
+        return b"".join(item[:1] or b"\0" for item in chunk.flat)
+
+    def decode(self, data: Any, spec: Any) -> np.ndarray:
+        return np.array([bytes([byte]) for byte in bytes(data)], object).reshape(spec.shape)
+
+
+register_codec("test.short", Short)
+
+
+def test_a_codec_of_a_user_can_look_at_all_values_first() -> None:
+    array = zarrcore.create_array(
+        store := {}, shape=6, chunks=2, dtype="bytes", serializer=Short(), compressors=None
+    )
+    before = dict(store)
+    with pytest.raises(ChunkEncodeError, match="one of them is too long") as caught:
+        array[...] = [b"a", b"b", b"c", b"d", b"e", b"fg"]
+    assert (caught.value.codec, caught.value.chunk, Short.seen) == ("test.short", (2,), [2, 2, 2])
+    assert store == before
+    array[1:5] = [b"1", b"2", b"3", b"4"]
+    assert array[1:5].tolist() == [b"1", b"2", b"3", b"4"]

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Stores made from zarrcore's: reading, writing, removing and listing go through what users replace."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.experimental.cache_store import CacheStore as KeepingStore
+from zarrcore.storage import (
+    CacheStore,
+    FsspecStore,
+    LocalStore,
+    MemoryStore,
+    Store,
+    WrapperStore,
+    ZipStore,
+    resolve_range,
+)
+
+
+def turned(value: Any) -> bytes:
+    return bytes(byte ^ 0x55 for byte in memoryview(value).cast("B"))
+
+
+class Turned:
+    """Values have a byte more than they seem to, and some bits inverted."""
+
+    def get(self, key: str, byte_range: Any = None) -> bytes | None:
+        value = super().get(key)  # type: ignore[misc]
+        if value is None:
+            return None
+        plain = turned(value)[1:]
+        return plain[slice(*resolve_range(byte_range, len(plain)))]
+
+    def set(self, key: str, value: Any) -> None:
+        super().set(key, b"U" + turned(value))  # type: ignore[misc]
+
+
+class TurnedLocal(Turned, LocalStore):
+    pass
+
+
+class TurnedMemory(Turned, MemoryStore):
+    pass
+
+
+class TurnedZip(Turned, ZipStore):
+    pass
+
+
+class TurnedFsspec(Turned, FsspecStore):
+    pass
+
+
+class TurnedCache(Turned, CacheStore):
+    pass
+
+
+class TurnedKeeping(Turned, KeepingStore):
+    pass
+
+
+class TurnedWrapper(Turned, WrapperStore):
+    pass
+
+
+NUMBERS = itertools.count()
+STORES: dict[str, Callable[[Path], Store]] = {
+    "local": lambda path: TurnedLocal(path),
+    "memory": lambda path: TurnedMemory(),
+    "zip": lambda path: TurnedZip(path / "a.zip", mode="w"),
+    "fsspec": lambda path: TurnedFsspec.from_url(f"memory://turned{next(NUMBERS)}"),
+    "cache": lambda path: TurnedCache(MemoryStore(), path, max_bytes=1 << 20, immutable=True, name="turned"),
+    "keeping": lambda path: TurnedKeeping(MemoryStore(), cache_store=MemoryStore()),
+    "wrapper": lambda path: TurnedWrapper(MemoryStore()),
+}
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "fsspec":
+        pytest.importorskip("fsspec")
+    return STORES[request.param](tmp_path)
+
+
+def raw(store: Store) -> Any:
+    """What the class of zarrcore reads."""
+    kind = type(store).__mro__[2]
+    return lambda key: kind.get(store, key)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_everything_goes_through_get_and_set(store: Store) -> None:
+    """Documents were stored as they are where a class had set alone; whole chunks were read past its get."""
+    group = zarrcore.create_group(store)
+    shapes = {"chunks": (2, 3)}, {"chunks": (2, 3), "shards": (4, 6)}
+    values = np.arange(48, dtype="i4").reshape(8, 6)
+    for name, how in zip("ab", shapes, strict=True):
+        array = group.create_array(name, shape=(8, 6), dtype="i4", compressors=None, **how)
+        array[...] = values
+        array[3:5, 1:4] = -1
+        expected = values.copy()
+        expected[3:5, 1:4] = -1
+        for _ in range(2):
+            assert np.array_equal(array[...], expected)
+            assert np.array_equal(zarrcore.open_array(store, path=name)[::3, 2:], expected[::3, 2:])
+            assert array.vindex[[0, 7], [5, 0]].tolist() == [expected[0, 5], expected[7, 0]]
+            assert [*zarrcore.read_many([(array, (0, slice(2)))])[0]] == [0, 1]
+    group.attrs["x"] = 1
+    keys = sorted(store.list())
+    assert len(keys) == 3 + 8 + 2
+    read = raw(store)
+    for key in keys:
+        value = store.get(key)
+        assert value is not None
+        assert read(key) == b"U" + turned(value)
+        assert store.getsize(key) == len(value)
+        assert store.exists(key)
+        assert store.get_many([key]) == [value]
+        assert store.get_partial_values([(key, (1, 3)), (key, None)]) == [value[1:4], value]
+    assert zarrcore.verify(store).ok
+
+
+def test_set_if_not_exists_and_parts_go_through_set(store: Store) -> None:
+    assert store.set_if_not_exists("k", b"one") and not store.set_if_not_exists("k", b"two")
+    assert (store.get("k"), raw(store)("k")) == (b"one", b"U" + turned(b"one"))
+
+
+class Guarded(LocalStore):
+    """A directory in which nothing is removed that is called precious."""
+
+    def delete(self, key: str) -> None:
+        if "precious" in key:
+            raise PermissionError(f"{key} stays")
+        super().delete(key)
+
+
+def test_whatever_removes_goes_through_delete(tmp_path: Path) -> None:
+    store = Guarded(tmp_path)
+    store.set("a/precious", b"1")
+    store.set("a/b", b"2")
+    for remove in (
+        lambda: store.erase_prefix("a"),
+        lambda: store.delete_dir("a"),
+        lambda: store.clear(),
+        lambda: store.erase_values(["a/precious"]),
+        lambda: store.erase("a/precious"),
+    ):
+        with pytest.raises(PermissionError, match="precious stays"):
+            remove()
+    assert store.get("a/precious") == b"1"
+    store.set("c/d", b"3")
+    store.erase_prefix("c")
+    assert not store.exists("c/d")
+
+
+class Veiled(LocalStore):
+    """A directory in which some keys are not listed."""
+
+    def list(self) -> Iterator[str]:
+        return (key for key in super().list() if "hidden" not in key)
+
+
+class VeiledMemory(MemoryStore):
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return (key for key in super().list_prefix(prefix) if "hidden" not in key)
+
+
+@pytest.mark.parametrize("kind", [Veiled, VeiledMemory])
+def test_all_listings_go_through_list(kind: Any, tmp_path: Path) -> None:
+    store = Veiled(tmp_path) if kind is Veiled else VeiledMemory()
+    group = zarrcore.create_group(store)
+    for name in ("seen", "hidden"):
+        group.create_group(name)
+    assert sorted(store.list()) == sorted(store.list_prefix("")) == ["seen/zarr.json", "zarr.json"]
+    assert sorted(store.list_dir("")) == ["seen", "zarr.json"] and store.is_empty("hidden")
+    assert list(group) == ["seen"]

@@ -1,0 +1,52 @@
+"""Stores that users make from one of zarrcore: no call passes by a method that they have replaced."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from zarrcore._extension import is_of_a_user, owner_of
+
+_SIZES = ("_size", "getsize", "getsize_prefix", "_list_sizes")
+_LISTED = ("list_dir", "is_empty", "_first_names", "_names_of_keys", "getsize_prefix", "_list_sizes")
+# For each method what does the same in another way: it is built on the method where that alone is replaced.
+_SHORTCUTS = {
+    "get": ("get_partial_values", "get_many", "_get_chunks", "exists", *_SIZES),
+    "get_partial_values": ("get_many", "_get_chunks"),
+    "get_many": ("_get_chunks",),
+    "set": ("set_if_not_exists", "set_partial_values"),
+    "delete": ("erase_values", "erase_prefix", "clear"),
+    "erase_values": ("erase_prefix", "clear"),
+    "list": ("list_prefix", *_LISTED),
+    "list_prefix": _LISTED,
+}
+_MOVING = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists")
+_FLAGS = ("_bounds_chunks", "_versioned", "_compares")  # of values as they are stored
+
+
+def hide_shortcuts(cls: type, plain: type) -> None:
+    """Put defaults of the `plain` store, built on a few methods, in the place of what passes by a user's."""
+    if not is_of_a_user(cls):
+        return
+
+    def is_users(name: str) -> bool:
+        owner = owner_of(cls, name)
+        return owner is not None and is_of_a_user(owner)
+
+    def passes_by(name: str) -> bool:
+        owner = owner_of(cls, name)  # wrappers look after this themselves, beside the plain store
+        return owner is not None and not is_of_a_user(owner) and owner.__module__ != plain.__module__
+
+    replaced = [name for method, names in _SHORTCUTS.items() if is_users(method) for name in names]
+    for name in filter(passes_by, replaced):
+        default = vars(plain)[name]
+        method: Any = wraps(default)(_calling(default))
+        method.hides = getattr(cls, name)
+        setattr(cls, name, method)
+    if any(map(is_users, _MOVING)):
+        for name in filter(passes_by, _FLAGS):
+            setattr(cls, name, False)
+
+
+def _calling(method: Any) -> Any:
+    return lambda self, *args, **options: method(self, *args, **options)
