@@ -31,8 +31,8 @@ HANDED_ON = {"abc", "buffer", "core", "dask", "dtype", "experimental", "torch", 
 # From the bottom to the top; a file or sub-package of zarrcore may import from its own layer and from
 # those above it in this list.  A new one needs a place here.
 LAYERS = [
-    {"_version", "_alias", "_lazy", "_locks", "_threads", "_typing", "errors", "_validate", "_extension", "_log"}
-    | {"include_dir", "progress"},
+    {"_version", "_alias", "_lazy", "_locks", "_typing", "errors", "_validate", "_extension", "_log"}
+    | {"include_dir", "progress", "_threads"},
     {"config", "_core"},
     {"registry", "show", "counting"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
