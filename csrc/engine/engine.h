@@ -61,6 +61,20 @@ typedef struct zc_met {
     int64_t chunk[ZC_MAX_DIMS];
 } zc_met;
 
+/* Chunks that are read whole and decoded, each into memory that is used again for the next one, to find out whether they can
+ * be.  One that cannot is noted, and ends nothing. */
+typedef struct zc_trial {
+    const int64_t *chunks;           /* their places in the grid, ndim numbers each */
+    size_t n;
+    int64_t *sizes;                  /* out: bytes of each value (0 where the store does not tell), or one of these */
+    uint8_t *parts;                  /* NULL, or out (local stores): nothing is decoded, but of each value so many bytes are */
+    size_t part_nbytes;              /*   read, its first ones or its last ones; one without as many counts as damaged */
+    bool last;
+} zc_trial;
+
+#define ZC_CHUNK_ABSENT (-1)
+#define ZC_CHUNK_DAMAGED (-2)
+
 /* One call. */
 typedef struct zc_call {
     const zc_array *array;
@@ -71,6 +85,7 @@ typedef struct zc_call {
     bool prefetch;                   /* zc_read: decode chunks into the array's cache, and copy nothing to memory */
     const zc_given *blocks;          /* writing: the values, if not in the selection's memory; NULL: there */
     zc_met *met;                     /* writing: where to note it; NULL: nowhere */
+    const zc_trial *trial;           /* zc_read: decode these, in place of a selection, which is as large; or NULL */
     zc_poll poll;
     void *poll_arg;
 } zc_call;

@@ -100,6 +100,10 @@ zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
     if (plan->ws == NULL) {
         return ZC_ERR_MEMORY;
     }
+    if (call->trial != NULL) {
+        plan->n_items = call->trial->n;
+        return ZC_OK;
+    }
     if (call->selection->kind != ZC_SELECT_POINTS) {
         status = plan_region(plan, err);
     } else {
@@ -141,6 +145,10 @@ void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk)
     const zc_array *array = plan->call->array;
     const zc_selection *selection = plan->call->selection;
 
+    if (plan->call->trial != NULL) {
+        memcpy(chunk, plan->call->trial->chunks + item * (size_t)array->ndim, (size_t)array->ndim * sizeof *chunk);
+        return;
+    }
     if (selection->kind != ZC_SELECT_POINTS) {
         zc_span_item(array->ndim, plan->span, plan->list != NULL ? plan->list[item] : item, chunk);
         return;
@@ -151,16 +159,36 @@ void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk)
     }
 }
 
+static bool is_in_grid(const zc_array *array, const int64_t *chunk)
+{
+    for (int d = 0; d < array->ndim; d++) {
+        const zc_grid_axis *axis = &array->grid[d];
+        const int64_t n = axis->edges != NULL ? axis->n_edges
+                                              : axis->length / axis->chunk + (axis->length % axis->chunk != 0);
+        if (chunk[d] < 0 || chunk[d] >= n) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool zc_plan_selection(const zc_plan *plan, size_t item, const int64_t *chunk, int64_t *shape, zc_selection *out)
 {
     const zc_array *array = plan->call->array;
     const zc_selection *selection = plan->call->selection;
     int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
 
+    if (plan->call->trial != NULL && !is_in_grid(array, chunk)) {
+        memset(shape, 0, (size_t)array->ndim * sizeof *shape);
+        return false;
+    }
     for (int d = 0; d < array->ndim; d++) {
         lo[d] = zc_grid_start(&array->grid[d], chunk[d]);
         shape[d] = zc_grid_chunk_length(&array->grid[d], chunk[d]);
         hi[d] = zc_grid_end(&array->grid[d], chunk[d]);
+    }
+    if (plan->call->trial != NULL) {
+        return zc_selection_whole(array->ndim, shape, array->chain->item.size, NULL, out);
     }
     if (selection->kind != ZC_SELECT_POINTS) {
         return zc_selection_clip(selection, lo, hi, out);

@@ -199,12 +199,30 @@ static zc_status fill_selection(const zc_array *array, const zc_selection *selec
     return status;
 }
 
+/* How many bytes the value of a chunk that is tried has, or what else is known of it. */
+static zc_status note_size(const chunk_job *c, int64_t size)
+{
+    if (c->call->trial != NULL) {
+        c->call->trial->sizes[c->wants->item] = size;
+    }
+    return ZC_OK;
+}
+
+static int64_t size_of_value(const zc_value *value)
+{
+    return value->size <= INT64_MAX ? (int64_t)value->size : 0;
+}
+
 /* Read what one call selects of a chunk that is absent: the fill value, or a failure where the array wants that. */
 static zc_status read_absent(const chunk_job *c, const zc_call *call, const zc_selection *selection)
 {
     const zc_array *array = c->call->array;
 
     atomic_store_explicit(&c->job->absent[call - c->job->wants.calls], true, memory_order_relaxed);
+    if (call->trial != NULL) {
+        zc_error_clear(c->err);
+        return note_size(c, ZC_CHUNK_ABSENT);
+    }
     if (array->missing_is_error) {
         return zc_fail(c->err, ZC_ERR_MISSING, "the chunk is missing from the store");
     }
@@ -287,7 +305,8 @@ bool zc_read_announce(void *arg, size_t item, uint64_t *size)
 
     chunk_open(&c, job, job->first + item, NULL, NULL);
     const zc_store *store = c.call->store;
-    if (store->announce == NULL || zc_chunk_key_size(c.call->array) > sizeof room || !reads_whole(&c)) {
+    if (c.none || (c.call->trial != NULL && c.call->trial->parts != NULL) ||
+        store->announce == NULL || zc_chunk_key_size(c.call->array) > sizeof room || !reads_whole(&c)) {
         return false;
     }
     zc_chunk_key(c.call->array, c.chunk, room);
@@ -356,6 +375,7 @@ static zc_status open_and_read(void *arg)
         return read_wants(c, NULL, NULL);
     }
     if (status == ZC_OK) {
+        note_size(c, size_of_value(&value));
         value.origin = keeps ? origin_of(c, &c->known, c->key, generation, &value, &origin) : NULL;
         value.base = 0;
         status = read_wants(c, NULL, &value);
@@ -412,6 +432,7 @@ static bool read_fetched(chunk_job *c, const zc_fetched *found, zc_status *statu
     }
     zc_value value = zc_fetch_value(found);
     value.origin = origin_of(c, &found->known, found->key, found->generation, &value, &origin);
+    note_size(c, size_of_value(&value));
     *status = read_wants(c, NULL, &value);
     if (found->whole || (*status == ZC_OK ? !zc_fetch_is_torn(found) : !zc_may_be_torn(*status))) {
         return true;
@@ -421,11 +442,64 @@ static bool read_fetched(chunk_job *c, const zc_fetched *found, zc_status *statu
     return false;
 }
 
+static zc_status read_found(chunk_job *c, size_t item)
+{
+    zc_status status;
+
+    return c->job->fetched != NULL && read_fetched(c, &c->job->fetched[item], &status) ? status : read_by_key(c);
+}
+
+/* Read the part of the value of a chunk that a trial asks for. */
+static zc_status read_part(const chunk_job *c, const zc_trial *trial)
+{
+    const zc_store *store = c->call->store;
+    uint8_t *const dst = trial->parts + c->wants->item * trial->part_nbytes;
+    const uint64_t n = trial->part_nbytes;
+    char *const key = zc_scratch_push(c->ws, zc_chunk_key_size(c->call->array), c->err);
+    zc_value value;
+
+    if (key == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_chunk_key(c->call->array, c->chunk, key);
+    zc_status status = store->open(store, key, false, &value, c->err);
+    if (status == ZC_OK) {
+        note_size(c, size_of_value(&value));
+        status = value.size < n ? ZC_ERR_SIZE
+                                : zc_value_read(&value, trial->last ? value.size - n : 0, dst, trial->part_nbytes, c->err);
+        zc_value_close(&value);
+    }
+    zc_scratch_pop(c->ws);
+    return status;
+}
+
+/* Decode a chunk into scratch memory.  Only what ends the call is a failure: nothing else of it goes into its outcome. */
+static zc_status try_chunk(chunk_job *c, size_t item)
+{
+    const zc_trial *trial = c->call->trial;
+    zc_status status = ZC_ERR_OVERFLOW;
+    size_t size;
+
+    if (c->none) {
+        status = ZC_ERR_RANGE;               /* outside of the grid, or of what can be addressed */
+    } else if (trial->parts != NULL) {
+        status = read_part(c, trial);
+    } else if (zc_chain_decoded_size(c->call->array->chain, c->call->array->ndim, c->shape, &size)) {
+        c->selection.memory = zc_scratch_push(c->ws, size, c->err);
+        status = c->selection.memory != NULL ? read_found(c, item) : ZC_ERR_MEMORY;
+        zc_pop(c->ws, c->selection.memory != NULL);
+    }
+    if (status == ZC_OK || status == ZC_ERR_CANCELLED || status == ZC_ERR_CALLBACK || c->err->cause != 0) {
+        return status;
+    }
+    zc_error_clear(c->err);
+    return note_size(c, ZC_CHUNK_DAMAGED);
+}
+
 zc_status zc_read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
 {
     zc_read_job *job = arg;
     chunk_job c;
-    zc_status status;
 
     if (job->ahead != NULL) {
         zc_ahead_item(job->ahead, item);
@@ -433,10 +507,10 @@ zc_status zc_read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
     c.item = item;
     item = job->order != NULL ? job->order[item] : item;
     chunk_open(&c, job, job->first + item, ws, err);
-    if (c.none && c.n == 1) {
-        return ZC_OK;
+    if (c.call->trial != NULL) {
+        return try_chunk(&c, item);
     }
-    return job->fetched != NULL && read_fetched(&c, &job->fetched[item], &status) ? status : read_by_key(&c);
+    return c.none && c.n == 1 ? ZC_OK : read_found(&c, item);
 }
 
 /* ---- chunks that are fetched together --------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -26,17 +27,18 @@ from zarrcore.inspection.indexes import (
     overlapping,
     read_indexes,
 )
-from zarrcore.inspection.listing import UNKNOWN, KeyReader, Stored, batches_of
+from zarrcore.inspection.listing import BATCH, DAMAGED, UNKNOWN, KeyReader, Stored, batches_of, list_files
 from zarrcore.inspection.nodes import Node
 from zarrcore.inspection.report import Findings, reason
 from zarrcore.metadata import layout
 from zarrcore.nodes.documents import NAMES
 from zarrcore.nodes.foreign import is_litter
+from zarrcore.storage import LocalStore
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, key_prefix
 
 _SLAB = 16 << 20  # bytes of decoded values at a time, as caches have room for; a single chunk may be larger
-_MOST = 64 << 20  # the same where threads would have nothing to do
+_MOST = 64 << 20  # the same where threads would have nothing to do, or where nothing is kept
 
 
 class ArrayCheck:
@@ -56,44 +58,88 @@ class ArrayCheck:
         self._axes = grid_axes(self._array)
         grid = [axis.nchunks for axis in self._axes]
         self._keys = KeyReader(self._metadata.chunk_key_encoding, grid)
+        self._key = self._keys.key_below(self._prefix)
         self._others = [KeyReader(other.chunk_key_encoding, grid) for other in node.arrays[1:]]
         self._own = DOCUMENTS if self._metadata.zarr_format > 1 else {*DOCUMENTS, *NAMES[1]}
         self._grid = np.array(grid, np.int64)
 
     def run(self, level: str) -> None:
         """Look at the array as thoroughly as a level demands."""
-        for batch in self._listed():
-            stored = self._chunks(batch)
+        measured = level == "data" and self._decoding_measures()
+        for stored in self._listed(sizes=level != "metadata" and not measured):
             report = self._found.report
-            report.chunks += len(stored.keys)
-            self._found.expect(len(stored.keys))
+            report.chunks += stored.number
+            self._found.expect(stored.number)
             if level == "metadata":
-                self._found.step(len(stored.keys))
+                self._found.step(stored.number)
                 continue
+            damaged = None
+            if measured:
+                stored, damaged = self._measured(stored)
             report.nbytes += int(np.maximum(stored.sizes, 0).sum())
-            stored = self._check_sizes(stored)
-            stored = self._check_indexes(stored)
+            usable = self._has_size(stored)
+            if damaged is not None:
+                self._decoding.read_each(stored.chosen(usable & damaged))
+                continue
+            stored = self._check_indexes(stored.chosen(usable))
             if level == "data":
                 self._decoding.run(stored)
             else:
-                self._found.step(len(stored.keys))
+                self._found.step(stored.number)
+
+    def _decoding_measures(self) -> bool:
+        """Return whether decoding finds out the sizes of stored values, so that nobody else has to."""
+        is_file = isinstance(self._store, LocalStore)
+        return is_file and layout_of(self._metadata) is None and self._decoding.tries
+
+    def _measured(self, stored: Stored) -> tuple[Stored, np.ndarray]:
+        """Decode chunks of unknown size; returns them with their sizes, and which could not be decoded."""
+        sizes = self._decoding.sizes_of(stored)
+        damaged = sizes == DAMAGED
+        for number in np.flatnonzero(damaged).tolist():
+            sizes[number] = self._size(stored.key_at(number))
+        return stored._replace(sizes=sizes), damaged
+
+    def _size(self, key: str) -> int:
+        try:
+            size = self._store._size(key)
+        except Exception:
+            return UNKNOWN  # which is a finding
+        return UNKNOWN if size is None else size
+
+    @cached_property
+    def _engine(self) -> Any:
+        """The engine of whole chunks; None if there is none, which is for the decoding to tell."""
+        with suppress(Exception):
+            return engine_of_whole_chunks(self._array, self._metadata)
+        return None
 
     @cached_property
     def _decoding(self) -> ChunkDecoding:
-        return ChunkDecoding(self._array, self._found, self._max_bytes, self._threads)
+        chunks = self._engine or engine_of_whole_chunks(self._array, self._metadata)
+        return ChunkDecoding(self._array, chunks, self._found, self._max_bytes, self._threads)
 
     def _place(self, stored: Stored, number: int) -> dict[str, Any]:
         coords = tuple(stored.coords[number].tolist())
-        return {"path": self._path, "key": stored.keys[number], "chunk": coords}
+        return {"path": self._path, "key": stored.key(coords), "chunk": coords}
 
     # --- keys ---
 
-    def _listed(self) -> Iterator[list[tuple[str, int]]]:
+    def _listed(self, *, sizes: bool) -> Iterator[Stored]:
+        """Yield the stored chunks of the grid, many at a time, and note everything else."""
         if not self._store.supports_listing:
             self._found.add("warning", "unchecked", f"{self._store} cannot list its keys", path=self._path)
             return
+        listed = list_files(self._store, self._engine, sizes=sizes)
+        if listed is not None:
+            coords, nbytes, others = listed
+            yield from self._inside(Stored(coords, nbytes, self._key)).parts(BATCH)
+            for batch in batches_of((self._prefix + name, UNKNOWN) for name in others):
+                stored = self._chunks(batch)  # with numbers that are too large for the fast way
+                yield stored._replace(sizes=np.array(list(map(self._size, stored.keys)), np.int64))
+            return
         try:
-            yield from batches_of(self._store._list_sizes(self._path))
+            yield from map(self._chunks, batches_of(self._store._list_sizes(self._path)))
         except Exception as error:
             self._found.add("error", "store", f"the listing failed: {reason(error)}", path=self._path)
 
@@ -103,22 +149,24 @@ class ArrayCheck:
         own = [item for item in batch if item[0][skip:] not in self._own]
         names = [key[skip:] for key, _ in own]
         coords, is_chunk = self._keys.read(names)
-        stored = Stored(coords, [key for key, _ in own], np.array([size for _, size in own], np.int64))
+        stored = Stored(coords, np.array([size for _, size in own], np.int64), self._key)
         if not is_chunk.all():
             for number in np.flatnonzero(~is_chunk).tolist():
-                self._note_foreign(*own[number], names[number])
+                self._note_foreign(own[number][0], names[number])
             stored = stored.chosen(is_chunk)
-        outside = (stored.coords >= self._grid).any(axis=1)
-        if outside.any():
-            for number in np.flatnonzero(outside).tolist():
-                self._found.add(
-                    "warning", "outside", f"lies outside of the grid of {tuple(self._grid.tolist())} chunks",
-                    **self._place(stored, number),
-                )  # fmt: skip
-            stored = stored.chosen(~outside)
-        return stored
+        return self._inside(stored)
 
-    def _note_foreign(self, key: str, size: int, name: str) -> None:
+    def _inside(self, stored: Stored) -> Stored:
+        """Return the chunks of the grid, and note the others."""
+        outside = (stored.coords >= self._grid).any(axis=1)
+        for number in np.flatnonzero(outside).tolist():
+            self._found.add(
+                "warning", "outside", f"lies outside of the grid of {tuple(self._grid.tolist())} chunks",
+                **self._place(stored, number),
+            )  # fmt: skip
+        return stored.chosen(~outside) if outside.any() else stored
+
+    def _note_foreign(self, key: str, name: str) -> None:
         place = {"path": self._path, "key": key}
         if key.endswith("/"):  # an empty directory: no fault, unless a chunk should be in its place
             if self._keys.read([name[:-1]])[1][0]:
@@ -132,8 +180,8 @@ class ArrayCheck:
 
     # --- sizes ---
 
-    def _check_sizes(self, stored: Stored) -> Stored:
-        """Return those whose size is possible."""
+    def _has_size(self, stored: Stored) -> np.ndarray:
+        """Return which have a size that is possible, and note the others."""
         wrong = stored.sizes == UNKNOWN
         for number in np.flatnonzero(wrong).tolist():
             message = "is no file that can be read, or vanished after it was listed"
@@ -146,7 +194,8 @@ class ArrayCheck:
                 what = "an empty value is no chunk" if sizes is None else what
                 self._found.add("error", "size", what, **self._place(stored, number), byte_range=(0, size))
             wrong |= bad
-        return stored.chosen(~wrong) if wrong.any() else stored
+        usable: np.ndarray = ~wrong
+        return usable
 
     def _expected(self, stored: Stored) -> Iterator[tuple[int | None, np.ndarray]]:
         """Yield the size that chunks have, None if it varies, and which chunks these are."""
@@ -159,7 +208,7 @@ class ArrayCheck:
     def _by_shape(self, stored: Stored) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
         """Yield each shape that chunks have, and which chunks have it."""
         if all(axis.size is not None for axis in self._axes):
-            yield tuple(axis.size or 0 for axis in self._axes), np.ones(len(stored.keys), bool)
+            yield tuple(axis.size or 0 for axis in self._axes), np.ones(stored.number, bool)
             return
         lengths = np.empty_like(stored.coords)
         for dim, axis in enumerate(self._axes):
@@ -175,7 +224,7 @@ class ArrayCheck:
         """Return the chunks without those shards whose index cannot be used."""
         if layout_of(self._metadata) is None:
             return stored
-        usable = np.ones(len(stored.keys), bool)
+        usable = np.ones(stored.number, bool)
         for _, here in self._by_shape(stored):
             first = next(iter(stored.coords[here].tolist()), None)
             shard = None if first is None else layout_of(self._metadata, tuple(first))
@@ -190,14 +239,14 @@ class ArrayCheck:
             if here.any() and shard.index_nbytes > self._max_bytes:
                 self._found.add("warning", "unchecked", "the indexes are too large", path=self._path)
             elif here.any():
-                parts = read_indexes(self._store, stored.chosen(here), shard)
+                parts = read_indexes(self._store, stored.chosen(here), shard, self._engine)
                 usable[here] = ~np.concatenate([self._check_shards(part, shard) for part in parts])
         return stored.chosen(usable)
 
     def _check_shards(self, indexes: ShardIndexes, shard: ShardLayout) -> np.ndarray:
         """Note what is wrong with some indexes; returns which cannot be used."""
         self._found.report.inner_chunks += int(indexes.present.sum())
-        unusable = np.zeros(len(indexes.shards.keys), bool)
+        unusable = np.zeros(indexes.shards.number, bool)
         for number, why in indexes.bad:
             unusable[number] = True
             self._found.add("error", "index", why, **self._place(indexes.shards, number), clause=CLAUSE)
@@ -259,33 +308,58 @@ class ArrayCheck:
 class ChunkDecoding:
     """Decodes stored chunks, many at a time, and names those that cannot be decoded."""
 
-    def __init__(self, array: OpenArray, found: Findings, max_bytes: int, threads: int) -> None:
+    def __init__(self, array: OpenArray, chunks: Any, found: Findings, max_bytes: int, threads: int) -> None:
         self._array = array
+        self._engine = chunks
         self._found = found
         self._max_bytes = max_bytes
         self._threads = threads
         self._axes = grid_axes(array)
         self._dtype = array.metadata.np_dtype
-        self._engine = engine_of_whole_chunks(array, array.metadata)
         self._memory = np.empty(0, self._dtype)
+        largest = prod(
+            axis.size or max(map(axis.chunk_length, range(axis.nchunks)), default=1) for axis in self._axes
+        )
+        self._nbytes = largest * max(1, self._dtype.itemsize)
+
+    @property
+    def tries(self) -> bool:
+        """Whether chunks are decoded in C into memory that is not kept."""
+        return self._engine.is_native and self._nbytes <= self._max_bytes
 
     def run(self, stored: Stored) -> None:
         """Decode some chunks."""
-        if not stored.keys:
+        if not stored.number:
             return
-        largest = prod(axis.size or max(map(axis.chunk_length, range(axis.nchunks))) for axis in self._axes)
-        item = max(1, self._dtype.itemsize)
-        if largest * item > self._max_bytes:
-            message = f"a chunk of {largest * item} bytes is more than max_bytes={self._max_bytes}"
+        if self._nbytes > self._max_bytes:
+            message = f"a chunk of {self._nbytes} bytes is more than max_bytes={self._max_bytes}"
             self._found.add("warning", "unchecked", message, path=self._array.path)
-            self._found.step(len(stored.keys))
+            self._found.step(stored.number)
             return
-        nbytes = max(1, largest * item)
+        if self.tries:
+            self.read_each(stored.chosen(self.sizes_of(stored) == DAMAGED))
+            return
         threads = self._threads or engine.num_threads()
-        number = max(1, _SLAB // nbytes, min(2 * threads, _MOST // nbytes))
+        number = max(1, _SLAB // self._nbytes, min(2 * threads, _MOST // self._nbytes))
         for coords in _slabs(stored.coords, number):
             self._read(coords)
             self._found.step(len(coords))
+
+    def sizes_of(self, stored: Stored) -> np.ndarray:
+        """Decode chunks; returns the sizes of their values, UNKNOWN for those absent, or DAMAGED."""
+        sizes = np.full(stored.number, DAMAGED, np.int64)
+        done = 0
+        for part in stored.parts(max(1, _MOST // self._nbytes)):
+            with suppress(ChunkError, MemoryError):  # found again, chunk by chunk
+                sizes[done : done + part.number] = engine.try_chunks(self._engine, part.coords, self._threads)
+            done += part.number
+            self._found.step(part.number)
+        return sizes
+
+    def read_each(self, stored: Stored) -> None:
+        """Decode chunks one by one, to name what is damaged."""
+        for chunk in stored.coords.tolist():
+            self._read_chunk(tuple(chunk))
 
     def _read(self, coords: np.ndarray) -> None:
         """Decode chunks that make up a box, or nearly."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -20,7 +20,7 @@ from zarrcore.inspection.indexes import (
     live_bytes,
     read_indexes,
 )
-from zarrcore.inspection.listing import KeyReader, Stored, batches_of
+from zarrcore.inspection.listing import UNKNOWN, KeyReader, Stored, batches_of, list_files
 from zarrcore.nodes.reading import reading
 from zarrcore.storage.validation import key_prefix
 
@@ -76,7 +76,7 @@ def chunk_info(array: OpenArray) -> ChunkInfo:
     grid = tuple(axis.nchunks for axis in grid_axes(array))
     if layout_of(array.metadata) is None:
         return ChunkInfo(grid, stored.coords, stored.sizes)
-    counts, unused = np.zeros((2, len(stored.keys)), np.int64)
+    counts, unused = np.zeros((2, stored.number), np.int64)
     sizes: list[np.ndarray] = []
     damaged: list[tuple[tuple[int, ...], str]] = []
     for rows, indexes, shard in shards_of(array, stored):
@@ -98,19 +98,23 @@ def _sizes(array: OpenArray) -> Iterator[tuple[str, int | None]]:
 
 def stored_in_order(array: OpenArray) -> Stored:
     """Return the stored chunks of the grid, in its order."""
-    axes, prefix = grid_axes(array), key_prefix(array.path)
-    reader = KeyReader(array.metadata.chunk_key_encoding, [axis.nchunks for axis in axes])
-    parts = [Stored(np.zeros((0, array.ndim), np.int64), [], np.zeros(0, np.int64))]
-    for batch in batches_of(_sizes(array)):
+    prefix = key_prefix(array.path)
+    grid = np.array([axis.nchunks for axis in grid_axes(array)], np.int64)
+    reader = KeyReader(array.metadata.chunk_key_encoding, grid.tolist())
+    found = list_files(chunk_store(array.metadata, array.store_path), array.engine(), sizes=True)
+    names: Iterable[tuple[str, int | None]] = _sizes(array)
+    parts = [(np.zeros((0, array.ndim), np.int64), np.zeros(0, np.int64))]
+    if found is not None:
+        coords, sizes, others = found
+        parts.append((coords, sizes))
+        names = ((prefix + name, UNKNOWN) for name in others)  # chunks with huge numbers among them
+    for batch in batches_of(names):
         coords, is_chunk = reader.read([key[len(prefix) :] for key, _ in batch])
-        inside = is_chunk & (coords < np.array([axis.nchunks for axis in axes], np.int64)).all(axis=1)
-        found = Stored(coords, [key for key, _ in batch], np.array([size for _, size in batch], np.int64))
-        parts.append(found.chosen(inside))
-    coords = np.concatenate([part.coords for part in parts])
-    keys = [key for part in parts for key in part.keys]
-    order = np.lexsort(coords.T[::-1]) if array.ndim else np.arange(len(coords))
-    sizes = np.concatenate([part.sizes for part in parts])
-    return Stored(coords[order], [keys[k] for k in order.tolist()], sizes[order])
+        parts.append((coords[is_chunk], np.array([size for _, size in batch], np.int64)[is_chunk]))
+    coords, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
+    stored = Stored(coords, sizes, reader.key_below(prefix)).chosen((coords < grid).all(axis=1))
+    order = np.lexsort(stored.coords.T[::-1]) if array.ndim else np.arange(stored.number)
+    return stored.chosen(order)
 
 
 def shards_of(array: OpenArray, stored: Stored) -> Iterator[tuple[np.ndarray, ShardIndexes, ShardLayout]]:
@@ -125,10 +129,10 @@ def shards_of(array: OpenArray, stored: Stored) -> Iterator[tuple[np.ndarray, Sh
         stop = start + len(list(group))
         shard = layout_of(array.metadata, tuple(stored.coords[start].tolist()))
         assert shard is not None and len(shape) == array.ndim
-        here = np.zeros(len(stored.keys), bool)
+        here = np.zeros(stored.number, bool)
         here[start:stop] = True
-        for indexes in read_indexes(store, stored.chosen(here), shard):
-            stop = start + len(indexes.shards.keys)
+        for indexes in read_indexes(store, stored.chosen(here), shard, array.engine()):
+            stop = start + indexes.shards.number
             yield np.arange(start, stop), indexes, shard
             start = stop
 

@@ -93,18 +93,18 @@ def compact(array: Array) -> CompactReport:
     damaged: list[tuple[str, str]] = []
     saved = rewritten = 0
     for _, indexes, shard in shards_of(opened, stored):
-        damaged += [(indexes.shards.keys[k], why) for k, why in indexes.bad]
+        damaged += [(indexes.shards.key_at(k), why) for k, why in indexes.bad]
         for k in np.flatnonzero(unused_bytes(indexes, shard)).tolist():
             try:
                 less = _rewrite(
-                    opened, shard, tuple(indexes.shards.coords[k].tolist()), indexes.shards.keys[k]
+                    opened, shard, tuple(indexes.shards.coords[k].tolist()), indexes.shards.key_at(k)
                 )
             except ChunkError as error:
-                damaged.append((indexes.shards.keys[k], str(error)))
+                damaged.append((indexes.shards.key_at(k), str(error)))
                 continue
             saved, rewritten = saved + less, rewritten + (less > 0)
     info("compacted %s: %s shards rewritten, %s bytes less", array.store_path, rewritten, saved)
-    return CompactReport(len(stored.keys), rewritten, before, before - saved, tuple(damaged))
+    return CompactReport(stored.number, rewritten, before, before - saved, tuple(damaged))
 
 
 def _rewrite(array: OpenArray, shard: ShardLayout, coords: tuple[int, ...], key: str) -> int:

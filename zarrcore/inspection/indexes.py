@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zarrcore._core import engine
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.checksums import Crc32cCodec
 from zarrcore.codecs.sharding import EMPTY, ShardingCodec
 from zarrcore.errors import ChunkError
 from zarrcore.inspection.listing import Stored
+from zarrcore.storage import LocalStore
 from zarrcore.storage.byte_range import RangeByteRequest, SuffixByteRequest
 from zarrcore.storage.validation import answers, as_view
 
@@ -66,11 +69,13 @@ class ShardLayout:
         """Return the index in its shard, in the order of the array's dimensions, of an inner chunk."""
         return self.of_array(np.unravel_index(number, self.grid))  # type: ignore[arg-type]
 
-    def decode(self, encoded: Sequence[Any]) -> tuple[np.ndarray, list[tuple[int, str]]]:
-        """Return entries of shape (shards, inner chunks, 2), and the numbers of indexes that are damaged."""
+    def decode(self, raw: np.ndarray) -> tuple[np.ndarray, list[tuple[int, str]]]:
+        """Return entries of shape (shards, inner chunks, 2), and the numbers of indexes that are damaged.
+
+        `raw` are encoded indexes, uint8 of shape (shards, bytes).
+        """
         if not self._is_usual:
-            return self._decode_each(encoded)
-        raw = np.frombuffer(b"".join(encoded), np.uint8).reshape(len(encoded), self.index_nbytes)
+            return self._decode_each(raw)
         bad: list[tuple[int, str]] = []
         n = 16 * self.number
         if self._is_checked:
@@ -83,14 +88,14 @@ class ShardLayout:
                 bad.append((number, why))
         order = ">" if str(self._endian) == "big" else "<"
         entries = np.ascontiguousarray(raw[:, :n]).view(f"{order}u8").astype(np.uint64, copy=False)
-        return entries.reshape(len(encoded), self.number, 2), bad
+        return entries.reshape(len(raw), self.number, 2), bad
 
-    def _decode_each(self, encoded: Sequence[Any]) -> tuple[np.ndarray, list[tuple[int, str]]]:
-        entries = np.full((len(encoded), self.number, 2), EMPTY, np.uint64)
+    def _decode_each(self, raw: np.ndarray) -> tuple[np.ndarray, list[tuple[int, str]]]:
+        entries = np.full((len(raw), self.number, 2), EMPTY, np.uint64)
         bad: list[tuple[int, str]] = []
-        for number, data in enumerate(encoded):
+        for number, data in enumerate(raw):
             try:
-                entries[number] = self.codec.decode_index(data, self.spec).reshape(-1, 2)
+                entries[number] = self.codec.decode_index(data.tobytes(), self.spec).reshape(-1, 2)
             except ChunkError as error:
                 bad.append((number, error.reason))
         return entries, bad
@@ -124,37 +129,58 @@ class ShardIndexes(NamedTuple):
         return there
 
 
-def read_indexes(store: Store, shards: Stored, layout: ShardLayout) -> Iterator[ShardIndexes]:
-    """Read the indexes of shards that are large enough, as many at a time as fit into little memory."""
-    step = max(1, _AT_ONCE // max(1, layout.index_nbytes))
-    for start in range(0, len(shards.keys), step):
-        here = np.zeros(len(shards.keys), bool)
-        here[start : start + step] = True
-        yield _read(store, shards.chosen(here), layout)
+def read_indexes(
+    store: Store, shards: Stored, layout: ShardLayout, native: Any = None
+) -> Iterator[ShardIndexes]:
+    """Read the indexes of shards that are large enough, as many at a time as fit into little memory.
+
+    `native` is the engine of the array, which reads those of files in one call.
+    """
+    for part in shards.parts(max(1, _AT_ONCE // max(1, layout.index_nbytes))):
+        yield _read(store, part, layout, native)
 
 
-def _read(store: Store, shards: Stored, layout: ShardLayout) -> ShardIndexes:
+def _read(store: Store, shards: Stored, layout: ShardLayout, native: Any) -> ShardIndexes:
     bad: dict[int, str] = {}
-    encoded, good = [], []
-    for k, data in enumerate(_parts(store, shards.keys, layout.index_request)):
+    encoded, good = _read_files(store, shards, layout, native)
+    missing = np.flatnonzero(~good)
+    for k, data in zip(
+        missing.tolist(), _parts(store, shards.chosen(missing).keys, layout.index_request), strict=True
+    ):
         if isinstance(data, Exception):
             bad[k] = f"{type(data).__name__}: {data}"
         elif data is None or memoryview(data).nbytes != layout.index_nbytes:
             bad[k] = "the shard vanished, or became shorter, after it was listed"
         else:
-            encoded.append(data)
-            good.append(k)
-    entries = np.full((len(shards.keys), layout.number, 2), EMPTY, np.uint64)
-    if good:
-        entries[good], damaged = layout.decode(encoded)
-        bad.update((good[k], why) for k, why in damaged)
+            encoded[k] = np.frombuffer(data, np.uint8)
+            good[k] = True
+    entries = np.full((shards.number, layout.number, 2), EMPTY, np.uint64)
+    if good.any():
+        entries[good], damaged = layout.decode(encoded[good])
+        numbers = np.flatnonzero(good)
+        bad.update((int(numbers[k]), why) for k, why in damaged)
     if bad:
         entries[sorted(bad)] = EMPTY
     return ShardIndexes(shards, entries, sorted(bad.items()))
 
 
+def _read_files(
+    store: Store, shards: Stored, layout: ShardLayout, native: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return encoded indexes, of shape (shards, bytes), and which could be read."""
+    if isinstance(store, LocalStore) and native is not None and native.is_native:
+        with suppress(ChunkError, MemoryError):  # found again, one by one
+            encoded, sizes = engine.read_parts(
+                native, shards.coords, layout.index_nbytes, not layout.at_start
+            )
+            return encoded, sizes >= 0
+    return np.empty((shards.number, layout.index_nbytes), np.uint8), np.zeros(shards.number, bool)
+
+
 def _parts(store: Store, keys: Sequence[str], request: Any) -> Sequence[Any]:
     """Return a part of each value, or the error of those that cannot be read."""
+    if not keys:
+        return []
     try:
         found = store.get_partial_values([(key, request) for key in keys])
         found = answers(found, len(keys), "get_partial_values")

@@ -2,39 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from zarrcore._core import engine
 from zarrcore.keys import ChunkKeyEncoding
-from zarrcore.keys.base import chunk_coords, chunk_key
+from zarrcore.keys.base import chunk_coords, chunk_key, key_maker
+from zarrcore.storage import LocalStore, Store
 
 BATCH = 1 << 16  # keys that are looked at together
 
 _MOST_KNOWN = 1 << 20
+_MOST_FILES = 1 << 22  # that are listed in one call; their positions are in memory then
 
 UNKNOWN = -1
 """The size of a value that is no file, or that vanished after it was listed."""
+
+DAMAGED = -2
+"""In place of a size: the value cannot be read or decoded."""
 
 
 class Stored(NamedTuple):
     """Some stored chunks.
 
-    `coords` is an int64 array of shape (number, dimensions), `keys` are full store keys, and `sizes` is an
-    int64 array with the size of each in bytes, :data:`UNKNOWN` for what is no regular value.
+    `coords` is an int64 array of shape (number, dimensions), `sizes` is one with the size of each in bytes,
+    :data:`UNKNOWN` for what is no regular value, and `key` makes the full store key of a position.
     """
 
     coords: np.ndarray
-    keys: list[str]
     sizes: np.ndarray
+    key: Callable[[tuple[int, ...]], str]
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.sizes)
+
+    @property
+    def keys(self) -> list[str]:
+        """Full store keys."""
+        return list(map(self.key, map(tuple, self.coords.tolist())))
+
+    def key_at(self, number: int) -> str:
+        """Return the full store key of one of them."""
+        return self.key(tuple(self.coords[number].tolist()))
 
     def chosen(self, which: np.ndarray) -> Stored:
-        """Return those for which a boolean array is true."""
-        keys = [self.keys[k] for k in np.flatnonzero(which).tolist()]
-        return Stored(self.coords[which], keys, self.sizes[which])
+        """Return those for which a boolean array is true, or whose numbers are given."""
+        return Stored(self.coords[which], self.sizes[which], self.key)
+
+    def parts(self, most: int) -> Iterator[Stored]:
+        """Yield these chunks, at most so many at a time."""
+        for start in range(0, self.number, most):
+            yield Stored(self.coords[start : start + most], self.sizes[start : start + most], self.key)
 
 
 class KeyReader:
@@ -57,6 +81,11 @@ class KeyReader:
                     f"{prod(grid)} chunks is too large to make them all"
                 )
             self._known = {chunk_key(encoding, coords): coords for coords in np.ndindex(*grid)}
+
+    def key_below(self, prefix: str) -> Callable[[tuple[int, ...]], str]:
+        """Return what makes full keys of positions: those that :meth:`read` returns have this very key."""
+        encode = key_maker(self._encoding)
+        return lambda coords: prefix + encode(coords)
 
     def read(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions that names are (int64), and which of the names are those of chunks."""
@@ -112,3 +141,20 @@ def batches_of(listed: Iterable[tuple[str, int | None]]) -> Iterator[list[tuple[
     listed = iter(listed)
     while batch := [(key, UNKNOWN if n is None else n) for key, n in islice(listed, BATCH)]:
         yield batch
+
+
+def list_files(store: Store, native: Any, *, sizes: bool) -> tuple[np.ndarray, np.ndarray, list[str]] | None:
+    """List an array in a directory in one call: positions in the order of the grid, their sizes, other names.
+
+    None if that is not possible: the array is in another kind of store, or there are links.
+    """
+    if not isinstance(store, LocalStore) or not getattr(native, "is_native", False):
+        return None
+    found = engine.list_stored(native, _MOST_FILES, sizes)
+    if found is None:
+        return None
+    coords, nbytes, others = found
+    if coords.shape[1] and len(coords) > 1:
+        order = np.lexsort(coords.T[::-1])
+        coords, nbytes = coords[order], nbytes[order]
+    return coords, nbytes, sorted(others)

@@ -32,6 +32,7 @@ from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
 from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.foreign import ANY_CHUNK, is_litter
 from zarrcore.nodes.n5 import N5Store, n5_place
+from zarrcore.storage import LocalStore
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix
@@ -103,7 +104,9 @@ class NodeWalk:
         """Read what is at a path; errors are kept, by name."""
         node = Node(path)
         try:
-            node.names = sorted(self._store.list_dir(path))
+            # An array of format 2 may have all its chunks there: they are not listed only to find documents.
+            is_flat = isinstance(self._store, LocalStore) and self._store.exists(join_path(path, ZARRAY_JSON))
+            node.names = [ZARR_JSON, *_V2_NAMES] if is_flat else sorted(self._store.list_dir(path))
         except Exception as error:
             node.errors[""] = error
             node.names = [ZARR_JSON, *_V2_NAMES]  # which may be there although they cannot be listed
@@ -360,8 +363,10 @@ def n5_place_of(place: StorePath) -> StorePath:
     if isinstance(place.store, N5Store):
         return place
     try:
-        names = set(place.store.list_dir(place.path))
-        if names & {ZARR_JSON, *_V2_NAMES}:
+        keys = [join_path(place.path, name) for name in (ZARR_JSON, *_V2_NAMES)]
+        if isinstance(place.store, LocalStore) and any(place.store._which_exist(keys)):
+            return place
+        if not {ZARR_JSON, *_V2_NAMES}.isdisjoint(place.store.list_dir(place.path)):
             return place
         return n5_place(place) or place
     except Exception:

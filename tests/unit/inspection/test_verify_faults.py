@@ -18,9 +18,11 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore._core import engine
 from zarrcore.codecs import BytesCodec, Crc32cCodec, ZstdCodec
 from zarrcore.kernels import crc32c
 from zarrcore.storage import LocalStore, MemoryStore
+from zarrcore.storage.validation import is_document
 
 STORES = int(os.environ.get("ZC_TEST_STORES", "40"))
 SEED = int(os.environ.get("ZC_TEST_SEED", "20261122"))
@@ -334,6 +336,60 @@ def test_every_fault_is_found_and_nothing_else(batch: int, tmp_path: Path) -> No
         assert not expected or not report.ok
         assert snapshot(subject.store) == content
         json.loads(report.to_json())
+
+
+def test_the_short_way_through_files_finds_what_the_long_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise MemoryError("the short way")
+
+    for number in range(40):
+        rng = random.Random(SEED + number)
+        subject = Subject(rng, tmp_path / str(number))
+        for fault in rng.choices(FAULTS, k=rng.randint(0, 6)):
+            fault(subject)
+        levels: tuple[Any, ...] = ("metadata", "index", "data")
+        short = [zarrcore.verify(subject.store, level=level) for level in levels]
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "list_stored", lambda *_: None)
+            patch.setattr(engine, "try_chunks", refused)
+            patch.setattr(engine, "read_parts", refused)
+            long = [zarrcore.verify(subject.store, level=level) for level in levels]
+        for found, wanted in zip(short, long, strict=True):
+            assert sorted(map(repr, found.findings)) == sorted(map(repr, wanted.findings)), number
+            assert {**vars(found), "findings": 0} == {**vars(wanted), "findings": 0}
+
+
+@pytest.mark.parametrize("kind", ["chunks", "shards", "format 2"])
+def test_files_are_not_looked_at_one_by_one(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharded = kind == "shards"
+    options: dict[str, Any] = {"chunks": {}, "shards": {"shards": (8,)}, "format 2": {"zarr_format": 2}}[kind]
+    array = zarrcore.create_array(tmp_path, shape=800, chunks=2, dtype="i4", **options)
+    array[...] = np.arange(800)
+    size_of = LocalStore._size
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("one by one")
+
+    def size_of_document(store: LocalStore, key: str) -> int | None:
+        assert is_document(key), "one by one"
+        return size_of(store, key)
+
+    for method in ("_list_sizes", "get_partial_values", *(["list_dir"] if kind == "format 2" else [])):
+        monkeypatch.setattr(LocalStore, method, refused)
+    monkeypatch.setattr(LocalStore, "_size", size_of_document)
+    chunks = 100 if sharded else 400
+    for level in ("metadata", "index", "data"):
+        before = zarrcore.metrics()
+        report = zarrcore.verify(tmp_path, level=level)  # type: ignore[arg-type]
+        counted = zarrcore.metrics() - before
+        assert report.ok and report.chunks == chunks, report
+        # Of a shard its index is read, then all of it.
+        wanted = {"metadata": 0, "index": chunks * sharded, "data": chunks * (1 + sharded)}[level]
+        assert wanted <= counted.requests <= wanted + 10
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)

@@ -24,6 +24,7 @@ load_modules(
         "arrays": "NativeArray",
         "batches": "entangled prefetch read_many",
         "parts": "begins_of box_of",
+        "stored": "list_stored read_parts try_chunks",
         "capi": "_C_API",
     },
 )

@@ -271,6 +271,13 @@ def box_of(
 def begins_of(
     array: NativeArray, parts: list[Any], place: type, store: object
 ) -> NDArray[np.int64] | None: ...
+def list_stored(
+    array: NativeArray, most: int, sizes: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]] | None: ...
+def try_chunks(array: NativeArray, chunks: NDArray[np.int64], threads: int = 0) -> NDArray[np.int64]: ...
+def read_parts(
+    array: NativeArray, chunks: NDArray[np.int64], nbytes: int, last: bool, threads: int = 0
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...
 def read_many(
     requests: list[tuple[NativeArray, Any, bool, NDArray[Any]]],
     threads: int = 0,

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from zarrcore._core.engine.cache cimport ChunkCache
 from zarrcore._core.engine.chains cimport Chain
-from zarrcore._core.engine.csrc cimport zc_array, zc_error, zc_fault, zc_given, zc_selection, zc_status
+from zarrcore._core.engine.csrc cimport zc_array, zc_error, zc_fault, zc_given, zc_selection, zc_status, zc_trial
 from zarrcore._core.engine.keys cimport Place
 from zarrcore._core.engine.masks cimport MaskPoints
 from zarrcore._core.engine.sources cimport _Session
@@ -31,7 +31,7 @@ cdef class NativeArray:
     cdef int _set_axis(self, Py_ssize_t d, length, chunk) except -1
     cdef str _key(self, const int64_t *chunk)
     cdef int run(self, zc_selection *selection, int threads, bint write, bint write_empty, const zc_given *blocks=*,
-                 bint prefetch=*, object token=*) except -1
+                 bint prefetch=*, object token=*, const zc_trial *trial=*) except -1
     cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, _Session session,
                            bint write, str prefix=*) except -1
     cdef object _inner_chunk(self, const zc_fault *fault, uint64_t number)

@@ -204,7 +204,7 @@ cdef class NativeArray:
     # ---- calls
 
     cdef int run(self, zc_selection *selection, int threads, bint write, bint write_empty,
-                 const zc_given *blocks=NULL, bint prefetch=False, object token=None) except -1:
+                 const zc_given *blocks=NULL, bint prefetch=False, object token=None, const zc_trial *trial=NULL) except -1:
         """Run one call of the engine and raise what went wrong; it may be cancelled by `token`."""
         cdef zc_call call
         cdef zc_store store
@@ -231,6 +231,7 @@ cdef class NativeArray:
         call.prefetch = prefetch
         call.blocks = blocks
         met.is_set = False
+        call.trial = trial
         call.met = &met if write and self.place is not None and self.place.warns else NULL
         call.poll = poll_session
         call.poll_arg = <void *>session

@@ -470,6 +470,14 @@ cdef extern from "engine/engine.h" nogil:
         cbool is_set
         int64_t chunk[64]
 
+    ctypedef struct zc_trial:
+        const int64_t *chunks
+        size_t n
+        int64_t *sizes
+        uint8_t *parts
+        size_t part_nbytes
+        cbool last
+
     ctypedef struct zc_call:
         const zc_array *array
         const zc_store *store
@@ -479,6 +487,7 @@ cdef extern from "engine/engine.h" nogil:
         bint prefetch
         const zc_given *blocks
         zc_met *met
+        const zc_trial *trial
         zc_poll poll
         void *poll_arg
 
@@ -493,6 +502,19 @@ cdef extern from "engine/engine.h" nogil:
     zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
     void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst)
     size_t zc_chunk_key_size(const zc_array *array)
+
+
+cdef extern from "engine/stored.h" nogil:
+    ctypedef struct zc_stored:
+        int64_t *chunks
+        int64_t *sizes
+        size_t n
+        char *others
+        size_t others_n
+
+    int zc_list_stored(const zc_array *array, const zc_local *local, cbool sizes, size_t most, int (*pause)(void *) noexcept,
+                       void *pause_arg, zc_stored *out)
+    void zc_stored_free(zc_stored *stored)
 
 
 cdef inline str message(const zc_error *err):
