@@ -301,12 +301,32 @@ int ftruncate64(int fd, off64_t n)
 {
     char path[PATH_MAX];
 
-    if (path_of(fd, NULL, path)) {
-        abort();                             /* nothing here does that; then the log would have to know it */
+    if (!path_of(fd, NULL, path)) {
+        return (int)kernel()(SYS_ftruncate, fd, n);
     }
-    return (int)kernel()(SYS_ftruncate, fd, n);
+    pthread_mutex_lock(&order);
+    const int status = (int)kernel()(SYS_ftruncate, fd, n), code = errno;
+    if (status == 0) {
+        note("truncate", inode_of(fd), path, "", n);
+    }
+    pthread_mutex_unlock(&order);
+    errno = code;
+    return status;
 }
 int ftruncate(int fd, off_t n) { return ftruncate64(fd, n); }
+
+/* Whoever copies a file by this writes it, if it fails. */
+ssize_t sendfile64(int to, int from, off64_t *at, size_t n)
+{
+    char path[PATH_MAX];
+
+    if (path_of(to, NULL, path)) {
+        errno = EINVAL;
+        return -1;
+    }
+    return kernel()(SYS_sendfile, to, from, at, n);
+}
+ssize_t sendfile(int to, int from, off_t *at, size_t n) { return sendfile64(to, from, at, n); }
 
 static int sync_fd(int fd, long number)
 {

@@ -2,31 +2,23 @@
 """A machine that stops at any moment: with ``fsync=True``, arrays open, and each chunk is old or new.
 
 A program changes an array while tests/faults/shim.c takes notes.  Then each moment is made again of what was
-certainly on the disk, and of as much of the rest as chance would have it: what was flushed is there; of a
-directory that was not, the first few changes; of a file that was not, all bytes, half of them, or those that
-were flushed.
+certainly on the disk, and of as much of the rest as chance would have it (tests/shared/disk.py).
 """
 
 from __future__ import annotations
 
-import json
-import os
-import random
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from shim import compiled, needs_shim, run_under
+from disk import replayed
+from shim import compiled, needs_shim
 
 import zarrcore
-from zarrcore.storage.files import is_own
 
 pytestmark = needs_shim
-
-SOAK = int(os.environ.get("ZC_SOAK", "1"))
 
 LAYOUTS: dict[str, dict[str, Any]] = {
     "chunks": {"chunks": (4, 5)},
@@ -50,6 +42,9 @@ OPERATIONS: dict[str, tuple[str, Callable[[], np.ndarray]]] = {
     "migrate": ("zarrcore.migrate(store, remove_old=True)", lambda: OLD),
     "locks": ("store.locks = 'file'; array = zarrcore.open_array(store, path='g/a'); array[3:9, 2:7] = -1",
               lambda: _patched(-1)),
+    "writer": ("with array.writer() as writer:\n    writer[3:9, 2:7] = -1", lambda: _patched(-1)),
+    "encoded": ("array.encoded((0, 0)).put(array.encoded((0, 0)).get())", lambda: OLD),
+    "compact": ("array[3:9, 2:7] = -1\nzarrcore.compact(array)", lambda: _patched(-1)),
 }  # fmt: skip
 
 # One process for all: starting one takes longer than what it does.  Each has a directory of its own.
@@ -74,10 +69,14 @@ import zarrcore
 from zarrcore.storage import LocalStore
 shim = ctypes.CDLL(None)
 for name, (kind, zarr_format) in json.loads(sys.argv[2]).items():
-    store = LocalStore(f"{sys.argv[1]}/{name}/store", fsync=True)
+    locks = "file" if kind == "locks" else "none"
+    store = LocalStore(f"{sys.argv[1]}/{name}/store", fsync=True, locks=locks)
     shim.shim_mark(b"begin")
     group = zarrcore.open_group(store, mode="a", zarr_format=zarr_format, attributes={"old": 1})
-    if kind != "group":
+    if kind == "locks":
+        values = numpy.arange(1, 101, dtype="i4").reshape(10, 10)
+        group.create_array("a", data=values, chunks=(4, 5), attributes={"old": 1})
+    elif kind != "group":
         array = group.create_array("a", shape=(10, 10), chunks=(4, 5), dtype="i4", attributes={"old": 1})
     if kind == "values":
         array[...] = numpy.arange(1, 101).reshape(10, 10)
@@ -89,146 +88,6 @@ def _patched(value: int) -> np.ndarray:
     new = OLD.copy()
     new[3:9, 2:7] = value
     return new
-
-
-# ---- a disk --------------------------------------------------------------------------------------
-
-
-class File:
-    """What was written to a file, and what of it is on the disk."""
-
-    def __init__(self, data: bytes = b"", flushed: bytes = b"") -> None:
-        self.data, self.flushed = data, flushed
-
-
-Entries = dict[str, "File | Directory"]
-
-
-class Directory:
-    """Entries, as they certainly are on the disk and after each change since."""
-
-    def __init__(self) -> None:
-        self.versions: list[Entries] = [{}]
-
-    def change(self) -> Entries:
-        self.versions.append(dict(self.versions[-1]))
-        return self.versions[-1]
-
-    def flush(self) -> None:
-        del self.versions[:-1]
-
-
-class Disk:
-    """Replays a log of the shim."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = Directory()
-        self._path = str(root)
-        self._load(root, self.root)
-
-    def _load(self, path: Path, into: Directory) -> None:
-        for child in sorted(path.iterdir()):
-            if child.is_dir():
-                directory = Directory()
-                self._load(child, directory)
-                into.versions[0][child.name] = directory
-            else:
-                into.versions[0][child.name] = File(child.read_bytes(), child.read_bytes())
-
-    def _find(self, path: str) -> Any:
-        node: Any = self.root
-        for name in path[len(self._path) :].strip("/").split("/"):
-            node = node.versions[-1][name] if name else node
-        return node
-
-    def _above(self, path: str) -> tuple[Directory, str]:
-        above, _, name = path.rpartition("/")
-        return self._find(above), name
-
-    def do(self, what: str, path: str, second: str, offset: int) -> None:
-        if what == "sync":
-            node = self._find(path)
-            if isinstance(node, File):
-                node.flushed = node.data
-            else:
-                node.flush()
-        elif what == "write":
-            file = self._find(path)
-            file.data = file.data[:offset].ljust(offset, b"\0") + bytes.fromhex(second)
-        elif what == "rename":
-            above, name = self._above(path)
-            target, new = self._above(second)
-            assert above is target, "names are changed within a directory alone"
-            entries = above.change()
-            entries[new] = entries.pop(name)
-        else:
-            above, name = self._above(path)
-            entries = above.change()
-            if what == "unlink":
-                del entries[name]
-            elif what == "link":
-                target, new = self._above(second)
-                target.change()[new] = entries[name]
-            else:
-                assert what in ("mkdir", "create"), what
-                entries[name] = Directory() if what == "mkdir" else File()
-
-    def left(self, choose: Callable[[list[Any]], Any]) -> dict[str, bytes]:
-        """Return the files on the disk; `choose` takes one of several states, the certain one first."""
-        found, stack = {}, [(self.root, "")]
-        while stack:
-            directory, above = stack.pop()
-            for name, node in choose(directory.versions).items():
-                if isinstance(node, Directory):
-                    stack.append((node, f"{above}{name}/"))
-                elif not is_own(name):
-                    states = [node.flushed, node.data[: len(node.data) // 2], node.data]
-                    found[above + name] = node.data if node.data == node.flushed else choose(states)
-        return found
-
-
-def crashes(root: Path, log: list[str]) -> Iterator[tuple[dict[str, bytes], bool]]:
-    """Yield what may be left after each step of an operation, and whether that had ended."""
-    seen = set()
-    for number, (disk, has_ended) in enumerate(moments(root, log)):
-        for choose in choices(number):
-            left = disk.left(choose)
-            one = (tuple(sorted(left.items())), has_ended)
-            if one not in seen:
-                seen.add(one)
-                yield left, has_ended
-
-
-def moments(root: Path, log: list[str]) -> Iterator[tuple[Disk, bool]]:
-    disk = Disk(root)
-    yield disk, False
-    for line in log:
-        what, _, path, second, offset = line.split("\t")
-        disk.do(what, path, second, int(offset))
-        yield disk, False
-    yield disk, True
-
-
-def operations_of(log: str) -> Iterator[list[str]]:
-    """Yield what each operation of a program did, between the marks of its beginning and its end."""
-    lines: list[str] = []
-    for line in log.splitlines():
-        what, _, path, _, _ = line.split("\t")
-        if what != "mark":
-            lines.append(line)
-        elif path == "begin":
-            lines = []
-        else:
-            yield lines
-
-
-def choices(seed: int) -> Iterator[Callable[[list[Any]], Any]]:
-    yield lambda states: states[0]
-    yield lambda states: states[-1]
-    yield lambda states: states[-1] if isinstance(states[0], dict) else states[0]  # names, but no bytes
-    chance = random.Random(seed)
-    for _ in range(2 * SOAK):
-        yield chance.choice
 
 
 # ---- operations ----------------------------------------------------------------------------------
@@ -301,22 +160,9 @@ def after(
     return replayed(PROGRAM, codes, shim, tmp_path)
 
 
-def replayed(
-    program: str, arguments: dict[str, Any], shim: Path, tmp_path: Path
-) -> Iterator[tuple[str, dict[str, bytes], bool]]:
-    root, before, log = tmp_path / "root", tmp_path / "before", tmp_path / "log"
-    shutil.copytree(root, before)
-    run_under(shim, program, root, json.dumps(arguments), root=root, log=log)
-    changes = [*operations_of(log.read_text().replace(str(root), str(before)))]
-    assert len(changes) == len(arguments)
-    for name, change in zip(arguments, changes, strict=True):
-        for left, has_ended in crashes(before / name, change):
-            yield name, left, has_ended
-
-
 def test_what_was_created_is_there_after_a_crash(shim: Path, tmp_path: Path) -> None:
     """Also its directory, and those above: whoever made them."""
-    cases = {f"{kind}-{n}": (kind, n) for kind in ("group", "array", "values") for n in (2, 3)}
+    cases = {f"{kind}-{n}": (kind, n) for kind in ("group", "array", "values", "locks") for n in (2, 3)}
     for name in cases:
         (tmp_path / "root" / name).mkdir(parents=True)
     for name, left, has_ended in replayed(CREATION, cases, shim, tmp_path):
@@ -330,6 +176,6 @@ def test_what_was_created_is_there_after_a_crash(shim: Path, tmp_path: Path) -> 
             continue
         if has_ended or zarr_format == 3:  # format 2: attributes come later
             assert array.attrs["old"] == 1
-        if has_ended and kind == "values":
+        if kind == "locks" or (has_ended and kind == "values"):  # the chunks come before the document
             np.testing.assert_array_equal(array[...], OLD)
         is_old_or_new(array[...], np.zeros_like(OLD), OLD, (4, 5))
