@@ -380,7 +380,7 @@ static zc_status find_root(const char *path, int flags, char **out, zc_error *er
         }
         memcpy(below, path, n);
         memcpy(below + n, "/x", 3);          /* the directories above a file that is not made */
-        const int code = zc_make_parents(NULL, below);
+        const int code = zc_make_parents(NULL, below, (flags & ZARRCORE_SYNC) != 0);
         free(below);
         if (code != 0) {
             return zc_fail_errno(err, code, "cannot make directory %.200s", path);

@@ -505,9 +505,9 @@ zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source 
     return status;
 }
 
-int zc_make_parents(const zc_dir *dir, const char *path)
+int zc_make_parents(const zc_dir *dir, const char *path, bool sync)
 {
-    writer w = {.dir = dir, .path = path, .parent = parent_length(path)};
+    writer w = {.dir = dir, .path = path, .parent = parent_length(path), .sync = sync};
     const int code = open_directory(&w);
 
     close_parent(dir, w.at);

@@ -18,6 +18,7 @@ typedef struct zc_lock_file {
     const char *path;        /* real path of the file, whose name is ZC_LOCK_FILE; NULL: there are no locks */
     size_t root_len;         /* its first part, that of the store's root */
     bool makes;              /* a missing directory is made; else nothing is locked, as there is nothing in it */
+    bool sync;               /* then its name is on the disk before anything is stored in it */
 } zc_lock_file;
 
 /* One byte of a file that is locked.  In a child of fork(), zc_lock_forget closes it: the lock stays the parent's. */

@@ -72,7 +72,7 @@ static int open_lock_file(const zc_lock_file *file, const char *name)
     int fd = zc_open_below(&rules, name, OPEN_FLAGS, true);
 
     if (fd < 0 && errno == ENOENT && file->makes) {
-        const int code = zc_make_parents(&rules, name);
+        const int code = zc_make_parents(&rules, name, file->sync);
         errno = code;
         fd = code == 0 ? zc_open_below(&rules, name, OPEN_FLAGS, true) : -1;
     }

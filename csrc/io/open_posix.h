@@ -29,8 +29,8 @@ static inline int zc_fd_of(const zc_dir *dir)
 /* openat, again after a signal. */
 int zc_open_again(int at, const char *name, int flags, mode_t mode);
 
-/* Make what is missing of the directory of a path, as for writing the file.  0 or errno. */
-int zc_make_parents(const zc_dir *dir, const char *path);
+/* Make what is missing of the directory of a path, as for writing the file.  sync: its names are on the disk then.  0 or errno. */
+int zc_make_parents(const zc_dir *dir, const char *path, bool sync);
 
 /* Fail with the errno of zc_open_below. */
 zc_status zc_fail_path(int code, const char *what, const char *path, zc_error *err);

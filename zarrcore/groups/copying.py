@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import compress, islice
+from itertools import compress, groupby, islice
 from typing import Any, NamedTuple, TypeAlias
 
 from zarrcore.arrays.chunks import count_stored
@@ -29,7 +29,7 @@ from zarrcore.nodes.reading import keys_below, moving, which_exist
 from zarrcore.nodes.walk import Found
 from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import is_document, join_path, normalize_path
+from zarrcore.storage.validation import join_path, normalize_path, storing_order
 
 Log = Callable[[str], object]
 
@@ -254,9 +254,12 @@ class _Copy:
         if step.new is None:
             if step.replace:
                 changing.remove(self.dest, step.path)
-            group = creating.require_group(self.dest, step.path, None, overwrite=False)
-            if step.attributes:
-                _add_attributes(group, step.attributes)
+            elif members.find(self.dest, step.path) is not None:
+                group = creating.require_group(self.dest, step.path, None, overwrite=False)
+                if step.attributes:
+                    _add_attributes(group, step.attributes)
+                return
+            creating.create_group(self.dest, step.path, step.attributes, overwrite=False)
             return
         self.dest.look_in_store()
         place = self.dest.place / step.path
@@ -335,7 +338,7 @@ def copy_keys(
         raise CopyError(f"{source} cannot be copied to {dest}, which lies in it")
     start = len(source.path) + 1 if source.path else 0
     found = filter(wanted, keys_below(source))
-    keys = sorted(found, key=lambda key: (is_document(key), key))
+    keys = sorted(found, key=storing_order)
     pairs = [(key, join_path(dest.path, key[start:])) for key in keys]
     existing: set[str] = set()
     if options.if_exists != "replace":
@@ -367,12 +370,15 @@ def _copy_pairs(
     threads = options.threads or threads_to_move(source.store, dest.store)
     nbytes = done = 0
     try:
-        with closing(in_threads(copy, pairs, threads)) as sizes:
-            for size in sizes:
-                nbytes += size
-                done += 1
-                if options.progress is not None:
-                    options.progress(done, len(pairs))
+        for _, some in groupby(
+            pairs, lambda pair: storing_order(pair[0])[0]
+        ):  # documents when all else is there
+            with closing(in_threads(copy, some, threads)) as sizes:
+                for size in sizes:
+                    nbytes += size
+                    done += 1
+                    if options.progress is not None:
+                        options.progress(done, len(pairs))
     except BaseException as error:
         last = ", ".join(repr(new) for _, new in islice(pairs, max(0, done - 3), done)) or "none"
         error.add_note(f"{done} of {len(pairs)} keys have been copied, the last ones: {last}")

@@ -17,6 +17,7 @@ from zarrcore.metadata.departures import collected
 from zarrcore.nodes.consolidate import check, consolidate
 from zarrcore.nodes.open import open_group_node
 from zarrcore.nodes.users import writing
+from zarrcore.storage.base import Store
 from zarrcore.storage.path import StoreLike, StorePath, make_store_path
 
 _DAMAGED = ("chunk", "size", "index")
@@ -109,7 +110,7 @@ def repair(
         return []
     place = StorePath(place.store.with_read_only(False), place.path)
     place.store._check_writable()
-    aside = None if quarantine is None else make_store_path(quarantine)
+    aside = None if quarantine is None else _durable(make_store_path(quarantine), place.store)
     if aside is not None and aside._address.startswith(place._address):
         raise ValueError(
             f"quarantine: {aside} is in the store that is repaired; choose a place outside of it"
@@ -119,6 +120,15 @@ def repair(
     for action in actions:
         info("repair of %s: %s", place, action)
     return actions
+
+
+def _durable(aside: StorePath, store: Store) -> StorePath:
+    """Return the quarantine with ``fsync``, if what the store removes is gone for good."""
+    if not getattr(store, "fsync", False) or getattr(aside.store, "fsync", True):
+        return aside
+    durable = aside.store.with_read_only(aside.store.read_only)
+    durable.fsync = True  # type: ignore[attr-defined]
+    return StorePath(durable, aside.path)
 
 
 class _Repairs:

@@ -17,7 +17,14 @@ from zarrcore.errors import (
 )
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
-from zarrcore.nodes.copies import follow_documents, follow_removal, is_unchanged, note_change, note_group
+from zarrcore.nodes.copies import (
+    follow_documents,
+    follow_removal,
+    follow_tree,
+    is_unchanged,
+    note_change,
+    note_group,
+)
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
@@ -326,16 +333,20 @@ def delete_node(place: StorePath) -> None:
     """Remove a node and everything below it."""
     place.store._check_writable()
     note_change(place, removed=True)
+    if place.store.supports_deletes:
+        follow_removal(place)  # first: a copy would show an array that a crash has left without some chunks
     try:
         with writing(place, key_prefix(place.path)):
             place.store.erase_prefix(place.path)
     except BaseException:
-        if read_node(place) is None:  # what is left are chunks
+        from zarrcore.nodes.walk import documents_below
+
+        follow_tree(place, lambda: documents_below(place))  # without documents, what is left are chunks
+        if read_node(place) is None:
             note_loss(place)
-            follow_removal(place)
         raise
     note_loss(place)
     if wait_for_writes(place):  # what they have stored since would be found by the next node here
         place.store.erase_prefix(place.path)
-    follow_removal(place)
+    follow_removal(place)  # again: who was changing a document meanwhile has put it into the copy
     debug("removed %s", place)

@@ -8,15 +8,14 @@ from zarrcore._log import debug
 from zarrcore.errors import ContainsGroupError, StoreError, shown
 from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
-from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import read_node, readable
+from zarrcore.nodes.find import read_node
 from zarrcore.nodes.reading import keys_below, moving, reading
 from zarrcore.nodes.users import moving as moving_node
 from zarrcore.nodes.users import note_loss
-from zarrcore.nodes.walk import walk
+from zarrcore.nodes.walk import documents_below
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import is_document, join_path, key_prefix
+from zarrcore.storage.validation import is_document, key_prefix, storing_order
 
 
 def move_node(source: StorePath, dest: StorePath) -> None:
@@ -41,24 +40,29 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     note_change(source, removed=True)
     note_change(dest)
     with moving_node(source):
-        chunks_stay = _carry(source, dest.path)
+        chunks_stay = _carry(source, dest)
         note_loss(source)
-    follow_removal(source)
-    follow_tree(dest, lambda: _documents_of(dest))
+    _follow(source, dest)
     if chunks_stay is not None:
         raise chunks_stay
     debug("moved %s to %s", source, dest)
 
 
-def _carry(source: StorePath, dest: str) -> Exception | None:
+def _follow(source: StorePath, dest: StorePath) -> None:
+    """Bring consolidated metadata up to date after a node has come from a source to a place."""
+    follow_removal(source)
+    follow_tree(dest, lambda: documents_below(dest))
+
+
+def _carry(source: StorePath, dest: StorePath) -> Exception | None:
     """Move all keys; return why some chunks stay at the source as well."""
-    if source.store._rename_prefix(source.path, dest):
+    if source.store._rename_prefix(source.path, dest.path):
         return None
     _copy(source, dest)
     try:
         source.delete_dir()
     except Exception as error:
-        error.add_note(f"{source.path!r} has been moved to {dest!r}, but some of its chunks stay")
+        error.add_note(f"{source.path!r} has been moved to {dest.path!r}, but some of its chunks stay")
         return error
     return None
 
@@ -70,37 +74,29 @@ def is_copied(source: StorePath, dest: StorePath) -> bool:
     return bool(pairs) and all(store.get(key) == store.get(copy) for key, copy in pairs)
 
 
-def _documents_of(place: StorePath) -> dict[str, dict[str, bytes]]:
-    """Return the documents of the node at a place, and of all nodes below it, by path."""
-    metadata = read_node(place)
-    found = {} if metadata is None else {place.path: metadata.to_documents()}
-    if metadata is not None and not is_array_metadata(metadata):
-        for path, member, _ in walk(place, metadata.without_consolidated(), use_consolidated=False):
-            found[join_path(place.path, path)] = readable(member).to_documents()
-    return found
-
-
-def _copy(source: StorePath, dest: str) -> None:
+def _copy(source: StorePath, dest: StorePath) -> None:
     """Copy all keys, documents last, and then remove the documents of the source."""
     # An array without its document is no array; one without its chunks would read as fill values.
-    store, keys = source.store, sorted(keys_below(source), key=is_document)
+    store, keys = source.store, sorted(keys_below(source), key=storing_order)
     documents: dict[str, Any] = {}
     try:
         for key in keys:
             value = stored_value(store, key)
-            target = dest + key[len(source.path) :]
+            target = dest.path + key[len(source.path) :]
             with moving(store, target):
                 store.set(target, value)
             if is_document(key):
                 documents[key] = value
-        store.erase_values(documents)
+        _follow(source, dest)  # a copy would show the source while its chunks are removed
+        store.erase_values([*documents][::-1])
     except BaseException as error:
         try:  # to restore the documents of the source, and to remove its copy
             for key, value in documents.items():
                 store.set_if_not_exists(key, value)
-            store.erase_prefix(dest)
+            _follow(dest, source)
+            store.erase_prefix(dest.path)
         except Exception as second:
-            error.add_note(f"the copy in {dest!r} could not be removed again: {shown(second)}")
+            error.add_note(f"the copy in {dest.path!r} could not be removed again: {shown(second)}")
         raise
 
 

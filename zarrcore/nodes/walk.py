@@ -10,9 +10,18 @@ from zarrcore._validate import MAX_LEVELS
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes import consolidated
 from zarrcore.nodes.copies import KeptCopy
-from zarrcore.nodes.documents import Metadata
-from zarrcore.nodes.find import Unreadable, leads_on, read_children, read_tree, refuse_level
+from zarrcore.nodes.documents import Metadata, is_array_metadata
+from zarrcore.nodes.find import (
+    Unreadable,
+    leads_on,
+    read_children,
+    read_node,
+    read_tree,
+    readable,
+    refuse_level,
+)
 from zarrcore.storage.path import StorePath
+from zarrcore.storage.validation import join_path
 
 _Children = Iterator[tuple[str, Metadata | Unreadable]]
 _Known = dict[str, list[tuple[str, Metadata | Unreadable]]]
@@ -98,3 +107,13 @@ def walk(
                 continue
             inner = own if inside.consolidated_metadata is not None else None
             stack.append((child, f"{prefix}{name}/", children(child, inside, known), inner))
+
+
+def documents_below(place: StorePath) -> dict[str, dict[str, bytes]]:
+    """Return the documents of the node at a place, and of all nodes below it, by path in the store."""
+    metadata = read_node(place)
+    found = {} if metadata is None else {place.path: metadata.to_documents()}
+    if metadata is not None and not is_array_metadata(metadata):
+        for path, member, _ in walk(place, metadata.without_consolidated(), use_consolidated=False):
+            found[join_path(place.path, path)] = readable(member).to_documents()
+    return found

@@ -533,8 +533,8 @@ class Store(ABC):
         )
         return join_path(f"{kind.__module__}.{kind.__qualname__}", path) + "/"
 
-    def _lock_file(self, path: str) -> tuple[str, str, bool] | None:
-        """Return a file by whose locks processes keep each other away, the root, whether to tell of it."""
+    def _lock_file(self, path: str) -> tuple[str, str, bool, bool] | None:
+        """Return a file by whose locks processes keep each other away, and the next arguments of `Place`."""
         return None
 
     def _place(self, path: str, *, documents: bool = False) -> Place:

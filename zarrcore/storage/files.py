@@ -7,7 +7,6 @@ import os
 import re
 import stat
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
@@ -26,8 +25,6 @@ _TEMPORARY = re.compile(r"\.zc-[0-9a-f]{16}\.partial")
 LOCK_FILE = ".zc-locks"  # as csrc/io/lock.h has it; where the system lacks some locks there are several
 _LOCK_FILES = re.compile(r"\.zc-locks(-d?[0-9a-f])?")
 _SMALL = 1 << 20  # bytes that are read in one go
-_BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
-_BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256, 0)  # seconds; 0: the last attempt
 
 
 def is_temporary(name: str) -> bool:
@@ -232,36 +229,18 @@ def remove_file(path: str, root: str, follow: bool | str, *, sync: bool = False)
     _engine.remove_file(path, root, follow, sync)
 
 
-def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
-    """Rename a directory; False if that cannot be done in one step, as between two file systems.
-
-    Missing directories above the target are made; an empty one at the target is removed.
-    """
-    if os.path.islink(source):
-        return False  # what it points to stays where it is
-    above = os.path.dirname(target)
-    try:
-        if os.path.isdir(target):
-            os.rmdir(target)
-        from pathlib import Path
-
-        parents = [above, *map(str, Path(above).parents)]
-        new = [directory for directory in parents if not os.path.isdir(directory)]
-        os.makedirs(above, exist_ok=True)
-        _rename(source, target)
-    except OSError as error:
-        if error.errno not in (errno.EXDEV, errno.ENOTEMPTY, errno.EEXIST):
-            raise
-        return False
-    if sync and not _WINDOWS:  # directories cannot be opened there, and renames are journaled
-        for directory in {above, os.path.dirname(source), *map(os.path.dirname, new)}:
-            sync_directory(directory)
-    return True
-
-
 def sync_directory(path: str, fd: int | None = None) -> None:
     """Have the names in a directory, as they are now, survive a crash; `path` is relative to `fd`."""
-    found = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0), dir_fd=fd)
+    _sync(path, os.O_RDONLY, fd)
+
+
+def sync_file(path: str) -> None:
+    """Have the bytes of a file, as they are now, survive a crash."""
+    _sync(path, os.O_RDWR | getattr(os, "O_BINARY", 0) if _WINDOWS else os.O_RDONLY, None)
+
+
+def _sync(path: str, flags: int, fd: int | None) -> None:
+    found = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), dir_fd=fd)
     try:
         os.fsync(found)
     except OSError as error:
@@ -269,16 +248,3 @@ def sync_directory(path: str, fd: int | None = None) -> None:
             raise OSError(error.errno, error.strerror, path) from None
     finally:
         close(found)
-
-
-def _rename(source: str, target: str) -> None:
-    """Rename; on Windows a scanner or a reader may hold the target open for a moment."""
-    for delay in _BUSY_DELAYS:
-        try:
-            os.rename(source, target)
-        except OSError as error:
-            if getattr(error, "winerror", None) not in _BUSY_ON_WINDOWS or not delay:
-                raise
-            time.sleep(delay)
-        else:
-            return

@@ -16,6 +16,7 @@ from zarrcore.errors import InvalidKeyError, StoreError, printable
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.local_errors import explained, forgive_others, named, require_directories_above
+from zarrcore.storage.moving import move_directory, rename_directory
 from zarrcore.storage.removing import remove_entries
 from zarrcore.storage.validation import (
     as_view,
@@ -346,10 +347,7 @@ class LocalStore(Store):
         target = os.path.abspath(os.fsdecode(dest_root))
         if os.path.lexists(target):
             raise FileExistsError(f"{target} exists already")
-        import shutil
-
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        shutil.move(self._root, target)
+        move_directory(self._root, target, sync=self.fsync)
         self._root, self._real_root = target, None
         self._real_paths.clear()
 
@@ -358,7 +356,7 @@ class LocalStore(Store):
             return False
         for path in (self._path(source), self._path(dest)):
             self._refuse_outside(path)
-        return files.rename_directory(self._path(source), self._path(dest), sync=self.fsync)
+        return rename_directory(self._path(source), self._path(dest), sync=self.fsync)
 
     # --- listing ---
 
@@ -653,13 +651,13 @@ class LocalStore(Store):
             self._real_paths[path] = known
         return known[2]
 
-    def _lock_file(self, path: str) -> tuple[str, str, bool] | None:
+    def _lock_file(self, path: str) -> tuple[str, str, bool, bool] | None:
         if self.locks == "none":
             return None
         scope, root = self._scope(path), self._scope("")
         if not scope.startswith(root):
             return None  # through a link that leads out: nothing is written there
-        return scope + files.LOCK_FILE, root[:-1], self.locks == "warn"
+        return scope + files.LOCK_FILE, root[:-1], self.locks == "warn", self.fsync
 
     def _native_source(self) -> Any | None:
         if overrides(self, LocalStore):

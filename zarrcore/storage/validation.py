@@ -49,6 +49,11 @@ def removal_step(name: str) -> int:
     return (name not in DOCUMENTS) + (name not in _DECISIVE)
 
 
+def storing_order(key: str) -> tuple[int, str]:
+    """Return by what keys are sorted to be stored: the other way round, so that no node is there half."""
+    return -removal_step(key[key.rfind("/") + 1 :]), key
+
+
 def validate_key(key: str) -> str:
     """Return `key` unchanged if it is a valid store key.
 

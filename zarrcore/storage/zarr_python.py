@@ -296,7 +296,7 @@ class ZarrPythonStore(RemoteStore):
             return self._below._scope(path)
         return f"{self._kind}/{path}/" if path else f"{self._kind}/"
 
-    def _lock_file(self, path: str) -> tuple[str, str, bool] | None:
+    def _lock_file(self, path: str) -> tuple[str, str, bool, bool] | None:
         return None if self._below is None else self._below._lock_file(path)
 
     def _address(self, path: str) -> str:

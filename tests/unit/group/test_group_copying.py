@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -363,6 +364,31 @@ def test_a_copy_of_keys_that_is_stopped() -> None:
     assert caught.value.__notes__[0].startswith("50 of 101 keys have been copied, the last ones: ")
     assert not dest.exists("zarr.json")
     assert len(list(source.list())) == 101
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_documents_are_copied_once_all_chunks_are_there(zarr_format: int) -> None:
+    """With threads one came before a slow chunk: an array that a crash would leave with fill values."""
+
+    class Slow(MemoryStore):
+        def set(self, key: str, value: Any) -> None:
+            if key.endswith("0"):  # of a chunk
+                time.sleep(0.05)
+            super().set(key, value)
+            order.append(key.rpartition("/")[2])
+
+    order: list[str] = []
+    source: dict[str, Any] = {}
+    for name in "ab":
+        zarrcore.create_array(
+            source, name=name, data=np.arange(1, 5), chunks=1, attributes={"u": 1}, zarr_format=zarr_format
+        )
+    zarrcore.copy_store(source, Slow(), threads=8)
+    last = {2: [[".zattrs"] * 3, [".zarray"] * 2 + [".zgroup"]], 3: [["zarr.json"] * 3]}[zarr_format]
+    for names in reversed(last):
+        assert sorted(order[-len(names) :]) == names
+        del order[-len(names) :]
+    assert set(order) == set("0123")
 
 
 # ---- move

@@ -69,6 +69,7 @@ class Place:
         lock_file: str | None = None,
         root: str = "",
         warns: bool = False,
+        sync: bool = False,
         makes: bool = False,
     ) -> None: ...
 

@@ -366,6 +366,7 @@ cdef extern from "engine/keys.h" nogil:
         const char *path
         size_t root_len
         cbool makes
+        cbool sync
 
     ctypedef struct zc_place:
         zc_lock_file locks

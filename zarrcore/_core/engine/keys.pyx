@@ -61,11 +61,13 @@ cdef class Place:
     """Where keys really are: `scope` is the same text for all stores over the same data, and ends with a slash.
 
     Locks of its keys keep other processes away too if `lock_file` is the real path of a file in a directory below
-    `root`; with `makes` a missing directory is made, without it nothing is locked there.  With `warns`, whoever
-    has to wait for another process with a chunk is to be warned.
+    `root`; with `makes` a missing directory is made, and its name synced with `sync`, without it nothing is locked
+    there.  With `warns`, whoever has to wait for another process with a chunk is to be warned.
     """
 
-    def __init__(self, str scope not None, str lock_file=None, str root="", bint warns=False, bint makes=False):
+    def __init__(
+        self, str scope not None, str lock_file=None, str root="", bint warns=False, bint sync=False, bint makes=False
+    ):
         if not scope.endswith("/"):
             raise ValueError(f"scope: expected text that ends with '/', got {scope!r}")
         _set_place(&self.c, scope)
@@ -75,6 +77,7 @@ cdef class Place:
             self.c.locks.path = self.lock_path
             self.c.locks.root_len = len(os.fsencode(root))
             self.c.locks.makes = makes
+            self.c.locks.sync = sync
 
 
 cdef cbool _poll_waiting(void *waiting) noexcept with gil:

@@ -1,0 +1,124 @@
+"""Moving directories: each is in its old place or in its new one, and whole in one of them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from contextlib import suppress
+
+from zarrcore.storage.files import sync_directory, sync_file
+from zarrcore.storage.removing import remove_entries
+
+_WINDOWS = os.name == "nt"
+_BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
+_BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256, 0)  # seconds; 0: the last attempt
+
+
+def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
+    """Rename a directory; False if that cannot be done in one step, as between two file systems.
+
+    Missing directories above the target are made; an empty one at the target is removed.  With `sync`
+    the new name is on the disk when this returns, and the old one until then: a file system with a journal
+    changes both in one step.
+    """
+    if os.path.islink(source):
+        return False  # what it points to stays where it is
+    above = os.path.dirname(target)
+    try:
+        if os.path.isdir(target):
+            os.rmdir(target)
+        _make_directories(above, sync=sync)
+        _rename(source, target)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        return False
+    _sync({above, os.path.dirname(source)}, sync=sync)
+    return True
+
+
+def move_directory(source: str, target: str, *, sync: bool = False) -> None:
+    """Move a directory of a store to where nothing is; a copy gets the name once it is whole."""
+    above = os.path.dirname(target)
+    _make_directories(above, sync=sync)
+    try:
+        _rename(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _copy(source, target, sync=sync)
+    _sync({above, os.path.dirname(source)}, sync=sync)
+
+
+def _copy(source: str, target: str, *, sync: bool) -> None:
+    """Move a directory, or a link to one, to another file system."""
+    import secrets
+    import shutil
+
+    above = os.path.dirname(target)
+    if os.path.islink(source):
+        shutil.move(source, target)
+        return
+    copy = os.path.join(above, f".zc-{secrets.token_hex(8)}.partial")
+    try:
+        shutil.copytree(source, copy, symlinks=True)
+        if sync:
+            _sync_tree(copy)
+        _rename(copy, target)
+    except BaseException:
+        shutil.rmtree(copy, ignore_errors=True)
+        raise
+    _sync({above}, sync=sync)
+    _remove(source, sync=sync)
+
+
+def _remove(directory: str, *, sync: bool) -> None:
+    fd = None if _WINDOWS else os.open(directory, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        with os.scandir(directory if fd is None else fd) as entries:
+            remove_entries(entries, fd, sync=sync)
+    finally:
+        if fd is not None:
+            os.close(fd)
+    os.rmdir(directory)
+
+
+def _make_directories(path: str, *, sync: bool) -> None:
+    """Make what is missing of a path; with `sync` each name is on the disk before what is below it."""
+    missing = []
+    while not os.path.isdir(path) and path != os.path.dirname(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for directory in reversed(missing):
+        with suppress(FileExistsError):
+            os.mkdir(directory)
+        _sync({os.path.dirname(directory)}, sync=sync)
+
+
+def _sync(directories: set[str], *, sync: bool) -> None:
+    if sync and not _WINDOWS:  # directories cannot be opened there, and renames are journaled
+        for directory in directories:
+            sync_directory(directory)
+
+
+def _sync_tree(root: str) -> None:
+    """Have all files and names below a directory on the disk."""
+    for above, _, names in os.walk(root):
+        for path in (os.path.join(above, name) for name in names):
+            if not os.path.islink(path):
+                sync_file(path)
+        _sync({above}, sync=True)
+
+
+def _rename(source: str, target: str) -> None:
+    """Rename; on Windows a scanner or a reader may hold the target open for a moment."""
+    for delay in _BUSY_DELAYS:
+        try:
+            os.rename(source, target)
+        except OSError as error:
+            if getattr(error, "winerror", None) not in _BUSY_ON_WINDOWS or not delay:
+                raise
+            time.sleep(delay)
+        else:
+            return
