@@ -135,6 +135,13 @@ SETTINGS = {
         "file",
         "warn",
     ),
+    "pickle.credentials": _choice(
+        False,
+        "Put the credentials of a store, in `storage_options` or its URL, into pickles of it.  Processes of "
+        "`multiprocessing` get them always.",
+        True,
+        False,
+    ),
     "metadata.check_consolidated": _choice(
         None,
         "Whether consolidated metadata are compared with the own document of a member that is opened; "

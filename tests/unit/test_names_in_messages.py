@@ -183,13 +183,19 @@ def test_names_in_reports_of_migration() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"storage_options": {"auto_mkdir": True, "password": "hunter2"}}])
 def test_a_pickle_has_what_the_store_was_opened_with(options: dict[str, Any], tmp_path: Path) -> None:
-    """The page on processes says that credentials are in it."""
+    """Credentials alone have to be asked for, as the page on processes has it."""
     pytest.importorskip("fsspec")
     array = zarrcore.create_array(f"local://{tmp_path}", shape=2, dtype="i4", **options)
     array[...] = 7
-    data = pickle.dumps(array)
+    with zarrcore.config.set({"pickle.credentials": True}):
+        data = pickle.dumps(array)
     assert pickle.loads(data)[...].tolist() == [7, 7]
     assert (b"hunter2" in data) == bool(options)
+    data = pickle.dumps(array)
+    assert b"hunter2" not in data
+    if options:
+        with pytest.raises(ValueError, match="without the credentials"):
+            pickle.loads(data)[...]
     assert b"\7\0\0\0" not in data and b'"shape"' not in data
 
 

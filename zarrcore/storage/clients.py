@@ -12,6 +12,15 @@ from typing import Any
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.errors import StoreError
+from zarrcore.storage.credentials import (
+    WITHHELD,
+    Credentials,
+    Found,
+    has_credentials,
+    refuse_without,
+    unwrapped,
+    without_credentials,
+)
 from zarrcore.storage.ends import Ends
 from zarrcore.storage.tags import Tags
 
@@ -99,6 +108,7 @@ class Client:
     """
 
     __slots__ = (
+        "_is_withheld",
         "_made",
         "_notes",
         "_process",
@@ -125,6 +135,7 @@ class Client:
         self.tags = Tags()
         # Whether a value can be replaced on condition that nobody else has replaced it.
         self.compares = kind in _COMPARING and self.config("conditional_put") != "disabled"
+        self._is_withheld = False  # whether it came out of a pickle without its credentials
 
     @classmethod
     def of(cls, store: Any) -> Client:
@@ -136,11 +147,19 @@ class Client:
     def __reduce__(self) -> Any:
         if self.kind == "MemoryStore":
             raise TypeError("a MemoryStore of obstore cannot be pickled")
-        return shared, (self.kind, self.args, dict(self.options))
+        if self._is_withheld:
+            return _unpickled, (self.kind, self.args, self.options, WITHHELD)
+        found = [value.profile for value in self.options.values() if isinstance(value, Found)]
+        own = {name: value for name, value in self.options.items() if not isinstance(value, Found)}
+        given = self.args, own
+        kept = Credentials(given) if has_credentials(given) else given
+        return _unpickled, (self.kind, *without_credentials(given), kept, *found[:1])
 
     @property
     def store(self) -> Any:
         """The store of obstore."""
+        if self._is_withheld:
+            refuse_without(" ".join((self.kind, *map(repr, self.args))))
         if self._made is None or self._process != os.getpid():
             if self.kind == "MemoryStore":
                 raise StoreError("a MemoryStore of obstore cannot be used after a fork")
@@ -149,6 +168,11 @@ class Client:
                 self._made = getattr(package.store, self.kind)(*self.args, **{**self.options, **self._region})
                 self._process = os.getpid()
         return self._made
+
+    @property
+    def identity(self) -> Any:
+        """What is equal for clients of the same store with the same options."""
+        return (self.kind, self.args, _hashable(self.options)) if self._is_withheld else self.store
 
     def notes(self, root: str) -> dict[str, Any]:
         """Return what stores with a root have found out about it."""
@@ -187,6 +211,21 @@ def _region_of(bucket: str, endpoint: str) -> str | None:
         return None
 
 
+def _unpickled(kind: str, args: Any, options: Any, kept: Any, *profile: str | None) -> Client:
+    """Return the client of a pickle, with what that has of its credentials, or those of a profile here."""
+    kept = unwrapped(kept)
+    if kept is WITHHELD:
+        client = Client(kind, args, options)
+        client._is_withheld = True
+        return client
+    args, own = kept
+    for name in profile:
+        from zarrcore.storage.options import with_profile
+
+        own = with_profile(own, name)
+    return shared(kind, args, own)
+
+
 _shared: dict[Hashable, Client] = {}
 
 
@@ -209,4 +248,6 @@ def _hashable(value: Any) -> Any:
         return frozenset((name, _hashable(item)) for name, item in value.items())
     if isinstance(value, list | tuple):
         return tuple(map(_hashable, value))
+    if isinstance(value, Found):  # pickles differ from those of a text that somebody has given
+        return Found, value.profile, str(value)
     return value

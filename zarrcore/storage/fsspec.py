@@ -22,6 +22,7 @@ from zarrcore.storage.byte_range import (
     SuffixByteRequest,
     as_request,
 )
+from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
 from zarrcore.storage.remote import RemoteStore, concurrency, reads_at_once
 from zarrcore.storage.validation import (
     as_view,
@@ -350,7 +351,23 @@ class FsspecStore(RemoteStore):
         return self._root, self.read_only, self._files
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_blocking": None}
+        state, fs = {**vars(self), "_blocking": None}, self.fs
+        if isinstance(fs, _Withheld):
+            return state
+        given = getattr(fs, "storage_args", ()), getattr(fs, "storage_options", {}), self.path
+        if not has_credentials(given):
+            return state
+        kept = {name: state[name] for name in ("fs", "path", "_root")}
+        instead = {
+            "fs": _Withheld(type(fs), shown(self)),
+            "path": masked(self.path),
+            "_root": masked(self._root),
+        }
+        return {**state, **instead, "kept": Credentials(kept)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kept = unwrapped(state.pop("kept", WITHHELD))
+        vars(self).update(state if kept is WITHHELD else {**state, **kept})
 
     def _lasting_name(self) -> str | None:
         if self._in_process:
@@ -412,6 +429,26 @@ class FsspecStore(RemoteStore):
         return f"{self._root}/{prefix}" if self._root else f"{self._files.root_marker}{prefix}"
 
 
+class _Withheld:
+    """A filesystem that came out of a pickle without its credentials: it refuses all requests."""
+
+    def __init__(self, kind: Any, url: str) -> None:
+        self._kind, self._url = kind, url
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._kind, self._url)
+
+    def unstrip_protocol(self, path: str) -> str:
+        return self._url
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in ("protocol", "root_marker", "async_impl"):
+            refuse_without(self._url)
+        return getattr(self._kind, name)
+
+
 _Span = tuple[int | None, int | None]
 
 
@@ -435,6 +472,8 @@ def _is_listed(path: str) -> bool:
 
 def _blocking(fs: Any) -> Any:
     """The twin for synchronous calls of a filesystem that was made for an event loop, or before a fork."""
+    if isinstance(fs, _Withheld):
+        return fs
     wrapped = getattr(fs, "sync_fs", None)
     if wrapped is not None:
         return wrapped

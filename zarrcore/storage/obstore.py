@@ -659,7 +659,7 @@ class ObjectStore(RemoteStore):
         return super()._scope(path) if self._url_of_root() is None else self._address(path)
 
     def _identity(self) -> object:
-        return self.read_only, self.store, self.path
+        return self.read_only, self._client.identity, self.path
 
     def _lasting_name(self) -> str | None:
         return None if self._client.kind == "MemoryStore" else self._address("")

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from zarrcore.storage.credentials import Found
+
 
 class UnknownOptionError(Exception):
     """An option that obstore has no form for."""
@@ -142,10 +144,19 @@ def for_s3(bucket: str, given: Mapping[str, Any]) -> dict[str, Any]:
         not made.get("skip_signature")
         and not {"access_key_id", "credential_provider", "config"} & made.keys()
     ):
-        from zarrcore.storage.profiles import from_profile
-
-        made.update({name: value for name, value in from_profile(profile).items() if name not in made})
+        options.made = with_profile(made, profile)
     return options.done()
+
+
+def with_profile(made: Mapping[str, Any], profile: str | None) -> dict[str, Any]:
+    """Return options of a bucket with those of a profile that are not among them."""
+    from zarrcore.storage.profiles import from_profile
+
+    found = from_profile(profile)
+    marked = {
+        name: Found(value, profile) if isinstance(value, str) else value for name, value in found.items()
+    }
+    return {**marked, **made}
 
 
 def for_gcs(bucket: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,13 @@ from zarrcore.errors import StoreError, masked, shown
 from zarrcore.storage.base import Store
 from zarrcore.storage.buckets import kind_of
 from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, resolve_range
+from zarrcore.storage.credentials import (
+    WITHHELD,
+    Credentials,
+    has_credentials,
+    refuse_without,
+    unwrapped,
+)
 from zarrcore.storage.local import LocalStore
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import in_parallel
@@ -106,8 +113,15 @@ class ReferenceStore(Store):
         self._refs: _Json | _Parquet = self._load()
 
     def __reduce__(self) -> Any:
+        # References in memory are what is stored, not how it is opened.
+        url = "" if isinstance(self._given, Mapping) else self._given
         given = self._given, self._storage_options, self._protocol, self._target_options
-        return _again, (type(self), *given)
+        checked = url, *given[1:]
+        kept = [
+            Credentials(one) if has_credentials(part) else one
+            for one, part in zip(given, checked, strict=True)
+        ]
+        return _again, (type(self), *kept)
 
     def __str__(self) -> str:
         return "reference://" + (shown(self._given) if isinstance(self._given, str) else f"{id(self):#x}")
@@ -234,6 +248,9 @@ class ReferenceStore(Store):
 def _again(
     kind: type[ReferenceStore], given: Any, storage: Any, protocol: Any, target: Any
 ) -> ReferenceStore:
+    given, storage, target = unwrapped(given), unwrapped(storage), unwrapped(target)
+    if given is WITHHELD or target is WITHHELD:
+        refuse_without("reference://")
     return kind(given, storage_options=storage, remote_protocol=protocol, target_options=target)
 
 
@@ -250,10 +267,12 @@ def _local_path(url: str) -> str:
     return os.path.abspath(unquote(url[7:]) if url.startswith("file://") else url)
 
 
-def _directory(url: str, options: dict[str, Any] | None) -> Store:
+def _directory(url: str, options: Any) -> Store:
     """Return the store of a directory, or of a URL that ends with a slash."""
     if _is_here(url):
         return LocalStore(_local_path(url), read_only=True)
+    if options is WITHHELD:
+        refuse_without(masked(url))
     return store_of_url(url, options)
 
 

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from zarrcore.storage import buckets, clients
 from zarrcore.storage.base import Store
+from zarrcore.storage.credentials import WITHHELD, Credentials, unwrapped, without_credentials
 from zarrcore.storage.fsspec import FsspecStore
 from zarrcore.storage.obstore import ObjectStore
 from zarrcore.storage.options import UnknownOptionError
@@ -61,6 +62,19 @@ class _WebStore(ObjectStore):
     def __init__(self, store: Any, *, path: str, options: Mapping[str, Any], immutable: bool) -> None:
         super().__init__(store, path=path, immutable=immutable)
         self._options = dict(options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            **vars(self),
+            "_options": without_credentials(self._options),
+            "_all": Credentials(self._options),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        options = unwrapped(state.pop("_all"))
+        vars(self).update(state)
+        if options is not WITHHELD:  # else the client refuses all requests
+            self._options = options
 
     def _lists(self) -> Any:
         """Return what lists: another store, or the methods of the class above."""

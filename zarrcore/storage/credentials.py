@@ -1,0 +1,127 @@
+"""Credentials in the options of stores: a pickle has them only if it is asked for.
+
+A pickle may be a file, a cache or the memory of a scheduler.  Without credentials it can be read, and its
+store refuses the first request.  A process of `multiprocessing` gets them: whoever pickles a store for it has
+started it, and might have given it its own memory.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any, NoReturn, Self
+
+from zarrcore.config import config
+from zarrcore.errors import StoreError, masked
+
+# Names of options of fsspec's filesystems, of obstore, and of headers of HTTP.
+_NAMES = re.compile(
+    r"secret|token|passw|passphrase|account_key|access_key|api.?key|encryption_key|service_account_key|sas|"
+    r"^(?:key|pwd|pkey|user|username|auth|credential|credentials|connection_string)$|authorization|cookie|"
+    r"signature$",
+    re.IGNORECASE,
+)
+_OF_PLACES = re.compile(r"(?:_file|_path|_filename|_uri|_url|_endpoint)$", re.IGNORECASE)
+_OF_WAYS = frozenset({"anon", "google_default", "cloud", "browser", "cache"})  # to find a token of Google's
+
+
+def has_credentials(value: Any) -> bool:
+    """Return whether options of a store, arguments or a URL have credentials in them."""
+    if isinstance(value, str):
+        return masked(value) != value
+    if isinstance(value, Mapping):
+        return any(_is_credential(name, item) or has_credentials(item) for name, item in value.items())
+    return isinstance(value, list | tuple) and any(map(has_credentials, value))
+
+
+def without_credentials(value: Any) -> Any:
+    """Return options, arguments or a URL without the credentials in them."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, Mapping):
+        return {
+            name: without_credentials(item) for name, item in value.items() if not _is_credential(name, item)
+        }
+    if isinstance(value, list | tuple):
+        return type(value)(map(without_credentials, value))
+    return value
+
+
+class Found(str):
+    """A value of a profile in a file of this machine: a pickle has the name of the profile instead."""
+
+    __slots__ = ("profile",)
+
+    profile: str | None
+
+    def __new__(cls, value: str, profile: str | None) -> Self:
+        found = super().__new__(cls, value)
+        found.profile = profile
+        return found
+
+
+def _is_credential(name: object, value: Any) -> bool:
+    if value is None or isinstance(value, bool) or not isinstance(name, str):
+        return False
+    if isinstance(value, str) and (value in _OF_WAYS or value.endswith(".json") or not value):
+        return False
+    return _NAMES.search(name) is not None and _OF_PLACES.search(name) is None
+
+
+class _Withheld:
+    """What a pickle has in the place of credentials."""
+
+    def __reduce__(self) -> str:
+        return "WITHHELD"
+
+
+WITHHELD = _Withheld()
+
+
+class Credentials:
+    """A value that a pickle has if it is asked for; otherwise `WITHHELD` is in its place."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        reduction = sys.modules.get("multiprocessing.reduction")  # whose pickler would have loaded it
+        if reduction is not None:
+            reduction.ForkingPickler.register(Credentials, _reduced)
+
+    def __reduce__(self) -> Any:
+        return _reduced(self) if config.get("pickle.credentials") else (_withheld, ())
+
+    def __copy__(self) -> Credentials:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Credentials:
+        return self
+
+
+def unwrapped(found: Any) -> Any:
+    """Return what comes out of a pickle or a copy: a value or `WITHHELD`."""
+    return found._value if isinstance(found, Credentials) else found
+
+
+def _reduced(credentials: Credentials) -> tuple[Any, ...]:
+    return _given, (credentials._value,)
+
+
+def _given(value: Any) -> Any:
+    return value
+
+
+def _withheld() -> Any:
+    return WITHHELD
+
+
+def refuse_without(store: str) -> NoReturn:
+    """Raise the error of a store whose credentials its pickle does not have."""
+    raise StoreError(
+        f"{store} came out of a pickle without the credentials that it was opened with: open it here, with "
+        "storage_options= or with credentials that this process finds in its environment; or have them in "
+        'pickles by zarrcore.config.set({"pickle.credentials": True}), or ZARRCORE_PICKLE__CREDENTIALS=true '
+        "in the environment, where it is pickled"
+    )
