@@ -33,6 +33,8 @@ static zc_status store_one(const work *w, zc_pending *p, int threads, zc_workspa
     zc_fault fault;
     zc_held held;
     zc_call call = *w->call;
+    zc_local room;
+    zc_store apart;              /* others are stored at the same time */
     zc_status status = zc_key_lock(&p->key, &held, ws, err);
 
     if (status != ZC_OK) {
@@ -40,6 +42,8 @@ static zc_status store_one(const work *w, zc_pending *p, int threads, zc_workspa
     }
     if (p->linked && p->n_given > 0) {
         zc_pending_selection(p, &selection, &window);
+        zc_store_apart(w->call->store, &room, &apart);
+        call.store = &apart;
         call.selection = &selection;
         call.threads = threads;
         call.write_empty = p->write_empty;

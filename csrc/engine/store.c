@@ -340,6 +340,16 @@ static void local_end(const zc_store *store)
     local->dir = NULL;
 }
 
+void zc_store_apart(const zc_store *store, zc_local *room, zc_store *out)
+{
+    *out = *store;
+    if (store->put_off == local_put_off) {
+        *room = *(const zc_local *)store->self;
+        room->unsynced = NULL;
+        out->self = room;
+    }
+}
+
 void zc_store_local(zc_local *local, zc_store *out)
 {
     *out = (zc_store){

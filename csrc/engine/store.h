@@ -187,4 +187,7 @@ typedef struct zc_local {
 /* A store over local, which the caller keeps. */
 void zc_store_local(zc_local *local, zc_store *out);
 
+/* The same store for a write beside other ones, each of which puts off and settles what is its own.  room is kept by the caller. */
+void zc_store_apart(const zc_store *store, zc_local *room, zc_store *out);
+
 #endif

@@ -159,6 +159,7 @@ static void chunks_and_shards(void)
     for (int i = 0; i < 8; i++) {
         snprintf(name, sizeof name, "buffer%d/", i);
         open_fixture(&f, name, i < 4 ? 10 : 20, 12);
+        f.local.sync = i % 4 == 3;           /* chunks that are stored at the same time each sync what is their own */
         if (i < 4) {
             add_stage(&f.chain, "zstd");
         } else {
