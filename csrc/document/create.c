@@ -367,9 +367,9 @@ static zc_status erase(const zc_where *place, zc_error *err)
     bool waited = false, is_new = false;
     zc_status status = ws != NULL ? zc_place_at(place, &where, err) : ZC_ERR_MEMORY;
 
-    /* First: consolidated metadata would show an array that a crash has left without some chunks. */
+    /* First: consolidated metadata would show an array that a crash has left without some chunks.  It is tried again below. */
     if (status == ZC_OK && zc_follow(place, ZC_ZARR_JSON, NULL, err) != ZC_OK) {
-        status = zc_fail_errno(err, err->sys_errno, "nothing is removed: consolidated metadata above it could not be updated");
+        zc_error_clear(err);
     }
     if (status == ZC_OK) {
         status = erase_below(place, &where, err);
