@@ -97,6 +97,24 @@ int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *ar
     return zc_report_record(out, &full);
 }
 
+bool zc_take_struct(void *out, size_t size, const void *given, size_t least)
+{
+    uint32_t n;
+
+    memcpy(&n, given, sizeof n);
+    if (n < least) {
+        return false;
+    }
+    memset(out, 0, size);
+    memcpy(out, given, n < size ? n : size);
+    for (size_t i = size; i < n; i++) {
+        if (((const char *)given)[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int zc_report_argument(zarrcore_error *out, const char *message)
 {
     zc_error err = {0};
@@ -108,7 +126,8 @@ int zc_report_argument(zarrcore_error *out, const char *message)
 zc_status zc_session_begin(const zarrcore_array *array, bool writes, zc_session *session, zc_error *err)
 {
     *session = (zc_session){.owner = array->owner, .writes = writes};
-    return array->backend->begin(session, err);
+    const zc_status status = array->backend->begin(session, err);
+    return status == ZC_OK ? zc_watch_begin(session, err) : status;
 }
 
 void zc_session_end(const zarrcore_array *array, zc_session *session, zc_status status, zc_error *err)

@@ -506,9 +506,6 @@ static const zc_tree_ops callback_ops = {.get = tree_get, .put = tree_put, .remo
 
 static const char *fault_of(const zarrcore_callbacks *callbacks, int flags)
 {
-    if (callbacks == NULL || callbacks->struct_size != sizeof *callbacks) {
-        return callbacks == NULL ? "callbacks is NULL" : "callbacks: struct_size is not that of this version";
-    }
     if (callbacks->reserved != 0 || callbacks->get == NULL) {
         return callbacks->get == NULL ? "callbacks: get is NULL" : "callbacks: reserved is not 0";
     }
@@ -523,7 +520,12 @@ static const char *fault_of(const zarrcore_callbacks *callbacks, int flags)
 
 int zarrcore_open_callbacks(const zarrcore_callbacks *callbacks, int flags, zarrcore_store **out, zarrcore_error *error)
 {
-    const char *const fault = out == NULL ? "out is NULL" : fault_of(callbacks, flags);
+    zarrcore_callbacks known;
+    const char *const fault = out == NULL         ? "out is NULL"
+                              : callbacks == NULL ? "callbacks is NULL"
+                              : !zc_take_struct(&known, sizeof known, callbacks, offsetof(zarrcore_callbacks, get_ranges))
+                                  ? "callbacks: struct_size is too small, or of a later version whose members are set"
+                                  : fault_of(&known, flags);
     zc_error err = {0};
 
     if (out != NULL) {
@@ -534,11 +536,11 @@ int zarrcore_open_callbacks(const zarrcore_callbacks *callbacks, int flags, zarr
     }
     source *const self = calloc(1, sizeof *self);
     if (self != NULL) {
-        self->call = *callbacks;
+        self->call = known;
         self->call.name = NULL;
-        self->name = callbacks->name != NULL ? join(callbacks->name, "", "") : NULL;
+        self->name = known.name != NULL ? join(known.name, "", "") : NULL;
     }
-    if (self != NULL && (callbacks->name == NULL || self->name != NULL)) {
+    if (self != NULL && (known.name == NULL || self->name != NULL)) {
         *out = zc_store_new(&callback_ops, self, flags, self->name != NULL ? self->name : "");
     }
     if (*out == NULL) {

@@ -425,7 +425,7 @@ zc_status zc_read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
 {
     zc_read_job *job = arg;
     chunk_job c;
-    zc_status status;
+    zc_status status = ZC_OK;
 
     if (job->ahead != NULL) {
         zc_ahead_item(job->ahead, item);
@@ -433,10 +433,11 @@ zc_status zc_read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
     c.item = item;
     item = job->order != NULL ? job->order[item] : item;
     chunk_open(&c, job, job->first + item, ws, err);
-    if (c.none && c.n == 1) {
-        return ZC_OK;
+    if ((!c.none || c.n != 1) && (job->fetched == NULL || !read_fetched(&c, &job->fetched[item], &status))) {
+        status = read_by_key(&c);
     }
-    return job->fetched != NULL && read_fetched(&c, &job->fetched[item], &status) ? status : read_by_key(&c);
+    zc_pool_note_done();
+    return status;
 }
 
 /* ---- chunks that are fetched together --------------------------------------------------------------------- */

@@ -614,7 +614,7 @@ typedef struct zarrcore_request {
 } zarrcore_request;
 
 typedef struct zarrcore_callbacks {
-    uint32_t struct_size;    /* sizeof(zarrcore_callbacks) of the caller */
+    uint32_t struct_size;    /* sizeof(zarrcore_callbacks) of the caller; members that an older header has not are taken as NULL */
     uint32_t reserved;       /* 0 */
     void *user;              /* handed to each function */
     const char *name;        /* for messages, such as "s3://bucket/tree", and for locks: stores with one name are one store.  It is copied;
@@ -659,6 +659,39 @@ ZARRCORE_PUBLIC int zarrcore_reply_name(zarrcore_reply *reply, const char *name,
 
 /* Why the function is going to fail; the text is copied, and the last one counts.  Returns ZARRCORE_ERR_CALLBACK, to be returned. */
 ZARRCORE_PUBLIC int zarrcore_reply_error(zarrcore_reply *reply, const char *text);
+
+/* ---- while calls run (libzarrcore only) ----------------------------------------------------------- */
+
+/* A flag that cancels calls, and a function that is called meanwhile.  Both may be NULL.  Members that an older header has not are taken
+ * as NULL. */
+typedef struct zarrcore_watch {
+    uint32_t struct_size;    /* sizeof(zarrcore_watch) of the caller */
+    uint32_t reserved;       /* 0 */
+
+    /* As soon as it is not 0, calls end with ZARRCORE_ERR_CANCELLED: those that begin at once, others before their next chunk and within one
+     * that takes long, after a second at most.  Any thread, or a handler of a signal, may set it: it is read atomically. */
+    const volatile int *cancelled;
+
+    /* Called about every 50 ms, by the thread of the call alone, so never by one that has nothing longer to do.  done: chunks (shards, where
+     * there are any) that were read or written since zarrcore_set_watch; expected: those that the calls since then have to read or write,
+     * as far as they have begun.  Chunks that are found in a cache are in both or in neither.  Not 0 cancels the call.  It must
+     * not call the library. */
+    int (*progress)(void *user, uint64_t done, uint64_t expected);
+    void *user;
+} zarrcore_watch;
+
+/*
+ * Have later calls of this thread that read or write chunks watched, the threads that help them included; NULL: no longer.  The structure is
+ * copied, what it points to has to stay.  Other threads have watches of their own.
+ *
+ * What is cancelled ends as if it had failed: memory may be partly read into, some chunks may be written, and each as a whole; what is
+ * pending in a write buffer stays pending (but zarrcore_close releases the array all the same); zarrcore_append removes what it has
+ * stored.  The last zarrcore_release of an array is not cancelled.  Functions of a store of callbacks are waited for.
+ *
+ * ZARRCORE_ERR_ARGUMENT if struct_size has no room for `cancelled`, if members that this version does not know are set, and in a function
+ * that the library has called.
+ */
+ZARRCORE_PUBLIC int zarrcore_set_watch(const zarrcore_watch *watch, zarrcore_error *error);
 
 #else /* ZARRCORE_PYTHON_API */
 
