@@ -77,19 +77,42 @@ static void note_failure(work *w, const zc_pending *p, const zc_error *failure)
     }
 }
 
+/* The same on several threads.  What the store puts off to the end of a write is put off to that of all: it is one for each store. */
+static void store_together(work *w)
+{
+    const zc_call *const given = w->call;
+    const zc_store *const store = given->store;
+    zc_store shared = *store;
+    zc_call call = *given;
+    const zc_run run = {.task = store_item, .job = w, .n_items = w->n_ready, .threads = given->threads};
+    zc_error failure;
+
+    zc_error_clear(&failure);
+    for (size_t i = 0; i < w->n_ready; i++) {            /* of items that are never begun */
+        zc_error_clear(&w->failures[i]);
+        w->failures[i].status = ZC_ERR_CANCELLED;
+    }
+    shared.put_off = NULL;
+    shared.settle = NULL;
+    call.store = &shared;
+    w->call = &call;
+    failure.status = store->put_off != NULL ? store->put_off(store, &failure) : ZC_OK;
+    if (failure.status == ZC_OK) {
+        zc_pool_run(&run, NULL, &failure);               /* no item fails it */
+        zc_error_clear(&failure);
+        failure.status = store->settle != NULL ? store->settle(store, given->threads, &failure) : ZC_OK;
+    }
+    w->call = given;
+    if (failure.status != ZC_OK) {
+        note_failure(w, NULL, &failure);
+    }
+}
+
 /* Store those that are ready, on several threads where the store is files, and let go of them. */
 static zc_status store_ready(work *w, zc_workspace *ws)
 {
-    zc_error unused;
-    const zc_run run = {.task = store_item, .job = w, .n_items = w->n_ready, .threads = w->call->threads};
-
     if (w->n_ready > 1 && w->call->store->is_local) {
-        zc_error_clear(&unused);
-        for (size_t i = 0; i < w->n_ready; i++) {        /* of items that are never begun */
-            zc_error_clear(&w->failures[i]);
-            w->failures[i].status = ZC_ERR_CANCELLED;
-        }
-        zc_pool_run(&run, NULL, &unused);              /* no item fails it */
+        store_together(w);
     } else {
         for (size_t i = 0; i < w->n_ready; i++) {
             store_item(w, i, ws, NULL);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/memory.h"
 #include "base/metrics.h"
 #include "document/tree.h"
 
@@ -30,7 +31,7 @@ static const zarrcore_callbacks *callbacks_of(const zarrcore_store *store)
 /* ---- replies ------------------------------------------------------------------------------------ */
 
 struct zarrcore_reply {
-    uint8_t *data;           /* n bytes in memory of malloc, or to be put there */
+    uint8_t *data;           /* n bytes in memory of zc_memory_new, or to be put there */
     size_t n, room, most;    /* most: there may be no more */
     bool fixed;              /* data has `most` bytes and is somebody's */
     zc_names *names;         /* of a list; else NULL */
@@ -51,8 +52,12 @@ static bool grow(zarrcore_reply *reply, size_t n)
 
     room = room > FIRST_ROOM ? room : FIRST_ROOM;
     room = room > n ? room : n;
-    void *const more = realloc(reply->data, room);
+    void *const more = zc_memory_new(room);
     if (more != NULL) {
+        if (reply->n > 0) {
+            memcpy(more, reply->data, reply->n);
+        }
+        zc_memory_delete(reply->data);
         reply->data = more;
         reply->room = room;
     }
@@ -172,11 +177,11 @@ static zc_status get_whole(const zarrcore_callbacks *call, const char *key, zarr
     zc_status status = get(call, key, 0, ZARRCORE_TO_END, reply, err);
 
     if (status == ZC_OK && reply->data == NULL) {
-        reply->data = malloc(1);
+        reply->data = zc_memory_new(1);
         status = reply->data != NULL ? ZC_OK : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
     }
     if (status != ZC_OK) {
-        free(reply->data);
+        zc_memory_delete(reply->data);
         reply->data = NULL;
     }
     return status;
@@ -211,7 +216,7 @@ static zc_status store_open(const zc_store *store, const char *key, bool whole, 
         return status;
     }
     const size_t size = strlen(key) + 1;
-    char *const copy = malloc(size);
+    char *const copy = zc_memory_new(size);
     *out = (zc_value){.size = ZC_SIZE_UNKNOWN, .token = copy, .store = copy != NULL ? store : NULL};
     if (copy == NULL) {
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
@@ -223,7 +228,7 @@ static zc_status store_open(const zc_store *store, const char *key, bool whole, 
 static void store_release(zc_value *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        free(values[i].token);
+        zc_memory_delete(values[i].token);
         values[i].token = NULL;
     }
 }
@@ -260,13 +265,13 @@ static bool take_replies(const zc_store *store, zarrcore_request *asked, size_t 
         const zc_status status = end_call(reply, asked[i].status, ZARRCORE_ERR_MISSING, "get", asked[i].key, &err);
         zc_metric_add(ZC_METRIC_BYTES_READ, reply->n);
         if (status == ZC_OK && reply->data == NULL) {
-            reply->data = malloc(1);
+            reply->data = zc_memory_new(1);
         }
         if (status == ZC_OK && reply->data != NULL) {
             take_value(&out[i], store, reply);
         } else {
             good = good && status == ZC_ERR_MISSING;
-            free(reply->data);
+            zc_memory_delete(reply->data);
         }
     }
     return good;
@@ -344,7 +349,7 @@ static zc_status store_check(const zc_store *store, const char *prefix, size_t p
         memcpy(key + prefix_len, names[i], strlen(names[i]) + 1);
         zc_error_clear(err);
         status = get_whole(callbacks_in(store), key, &reply, err);
-        free(reply.data);
+        zc_memory_delete(reply.data);
     }
     free(key);
     return status == ZC_ERR_MISSING ? zc_fail(err, ZC_ERR_IO, "the array is gone from the store") : status;
@@ -356,16 +361,15 @@ static zc_status tree_get(const zarrcore_store *store, const char *key, zc_text 
 {
     zarrcore_reply reply = {.most = ZC_DOCUMENT_MAX, .too_many = ZC_ERR_METADATA};
     const zc_status status = get_whole(callbacks_of(store), key, &reply, err);
-    char *const data = status == ZC_OK ? realloc(reply.data, reply.n + 1) : NULL;
+    char *const data = status == ZC_OK ? malloc(reply.n + 1) : NULL;
 
-    *out = (zc_text){data, reply.n};
+    *out = (zc_text){data, data != NULL ? reply.n : 0};
     if (data != NULL) {
+        memcpy(data, reply.data, reply.n);
         data[reply.n] = '\0';
-    } else if (status == ZC_OK) {
-        free(reply.data);
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
     }
-    return status;
+    zc_memory_delete(reply.data);
+    return status != ZC_OK || data != NULL ? status : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
 }
 
 static zc_status tree_put(const zarrcore_store *store, const char *key, const zc_text *value, bool is_new, zc_error *err)

@@ -229,8 +229,8 @@ ZARRCORE_PUBLIC int zarrcore_get_num_threads(void);
 ZARRCORE_PUBLIC int zarrcore_set_num_threads(int threads);
 
 /*
- * End the threads of the library, those at work when it is done; a later call that needs threads starts new ones.  Nothing
- * needs it: idle threads sleep, and a library that dlclose() would unload stays.  ZARRCORE_ERR_ARGUMENT if a callback
+ * End the threads of the library, those at work when it is done, and free scratch memory that is kept for later calls; a later call that
+ * needs threads starts new ones.  Nothing needs it: idle threads sleep, and a library that dlclose() would unload stays.  ZARRCORE_ERR_ARGUMENT if a callback
  * calls it in the middle of a call.
  */
 ZARRCORE_PUBLIC int zarrcore_shutdown(void);
@@ -692,6 +692,36 @@ typedef struct zarrcore_watch {
  * that the library has called.
  */
 ZARRCORE_PUBLIC int zarrcore_set_watch(const zarrcore_watch *watch, zarrcore_error *error);
+
+/* ---- memory (libzarrcore only) --------------------------------------------------------------------- */
+
+#define ZARRCORE_ALIGNMENT 64
+
+typedef struct zarrcore_allocator {
+    uint32_t struct_size;    /* sizeof(zarrcore_allocator) of the caller */
+    uint32_t reserved;       /* 0 */
+    void *user;              /* handed to both functions */
+
+    /* nbytes (not 0), whose address is a multiple of alignment, which is ZARRCORE_ALIGNMENT; NULL: out of memory. */
+    void *(*allocate)(void *user, size_t nbytes, size_t alignment);
+
+    /* What allocate has returned. */
+    void (*release)(void *user, void *memory);
+} zarrcore_allocator;
+
+/*
+ * Have the memory that grows with the data taken from an allocator: scratch for decoding and encoding, decoded chunks in caches, write
+ * buffers, values that stores of callbacks hand over, numbers to be converted.  NULL: from the system, as at first.  Everything else is
+ * small and malloc's: handles, keys, metadata documents, lists, and what the compression libraries take for themselves.
+ *
+ * To be called when none of that memory is in use and no other thread uses the library: before everything else, or after all handles and
+ * stores are released and zarrcore_shutdown() has returned, after which as many pieces have been released as were allocated.
+ * ZARRCORE_ERR_ARGUMENT otherwise, and in a function that the library has called.  The structure is copied.
+ *
+ * Any number of threads call the functions at once, those of the library too.  They must not call the library.  What is allocated by one
+ * thread may be released by another.
+ */
+ZARRCORE_PUBLIC int zarrcore_set_allocator(const zarrcore_allocator *allocator, zarrcore_error *error);
 
 #else /* ZARRCORE_PYTHON_API */
 

@@ -164,7 +164,9 @@ static void chunks_and_shards(void)
         } else {
             make_sharded(&f, 10, 4, false);
         }
+        f.local.sync = i % 4 == 2;
         exercise_buffer(&f, limits[i % 4]);
+        f.local.sync = false;
         exercise_threads(&f, limits[i % 4]);
     }
 }

@@ -86,6 +86,7 @@ C_TYPES = {
     "zarrcore_nodes **": ctypes.POINTER(ctypes.c_void_p),
     "zarrcore_callbacks *": ctypes.POINTER(Callbacks),
     "zarrcore_watch *": ctypes.POINTER(Watch),
+    "zarrcore_allocator *": ctypes.c_void_p,
     "zarrcore_reply *": ctypes.c_void_p,
 }
 
