@@ -33,13 +33,17 @@ def build(prefix: Path, target: Path) -> Path:
     flags = subprocess.run(command, check=True, capture_output=True, text=True, env=environ).stdout.split()
     sources = sorted(str(path) for path in HERE.glob("*.c"))
     rpath = f"-Wl,-rpath,{prefix / 'lib'}"
-    subprocess.run(["cc", "-O2", "-std=c11", *sources, "-o", str(target), *flags, rpath, "-pthread"], check=True)
+    subprocess.run(
+        ["cc", "-O2", "-std=c11", *sources, "-o", str(target), *flags, rpath, "-pthread"], check=True
+    )
     return target
 
 
 def in_python(path: Path) -> dict[str, Callable[[], Any]]:
     """Ways to read the whole array, by name."""
-    found: dict[str, Callable[[], Any]] = {"zarrcore in Python": lambda: zarrcore.open_array(path, mode="r")[...]}
+    found: dict[str, Callable[[], Any]] = {
+        "zarrcore in Python": lambda: zarrcore.open_array(path, mode="r")[...]
+    }
     try:
         import tensorstore
     except ImportError:

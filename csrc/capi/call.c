@@ -102,7 +102,7 @@ bool zc_take_struct(void *out, size_t size, const void *given, size_t least)
     uint32_t n;
 
     memcpy(&n, given, sizeof n);
-    if (n < least) {
+    if (n < least || n % _Alignof(void *) != 0) {        /* no structure of pointers has another size */
         return false;
     }
     memset(out, 0, size);

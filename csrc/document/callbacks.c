@@ -12,6 +12,7 @@
 #include "base/arith.h"
 #include "base/memory.h"
 #include "base/metrics.h"
+#include "document/archive.h"
 #include "document/tree.h"
 
 #define FIRST_ROOM ((size_t)4096)
@@ -21,6 +22,7 @@
 typedef struct source {
     zarrcore_callbacks call;
     char *name;
+    bool constant;           /* no value ever changes */
 } source;
 
 static const zarrcore_callbacks *callbacks_of(const zarrcore_store *store)
@@ -36,6 +38,7 @@ struct zarrcore_reply {
     bool fixed;              /* data has `most` bytes and is somebody's */
     zc_names *names;         /* of a list; else NULL */
     char *text;              /* of an error; NULL: none */
+    zc_status failure;       /* of zc_reply_fail */
     zc_status status;        /* what went wrong while it was made */
     zc_status too_many;      /* the status for too many bytes */
 };
@@ -64,21 +67,35 @@ static bool grow(zarrcore_reply *reply, size_t n)
     return more != NULL;
 }
 
+uint8_t *zc_reply_room(zarrcore_reply *reply, uint64_t n)
+{
+    if (n > reply->most - reply->n) {
+        note(reply, reply->too_many);
+        return NULL;
+    }
+    if (!reply->fixed && (reply->data == NULL || n > reply->room - reply->n) && !grow(reply, reply->n + (size_t)n)) {
+        note(reply, ZC_ERR_MEMORY);
+        return NULL;
+    }
+    reply->n += (size_t)n;
+    return reply->data + reply->n - n;
+}
+
 int zarrcore_reply_bytes(zarrcore_reply *reply, const void *data, size_t nbytes)
 {
     if (reply == NULL || (data == NULL && nbytes > 0)) {
         return reply == NULL ? ZARRCORE_ERR_ARGUMENT : note(reply, ZC_ERR_ARGUMENT);
     }
-    if (nbytes > reply->most - reply->n) {
-        return note(reply, reply->too_many);
+    if (nbytes == 0 && reply->fixed) {
+        return ZARRCORE_OK;
     }
-    if (!reply->fixed && (reply->data == NULL || nbytes > reply->room - reply->n) && !grow(reply, reply->n + nbytes)) {
-        return note(reply, ZC_ERR_MEMORY);
+    uint8_t *const room = zc_reply_room(reply, nbytes);
+    if (room == NULL) {
+        return reply->status;
     }
     if (nbytes > 0) {
-        memcpy(reply->data + reply->n, data, nbytes);
+        memcpy(room, data, nbytes);
     }
-    reply->n += nbytes;
     return ZARRCORE_OK;
 }
 
@@ -107,6 +124,13 @@ int zarrcore_reply_error(zarrcore_reply *reply, const char *text)
         }
     }
     return ZARRCORE_ERR_CALLBACK;
+}
+
+int zc_reply_fail(zarrcore_reply *reply, const zc_error *err)
+{
+    zarrcore_reply_error(reply, err->message);
+    reply->failure = err->status;
+    return err->status;
 }
 
 static zc_status known_status(int status)
@@ -149,7 +173,7 @@ static zc_status end_call(zarrcore_reply *reply, int status, int named, const ch
     } else if (reply->status != ZC_OK) {
         found = fail_reply(reply, what, key, err);
     } else if (status != ZARRCORE_OK) {
-        found = zc_fail(err, known_status(status), "%s \"%.120s\": %.160s", what, key,
+        found = zc_fail(err, reply->failure != ZC_OK ? reply->failure : known_status(status), "%s \"%.120s\": %.160s", what, key,
                         reply->text != NULL ? reply->text : "the store failed");
         zc_mend_utf8(err->message);
     }
@@ -469,10 +493,11 @@ static zc_status tree_scope(const zarrcore_store *store, const char *path, char 
 
 static zc_status tree_begin(const zarrcore_store *store, zc_session *session, zc_error *err)
 {
-    const bool batches = callbacks_of(store)->get_ranges != NULL;
+    const source *const from = store->shared->self;
+    const bool batches = from->call.get_ranges != NULL;
 
     (void)err;
-    session->self = (void *)callbacks_of(store);
+    session->self = (void *)&from->call;
     session->store = (zc_store){
         .self = session,
         .open = store_open,
@@ -488,6 +513,7 @@ static zc_status tree_begin(const zarrcore_store *store, zc_session *session, zc
         .gap = 1 << 16,
         .most = 1 << 26,
         .batch_bytes = 1 << 26,
+        .constant = from->constant,
     };
     return ZC_OK;
 }
@@ -522,6 +548,28 @@ static const char *fault_of(const zarrcore_callbacks *callbacks, int flags)
     return NULL;
 }
 
+zc_status zc_open_source(const zarrcore_callbacks *callbacks, int flags, bool constant, zarrcore_store **out, zc_error *err)
+{
+    source *const self = calloc(1, sizeof *self);
+
+    *out = NULL;
+    if (self != NULL) {
+        self->call = *callbacks;
+        self->call.name = NULL;
+        self->name = callbacks->name != NULL ? join(callbacks->name, "", "") : NULL;
+        self->constant = constant;
+    }
+    if (self != NULL && (callbacks->name == NULL || self->name != NULL)) {
+        *out = zc_store_new(&callback_ops, self, flags, self->name != NULL ? self->name : "");
+    }
+    if (*out != NULL) {
+        return ZC_OK;
+    }
+    free(self != NULL ? self->name : NULL);
+    free(self);
+    return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+}
+
 int zarrcore_open_callbacks(const zarrcore_callbacks *callbacks, int flags, zarrcore_store **out, zarrcore_error *error)
 {
     zarrcore_callbacks known;
@@ -538,19 +586,6 @@ int zarrcore_open_callbacks(const zarrcore_callbacks *callbacks, int flags, zarr
     if (fault != NULL) {
         return zc_report_argument(error, fault);
     }
-    source *const self = calloc(1, sizeof *self);
-    if (self != NULL) {
-        self->call = known;
-        self->call.name = NULL;
-        self->name = known.name != NULL ? join(known.name, "", "") : NULL;
-    }
-    if (self != NULL && (known.name == NULL || self->name != NULL)) {
-        *out = zc_store_new(&callback_ops, self, flags, self->name != NULL ? self->name : "");
-    }
-    if (*out == NULL) {
-        free(self != NULL ? self->name : NULL);
-        free(self);
-        zc_fail(&err, ZC_ERR_MEMORY, "out of memory");
-    }
+    err.status = zc_open_source(&known, flags, false, out, &err);
     return zc_report(error, &err, NULL, NULL);
 }

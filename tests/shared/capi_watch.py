@@ -24,7 +24,9 @@ class Watch(ctypes.Structure):
 
 
 @contextlib.contextmanager
-def watched(api: Any, flag: ctypes.c_int, progress: Callable[[int, int], int] | None = None) -> Iterator[None]:
+def watched(
+    api: Any, flag: ctypes.c_int, progress: Callable[[int, int], int] | None = None
+) -> Iterator[None]:
     """Have calls of this thread watched."""
 
     def report(user: int, done: int, expected: int) -> int:
