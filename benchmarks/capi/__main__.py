@@ -3,8 +3,8 @@
 
     python -m benchmarks.capi [--rounds N] PREFIX
 
-PREFIX is an installation of libzarrcore; the other C libraries are those that pkg-config finds.  All work on one
-array in turns, round after round; medians over the rounds, and ratios to zarrcore's, of time and of CPU.
+PREFIX is an installation of libzarrcore; the other C libraries are those that pkg-config finds.  All work on
+one array in turns, round after round; medians over the rounds, and ratios to zarrcore's, of time and of CPU.
 """
 
 from __future__ import annotations
