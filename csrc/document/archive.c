@@ -52,7 +52,7 @@ typedef struct archive {
 
 /* Where the directory lies. */
 typedef struct span {
-    uint64_t start, size, before;    /* before: bytes in front of the archive, which its own offsets leave out */
+    uint64_t start, size, before;    /* before: bytes that precede the archive, which its own offsets leave out */
 } span;
 
 static unsigned load_le16(const uint8_t *p)

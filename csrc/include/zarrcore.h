@@ -237,7 +237,7 @@ ZARRCORE_PUBLIC int zarrcore_shutdown(void);
 
 /* ---- handles ------------------------------------------------------------------------------------ */
 
-/* Open the array in a local directory (the one with zarr.json or .zarray in it).  In an extension module the Python package opens
+/* Open the array in a local directory (the one with zarr.json or .zarray in it), or in a ZIP archive.  In an extension module the Python package opens
  * it, which takes the GIL and knows more documents; ZARRCORE_SYNC is ZARRCORE_ERR_UNSUPPORTED there. */
 ZARRCORE_PUBLIC int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error);
 
@@ -475,6 +475,10 @@ typedef struct zarrcore_store zarrcore_store;
 /*
  * Open a local directory as a store; an array or group need not be there yet.  zarrcore_release_store must follow; arrays and lists keep
  * what they need of it.  (Windows: arrays can be opened, nothing can be listed or removed.)
+ *
+ * A file is opened as a ZIP archive, for reading: ZARRCORE_ERR_UNSUPPORTED with ZARRCORE_READ_WRITE, ZARRCORE_ERR_IO if it is none,
+ * ZARRCORE_ERR_CORRUPT if it is damaged, and from then on it is taken not to change.  Its directory stays in memory, and the file open, until
+ * the last handle is released.  (Not on Windows.)
  */
 ZARRCORE_PUBLIC int zarrcore_open_store(const char *path, int flags, zarrcore_store **out, zarrcore_error *error);
 
@@ -711,7 +715,7 @@ typedef struct zarrcore_allocator {
 
 /*
  * Have the memory that grows with the data taken from an allocator: scratch for decoding and encoding, decoded chunks in caches, write
- * buffers, values that stores of callbacks hand over, numbers to be converted.  NULL: from the system, as at first.  Everything else is
+ * buffers, values that stores of callbacks hand over, numbers to be converted, directories of archives.  NULL: from the system, as at first.  Everything else is
  * small and malloc's: handles, keys, metadata documents, lists, and what the compression libraries take for themselves.
  *
  * To be called when none of that memory is in use and no other thread uses the library: before everything else, or after all handles and
