@@ -16,7 +16,7 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-guide xarray-suite dask-suite pytest soak demo smoke system-libs csrc-test csrc-asan csrc-tsan \
-        csrc-foreign fuzz fuzz-test asan tsan bench bench-random style lint lib wheel portable contents stubs docs clean
+        csrc-foreign fuzz fuzz-test asan tsan bench bench-capi bench-random style lint lib wheel portable contents stubs docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -154,6 +154,9 @@ BENCH_ARGS ?=
 bench: build ## run the benchmarks, and show the results in README.md and docs (BENCH_ARGS=--resume, ...)
 	$(PY) -m benchmarks $(BENCH_ARGS)
 	$(PY) docs/make_benchmarks.py
+
+bench-capi: lib ## compare libzarrcore with HDF5 and netCDF-C, as pkg-config finds them
+	$(PY) -m benchmarks.capi build/lib $(BENCH_ARGS)
 
 SEED ?= 1
 SECONDS ?= 600

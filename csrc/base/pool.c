@@ -30,6 +30,7 @@ typedef struct job {
     struct job *outer;           /* the job whose task called for this one */
     zc_poll poll;
     void *poll_arg;
+    zc_watch *watch;
     _Atomic int stop;            /* failed or cancelled: begin no further item */
 
     zc_mutex lock;
@@ -68,6 +69,7 @@ static _Atomic int watches_forks;
 static _Thread_local job *current_job;       /* innermost job that this thread works on */
 static _Thread_local bool is_worker;
 static _Thread_local int64_t next_poll_ns;
+static _Thread_local zc_watch *own_watch;
 
 /* ---- fork ---- */
 
@@ -138,7 +140,7 @@ static bool outer_stopped(const job *j)
     return false;
 }
 
-/* zc_workspace.poll: for the thread that called for the job, and for helpers of a job inside of another. */
+/* zc_workspace.poll: for the thread that called for the job, and for helpers of a job inside of another or with a watch. */
 static bool poll_job(void *watch)
 {
     job *j = watch;
@@ -146,7 +148,7 @@ static bool poll_job(void *watch)
     if (atomic_load_explicit(&j->stop, memory_order_relaxed)) {
         return true;
     }
-    if (outer_stopped(j)) {
+    if (outer_stopped(j) || zc_watch_cancelled(j->watch)) {
         cancel_job(j);
         return true;
     }
@@ -165,7 +167,7 @@ static bool poll_job(void *watch)
 static void watch_job(job *j, zc_workspace *ws)
 {
     ws->cancelled = &j->stop;
-    ws->poll = j->outer != NULL || (j->poll != NULL && !is_worker) ? poll_job : NULL;
+    ws->poll = j->outer != NULL || j->watch != NULL || (j->poll != NULL && !is_worker) ? poll_job : NULL;
     ws->watch = j;
 }
 
@@ -192,6 +194,49 @@ void *zc_pool_caller(const zc_workspace *ws, zc_poll poll)
         }
     }
     return NULL;
+}
+
+/* ---- watches ---- */
+
+zc_watch *zc_pool_watch(zc_watch *watch)
+{
+    zc_watch *const before = own_watch;
+
+    own_watch = watch;
+    return before;
+}
+
+static zc_watch *watch_around(void)
+{
+    return current_job != NULL ? current_job->watch : own_watch;
+}
+
+const zc_watch *zc_pool_watched(void)
+{
+    return watch_around();
+}
+
+bool zc_pool_is_outside(void)
+{
+    return !is_worker && current_job == NULL;
+}
+
+void zc_pool_expect(size_t n)
+{
+    zc_watch *const watch = watch_around();
+
+    if (watch != NULL) {
+        atomic_fetch_add_explicit(&watch->expected, n, memory_order_relaxed);
+    }
+}
+
+void zc_pool_note_done(void)
+{
+    zc_watch *const watch = watch_around();
+
+    if (watch != NULL) {
+        atomic_fetch_add_explicit(&watch->done, 1, memory_order_relaxed);
+    }
 }
 
 /* ---- taking items ---- */
@@ -384,7 +429,7 @@ static void worker_main(void)
 
 bool zc_pool_shutdown(void)
 {
-    if (is_worker || current_job != NULL) {
+    if (!zc_pool_is_outside()) {
         return false;
     }
     zc_mutex_lock(&pool.lock);
@@ -568,6 +613,7 @@ zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
         j.poll = inherit ? j.outer->poll : run->poll;
         j.poll_arg = inherit ? j.outer->poll_arg : run->poll_arg;
     }
+    j.watch = watch_around();
     zc_mutex_init(&j.lock);
     zc_pool_order(run, &j.order);
     schedule_poll(&j);

@@ -6,6 +6,7 @@
 #ifndef ZC_BASE_POOL_H
 #define ZC_BASE_POOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +50,34 @@ typedef struct zc_run {
  * ends in the child with ZC_ERR_CANCELLED.
  */
 zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err);
+
+/*
+ * What a thread has to say to the jobs that it starts, and to all that these start, while they run.  Each thread that works for them
+ * looks at the flag before each item and inside of items that ask zc_workspace_cancelled.
+ */
+typedef struct zc_watch {
+    const volatile int *cancelled;       /* not 0: end with ZC_ERR_CANCELLED; set by any thread or a signal.  NULL: there is none */
+    _Atomic uint64_t done, expected;     /* chunks that were read or written, and those of all calls that have begun */
+} zc_watch;
+
+static inline bool zc_watch_cancelled(const zc_watch *watch)
+{
+    return watch != NULL && watch->cancelled != NULL &&
+           atomic_load_explicit((const volatile atomic_int *)watch->cancelled, memory_order_relaxed) != 0;
+}
+
+/* The watch of the calling thread from now on, and the one before; NULL is none.  Jobs that run keep theirs. */
+zc_watch *zc_pool_watch(zc_watch *watch);
+
+/* That of the job around, or of the thread. */
+const zc_watch *zc_pool_watched(void);
+
+/* Is this thread neither in a job nor a worker? */
+bool zc_pool_is_outside(void);
+
+/* Count n more chunks as expected, and one as done, for the job around, or the thread. */
+void zc_pool_expect(size_t n);
+void zc_pool_note_done(void);
 
 /*
  * In which order the items of a run are begun: in units of `grain` neighbours, which take turns.  Turns go round as many

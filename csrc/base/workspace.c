@@ -1,98 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE                      /* posix_memalign, MAP_ANONYMOUS, madvise */
-#endif
-
 #include "base/workspace.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef _WIN32
-#include <malloc.h>
-#else
-#include <sys/mman.h>
-#endif
-
 #include "base/arith.h"
 #include "base/assert.h"
-#include "base/counts.h"
+#include "base/memory.h"
 #include "base/metrics.h"
 #include "base/os_thread.h"
 
-enum { ALIGNMENT = 64 };                 /* a cache line, and the widest vector register */
-
-/*
- * Large buffers are pages of their own, which go back to the system at once.  An allocator keeps what was freed, and finds
- * no use for it in the next request that is to be aligned: with glibc, reading chunks of 8 MiB in two threads held 200 MiB.
- * AddressSanitizer watches the ends of what its own allocator gave.
- */
-#if defined(_WIN32) || defined(__SANITIZE_ADDRESS__)
-#define PAGES_FROM SIZE_MAX
-#else
-#define PAGES_FROM ((size_t)1 << 20)
-#endif
-
-/* From here on huge pages are asked for: to touch a buffer for the first time takes a fifth of the time. */
-#define HUGE_FROM ((size_t)4 << 20)
-#define HUGE_PAGE ((size_t)2 << 20)
-
-#ifndef _WIN32
-/* n bytes (from HUGE_FROM on a multiple of HUGE_PAGE, and aligned to that) of pages of their own, which are zero. */
-static void *map_pages(size_t n)
-{
-    const size_t extra = n >= HUGE_FROM ? HUGE_PAGE : 0;
-    size_t page = 4096;
-    uint8_t *data = mmap(NULL, n + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (data == MAP_FAILED) {
-        return NULL;
-    }
-    if (extra > 0) {
-        const size_t before = (HUGE_PAGE - (uintptr_t)data % HUGE_PAGE) % HUGE_PAGE;
-        if (before > 0) {
-            munmap(data, before);
-        }
-        data += before;
-        munmap(data + n, extra - before);
-#ifdef MADV_HUGEPAGE
-        page = madvise(data, n, MADV_HUGEPAGE) == 0 ? HUGE_PAGE : page;
-#endif
-    }
-    zc_count_add(ZC_COUNT_PAGES, (n + page - 1) / page);
-    return data;
-}
-#endif
-
-static void *aligned_new(size_t n)
-{
-#ifdef _WIN32
-    return _aligned_malloc(n, ALIGNMENT);
-#else
-    void *data = NULL;
-
-    return n >= PAGES_FROM ? map_pages(n) : posix_memalign(&data, ALIGNMENT, n) == 0 ? data : NULL;
-#endif
-}
-
-static void aligned_delete(void *data, size_t n)
-{
-#ifdef _WIN32
-    (void)n;
-    _aligned_free(data);
-#else
-    if (n >= PAGES_FROM) {
-        munmap(data, n);
-    } else {
-        free(data);
-    }
-#endif
-}
-
 static void scratch_delete(zc_scratch *scratch)
 {
-    aligned_delete(scratch->data, scratch->capacity);
+    zc_pages_delete(scratch->data, scratch->capacity);
     scratch->data = NULL;
     scratch->capacity = 0;
 }
@@ -126,11 +47,11 @@ static bool capacity_for(size_t n, size_t *out)
 {
     size_t padded;
 
-    if (!zc_add_size(n, n / 8, &padded) || !zc_add_size(padded, 2 * ALIGNMENT, &padded)) {
+    if (!zc_add_size(n, n / 8, &padded) || !zc_add_size(padded, 2 * ZC_ALIGNMENT, &padded)) {
         return false;
     }
-    *out = padded < HUGE_FROM ? padded / ALIGNMENT * ALIGNMENT : padded / HUGE_PAGE * HUGE_PAGE;
-    return *out >= n || zc_add_size(*out, HUGE_PAGE, out);
+    *out = padded < ZC_HUGE_FROM ? padded / ZC_ALIGNMENT * ZC_ALIGNMENT : padded / ZC_HUGE_PAGE * ZC_HUGE_PAGE;
+    return *out >= n || zc_add_size(*out, ZC_HUGE_PAGE, out);
 }
 
 void *zc_scratch_push(zc_workspace *ws, size_t n, zc_error *err)
@@ -145,7 +66,7 @@ void *zc_scratch_push(zc_workspace *ws, size_t n, zc_error *err)
     if (scratch->data == NULL || scratch->capacity < n) {
         size_t capacity = 0;
         scratch_delete(scratch);             /* first give back, then take: the peak is lower */
-        scratch->data = capacity_for(n, &capacity) ? aligned_new(capacity) : NULL;
+        scratch->data = capacity_for(n, &capacity) ? zc_pages_new(capacity) : NULL;
         if (scratch->data == NULL) {
             zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for %zu bytes of scratch", n);
             return NULL;
@@ -261,6 +182,20 @@ static void forget_spares(void)
     spares_number = 0;
     spares_nbytes = 0;
     handed_over = zc_metrics_here = (zc_metrics){0};
+}
+
+void zc_pool_free_spares(void)
+{
+    zc_mutex_lock(&spares_lock);
+    zc_workspace *ws = spares;
+    spares = NULL;
+    spares_number = spares_nbytes = 0;
+    zc_mutex_unlock(&spares_lock);
+    while (ws != NULL) {
+        zc_workspace *const next = ws->next;
+        zc_workspace_free(ws);
+        ws = next;
+    }
 }
 
 zc_workspace *zc_pool_borrow(zc_error *err)

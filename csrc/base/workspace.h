@@ -42,6 +42,9 @@ void zc_workspace_free(zc_workspace *ws);
 zc_workspace *zc_pool_borrow(zc_error *err);
 void zc_pool_release(zc_workspace *ws);
 
+/* Free the spare ones. */
+void zc_pool_free_spares(void);
+
 /* Open a buffer of at least n bytes (64-byte aligned, contents undefined).  It stays valid until
  * the matching pop; buffers are kept and reused.  NULL (with err filled) when out of memory. */
 void *zc_scratch_push(zc_workspace *ws, size_t n, zc_error *err);

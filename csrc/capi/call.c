@@ -38,25 +38,48 @@ static void put_key(const zarrcore_array *array, const int64_t *chunk, char *out
     free(key);
 }
 
-int zc_report_record(zarrcore_error *out, const zarrcore_error *record)
+/* Bytes of a caller's record that may be filled, 0 where there is none. */
+static size_t room_of(const zarrcore_error *out)
 {
     if (out == NULL || (out->struct_size != 0 && out->struct_size < ERROR_SIZE_1)) {
-        return record->status;
+        return 0;
     }
     const size_t given = out->struct_size != 0 ? out->struct_size : ERROR_SIZE_1;      /* 0: zero bytes */
-    memcpy(out, record, given < sizeof *out ? given : sizeof *out);
-    out->struct_size = (uint32_t)given;
+    return given < sizeof *out ? given : sizeof *out;
+}
+
+int zc_report_record(zarrcore_error *out, const zarrcore_error *record)
+{
+    const size_t room = room_of(out);
+
+    if (room > 0) {
+        const uint32_t given = out->struct_size;
+        memcpy(out, record, room);
+        out->struct_size = given != 0 ? given : (uint32_t)room;
+    }
     return record->status;
+}
+
+/* Most calls succeed, and short ones should not be long for that. */
+static int report_success(zarrcore_error *out)
+{
+    const size_t room = room_of(out);
+
+    if (room > 0) {
+        const uint32_t given = out->struct_size;
+        memset(out, 0, room);
+        out->struct_size = given != 0 ? given : (uint32_t)room;
+        out->chunk_ndim = -1;
+    }
+    return ZARRCORE_OK;
 }
 
 int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *array, const int64_t *chunk)
 {
-    zarrcore_error full = {.status = err->status, .chunk_ndim = -1};
-
     if (out == NULL || err->status == ZC_OK) {
-        return zc_report_record(out, &full);
+        return err->status == ZC_OK ? report_success(out) : err->status;
     }
-    full.sys_errno = err->sys_errno;
+    zarrcore_error full = {.status = err->status, .chunk_ndim = -1, .sys_errno = err->sys_errno};
     memcpy(full.codec, err->codec, sizeof full.codec);
     memcpy(full.message, err->message, sizeof full.message);
     full.in_shard = err->in_shard;
@@ -74,6 +97,24 @@ int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *ar
     return zc_report_record(out, &full);
 }
 
+bool zc_take_struct(void *out, size_t size, const void *given, size_t least)
+{
+    uint32_t n;
+
+    memcpy(&n, given, sizeof n);
+    if (n < least || n % _Alignof(void *) != 0) {        /* no structure of pointers has another size */
+        return false;
+    }
+    memset(out, 0, size);
+    memcpy(out, given, n < size ? n : size);
+    for (size_t i = size; i < n; i++) {
+        if (((const char *)given)[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int zc_report_argument(zarrcore_error *out, const char *message)
 {
     zc_error err = {0};
@@ -85,7 +126,8 @@ int zc_report_argument(zarrcore_error *out, const char *message)
 zc_status zc_session_begin(const zarrcore_array *array, bool writes, zc_session *session, zc_error *err)
 {
     *session = (zc_session){.owner = array->owner, .writes = writes};
-    return array->backend->begin(session, err);
+    const zc_status status = array->backend->begin(session, err);
+    return status == ZC_OK ? zc_watch_begin(session, err) : status;
 }
 
 void zc_session_end(const zarrcore_array *array, zc_session *session, zc_status status, zc_error *err)

@@ -50,7 +50,10 @@ void zc_flush_last(zarrcore_array *array)
 {
     zarrcore_error error = ZARRCORE_ERROR_INIT;
 
-    if (flush(array, &error) != ZARRCORE_OK) {
+    zc_watch *const watch = zc_pool_watch(NULL);     /* nobody would have what was cancelled */
+    const int status = flush(array, &error);
+    zc_pool_watch(watch);
+    if (status != ZARRCORE_OK) {
         fprintf(stderr, "zarrcore: %s: values were lost, since the array was released before they were written: %s: %s\n",
                 array->path, error.key[0] != '\0' ? error.key : zarrcore_status_name(error.status), error.message);
     }

@@ -75,7 +75,16 @@ const zc_array *zc_keep_array(zarrcore_array *array, const zc_store *store, cons
 /* Store what is pending in a handle that nobody has any more (flush.c). */
 void zc_flush_last(zarrcore_array *array);
 
+/* ---- the watch of a thread (watch.c) ---- */
+
+/* May a call begin?  Not if it is cancelled; else the session asks for progress, if its store has no poll of its own. */
+zc_status zc_watch_begin(zc_session *session, zc_error *err);
+
 /* ---- what all functions of the public API share (call.c) ---- */
+
+/* Take a structure whose first member is the size that the caller's has, at least `least`: members that it has not are zero, and those
+ * that are not known here have to be. */
+bool zc_take_struct(void *out, size_t size, const void *given, size_t least);
 
 /* Tell the caller how a call ended; returns its status.  array, chunk and out may be NULL. */
 int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *array, const int64_t *chunk);

@@ -74,10 +74,10 @@ static touched touch(const zc_grid_axis *grid, int64_t inner, const zc_axis *axi
     return t;
 }
 
-/* Can be seen at each read whether somebody else has changed a value? */
+/* Can be seen at each read whether somebody else has changed a value, or will nobody? */
 static bool shows_changes(const zc_store *store)
 {
-    return store->is_local || store->values_in_memory;
+    return store->is_local || store->values_in_memory || store->constant;
 }
 
 /* Were these chunks, known by a hash, touched not long ago?  Now they were. */

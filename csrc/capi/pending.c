@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "base/lock_order.h"
+#include "base/memory.h"
 
 static zc_mutex fork_lock = ZC_MUTEX_INIT;
 static unsigned forks;
@@ -57,7 +58,7 @@ void zc_buffer_end(zc_buffer *buffer)
     while (buffer->oldest != NULL) {
         zc_pending *const p = buffer->oldest;
         buffer->oldest = p->newer;
-        free(p);
+        zc_memory_delete(p);
     }
     zc_mutex_destroy(&buffer->lock);
 }
@@ -96,7 +97,7 @@ static zc_pending *new_pending(zc_buffer *buffer, const zc_array *array, const i
     const size_t head = (sizeof(zc_pending) + 3 * (size_t)array->ndim * sizeof(int64_t) + 15) / 16 * 16;
     size_t size, n;
     char *const key = malloc(zc_chunk_key_size(array));
-    zc_pending *const p = key != NULL && zc_pending_size(array, chunk, &size) ? calloc(1, size) : NULL;
+    zc_pending *const p = key != NULL && zc_pending_size(array, chunk, &size) ? zc_memory_zeroed(size) : NULL;
 
     if (p != NULL) {
         int64_t *const numbers = (int64_t *)(p + 1);
@@ -196,7 +197,7 @@ zc_pending *zc_pending_take(zc_buffer *buffer, const zc_array *array, const int6
         }
         zc_rank_unlock(&buffer->lock, ZC_RANK_CACHE);
     }
-    free(made);
+    zc_memory_delete(made);
     return p;
 }
 
@@ -206,7 +207,7 @@ void zc_pending_let_go(zc_buffer *buffer, zc_pending *p)
     const bool last = --p->users == 0 && !p->linked;
     zc_rank_unlock(&buffer->lock, ZC_RANK_CACHE);
     if (last) {
-        free(p);
+        zc_memory_delete(p);
     }
 }
 

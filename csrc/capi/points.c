@@ -5,13 +5,15 @@
 #include <stdlib.h>
 
 #include "base/arith.h"
+#include "base/memory.h"
 #include "capi/regions.h"
 
 /* The columns of a table of indices, checked, and the numbers of its rows: one piece of memory, to be freed. */
 static int64_t *make_columns(const zc_array *array, size_t n, const int64_t *points, zc_error *err)
 {
     const size_t ndim = (size_t)array->ndim;
-    int64_t *const columns = zc_alloc_array(n, (ndim + 1) * sizeof *columns);
+    size_t size;
+    int64_t *const columns = zc_mul_size((ndim + 1) * sizeof *columns, n, &size) ? zc_memory_new(size) : NULL;
 
     if (columns == NULL) {
         zc_fail(err, ZC_ERR_MEMORY, "out of memory");
@@ -23,7 +25,7 @@ static int64_t *make_columns(const zc_array *array, size_t n, const int64_t *poi
             if (index < 0 || index >= array->grid[d].length) {
                 zc_fail(err, ZC_ERR_ARGUMENT, "point %zu: index %lld leaves the %lld elements of dimension %zu", p,
                         (long long)index, (long long)array->grid[d].length, d);
-                free(columns);
+                zc_memory_delete(columns);
                 return NULL;
             }
             columns[d * n + p] = index;
@@ -68,7 +70,8 @@ static int read_converted(const zarrcore_array *array, size_t n, const int64_t *
                           int threads, zarrcore_error *error)
 {
     const int64_t count = (int64_t)n, in = (int64_t)types->own.item.size, out = (int64_t)types->memory.item.size;
-    char *const values = zc_alloc_array(n, types->own.item.size);
+    size_t size;
+    char *const values = zc_mul_size(types->own.item.size, n, &size) ? zc_memory_new(size) : NULL;
     zc_error err = {0};
 
     if (values == NULL) {
@@ -80,7 +83,7 @@ static int read_converted(const zarrcore_array *array, size_t n, const int64_t *
         err.status = zc_typed_convert(1, &count, memory, &out, &types->memory, values, &in, &types->own, &err);
         status = zc_report(error, &err, NULL, NULL);
     }
-    free(values);
+    zc_memory_delete(values);
     return status;
 }
 
@@ -125,6 +128,6 @@ int zarrcore_read_points(const zarrcore_array *array, const char *type, int ndim
     }
     status = types.differ ? read_converted(array, n, columns, memory, &types, threads, error)
                           : read_points(array, n, columns, memory, threads, error);
-    free(columns);
+    zc_memory_delete(columns);
     return status;
 }

@@ -50,7 +50,11 @@ int zarrcore_set_num_threads(int threads)
 
 int zarrcore_shutdown(void)
 {
-    return zc_pool_shutdown() ? ZARRCORE_OK : ZARRCORE_ERR_ARGUMENT;
+    if (!zc_pool_shutdown()) {
+        return ZARRCORE_ERR_ARGUMENT;
+    }
+    zc_pool_free_spares();
+    return ZARRCORE_OK;
 }
 
 int zarrcore_ndim(const zarrcore_array *array)

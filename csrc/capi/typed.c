@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/arith.h"
+#include "base/memory.h"
 #include "capi/regions.h"
 
 #define TILE_BYTES ((size_t)16 << 20)
@@ -59,7 +60,7 @@ static zc_status choose_tiles(tiles *t)
         t->length[d] = more <= INT64_MAX / t->length[d] ? t->length[d] * more : INT64_MAX;
         n *= (size_t)more;
     }
-    t->values = malloc(n);
+    t->values = zc_memory_new(n);
     return t->values != NULL ? ZC_OK : zc_fail(t->err, ZC_ERR_MEMORY, "out of memory");
 }
 
@@ -142,6 +143,6 @@ zc_status zc_region_convert(zarrcore_array *handle, const zc_call *call, const z
     if (status == ZC_OK && (status = choose_tiles(&t)) == ZC_OK) {
         status = run_tiles(&t);
     }
-    free(t.values);
+    zc_memory_delete(t.values);
     return status;
 }

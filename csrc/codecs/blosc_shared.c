@@ -3,6 +3,7 @@
  * blosc has threads of its own, which put blocks down in the order in which they happen to be ready.  Here runs of blocks
  * are encoded as buffers of their own, and their blocks then put together in their order.
  */
+#include "base/memory.h"
 #include "codecs/blosc_shared.h"
 
 #include <stdlib.h>
@@ -212,14 +213,14 @@ static zc_status encode_pieces(encoding *e, const zc_sharing *sharing, uint8_t *
 {
     zc_status status = ZC_OK;
 
-    e->slots = malloc(slot_of(e, e->pieces));
+    e->slots = zc_memory_new(slot_of(e, e->pieces));
     e->sizes = calloc(e->pieces, sizeof *e->sizes);
     if (e->slots != NULL && e->sizes != NULL) {
         status = run(sharing, encode_piece, e, e->pieces, err);
         *written = status == ZC_OK ? finish(e, dst) : 0;
     }
     free(e->sizes);
-    free(e->slots);
+    zc_memory_delete(e->slots);
     return status;
 }
 

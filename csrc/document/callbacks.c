@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/memory.h"
 #include "base/metrics.h"
+#include "document/archive.h"
 #include "document/tree.h"
 
 #define FIRST_ROOM ((size_t)4096)
@@ -20,6 +22,7 @@
 typedef struct source {
     zarrcore_callbacks call;
     char *name;
+    bool constant;           /* no value ever changes */
 } source;
 
 static const zarrcore_callbacks *callbacks_of(const zarrcore_store *store)
@@ -30,11 +33,12 @@ static const zarrcore_callbacks *callbacks_of(const zarrcore_store *store)
 /* ---- replies ------------------------------------------------------------------------------------ */
 
 struct zarrcore_reply {
-    uint8_t *data;           /* n bytes in memory of malloc, or to be put there */
+    uint8_t *data;           /* n bytes in memory of zc_memory_new, or to be put there */
     size_t n, room, most;    /* most: there may be no more */
     bool fixed;              /* data has `most` bytes and is somebody's */
     zc_names *names;         /* of a list; else NULL */
     char *text;              /* of an error; NULL: none */
+    zc_status failure;       /* of zc_reply_fail */
     zc_status status;        /* what went wrong while it was made */
     zc_status too_many;      /* the status for too many bytes */
 };
@@ -51,12 +55,30 @@ static bool grow(zarrcore_reply *reply, size_t n)
 
     room = room > FIRST_ROOM ? room : FIRST_ROOM;
     room = room > n ? room : n;
-    void *const more = realloc(reply->data, room);
+    void *const more = zc_memory_new(room);
     if (more != NULL) {
+        if (reply->n > 0) {
+            memcpy(more, reply->data, reply->n);
+        }
+        zc_memory_delete(reply->data);
         reply->data = more;
         reply->room = room;
     }
     return more != NULL;
+}
+
+uint8_t *zc_reply_room(zarrcore_reply *reply, uint64_t n)
+{
+    if (n > reply->most - reply->n) {
+        note(reply, reply->too_many);
+        return NULL;
+    }
+    if (!reply->fixed && (reply->data == NULL || n > reply->room - reply->n) && !grow(reply, reply->n + (size_t)n)) {
+        note(reply, ZC_ERR_MEMORY);
+        return NULL;
+    }
+    reply->n += (size_t)n;
+    return reply->data + reply->n - n;
 }
 
 int zarrcore_reply_bytes(zarrcore_reply *reply, const void *data, size_t nbytes)
@@ -64,16 +86,16 @@ int zarrcore_reply_bytes(zarrcore_reply *reply, const void *data, size_t nbytes)
     if (reply == NULL || (data == NULL && nbytes > 0)) {
         return reply == NULL ? ZARRCORE_ERR_ARGUMENT : note(reply, ZC_ERR_ARGUMENT);
     }
-    if (nbytes > reply->most - reply->n) {
-        return note(reply, reply->too_many);
+    if (nbytes == 0 && reply->fixed) {
+        return ZARRCORE_OK;
     }
-    if (!reply->fixed && (reply->data == NULL || nbytes > reply->room - reply->n) && !grow(reply, reply->n + nbytes)) {
-        return note(reply, ZC_ERR_MEMORY);
+    uint8_t *const room = zc_reply_room(reply, nbytes);
+    if (room == NULL) {
+        return reply->status;
     }
     if (nbytes > 0) {
-        memcpy(reply->data + reply->n, data, nbytes);
+        memcpy(room, data, nbytes);
     }
-    reply->n += nbytes;
     return ZARRCORE_OK;
 }
 
@@ -102,6 +124,13 @@ int zarrcore_reply_error(zarrcore_reply *reply, const char *text)
         }
     }
     return ZARRCORE_ERR_CALLBACK;
+}
+
+int zc_reply_fail(zarrcore_reply *reply, const zc_error *err)
+{
+    zarrcore_reply_error(reply, err->message);
+    reply->failure = err->status;
+    return err->status;
 }
 
 static zc_status known_status(int status)
@@ -144,7 +173,7 @@ static zc_status end_call(zarrcore_reply *reply, int status, int named, const ch
     } else if (reply->status != ZC_OK) {
         found = fail_reply(reply, what, key, err);
     } else if (status != ZARRCORE_OK) {
-        found = zc_fail(err, known_status(status), "%s \"%.120s\": %.160s", what, key,
+        found = zc_fail(err, reply->failure != ZC_OK ? reply->failure : known_status(status), "%s \"%.120s\": %.160s", what, key,
                         reply->text != NULL ? reply->text : "the store failed");
         zc_mend_utf8(err->message);
     }
@@ -172,11 +201,11 @@ static zc_status get_whole(const zarrcore_callbacks *call, const char *key, zarr
     zc_status status = get(call, key, 0, ZARRCORE_TO_END, reply, err);
 
     if (status == ZC_OK && reply->data == NULL) {
-        reply->data = malloc(1);
+        reply->data = zc_memory_new(1);
         status = reply->data != NULL ? ZC_OK : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
     }
     if (status != ZC_OK) {
-        free(reply->data);
+        zc_memory_delete(reply->data);
         reply->data = NULL;
     }
     return status;
@@ -211,7 +240,7 @@ static zc_status store_open(const zc_store *store, const char *key, bool whole, 
         return status;
     }
     const size_t size = strlen(key) + 1;
-    char *const copy = malloc(size);
+    char *const copy = zc_memory_new(size);
     *out = (zc_value){.size = ZC_SIZE_UNKNOWN, .token = copy, .store = copy != NULL ? store : NULL};
     if (copy == NULL) {
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
@@ -223,7 +252,7 @@ static zc_status store_open(const zc_store *store, const char *key, bool whole, 
 static void store_release(zc_value *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        free(values[i].token);
+        zc_memory_delete(values[i].token);
         values[i].token = NULL;
     }
 }
@@ -260,13 +289,13 @@ static bool take_replies(const zc_store *store, zarrcore_request *asked, size_t 
         const zc_status status = end_call(reply, asked[i].status, ZARRCORE_ERR_MISSING, "get", asked[i].key, &err);
         zc_metric_add(ZC_METRIC_BYTES_READ, reply->n);
         if (status == ZC_OK && reply->data == NULL) {
-            reply->data = malloc(1);
+            reply->data = zc_memory_new(1);
         }
         if (status == ZC_OK && reply->data != NULL) {
             take_value(&out[i], store, reply);
         } else {
             good = good && status == ZC_ERR_MISSING;
-            free(reply->data);
+            zc_memory_delete(reply->data);
         }
     }
     return good;
@@ -344,7 +373,7 @@ static zc_status store_check(const zc_store *store, const char *prefix, size_t p
         memcpy(key + prefix_len, names[i], strlen(names[i]) + 1);
         zc_error_clear(err);
         status = get_whole(callbacks_in(store), key, &reply, err);
-        free(reply.data);
+        zc_memory_delete(reply.data);
     }
     free(key);
     return status == ZC_ERR_MISSING ? zc_fail(err, ZC_ERR_IO, "the array is gone from the store") : status;
@@ -356,16 +385,15 @@ static zc_status tree_get(const zarrcore_store *store, const char *key, zc_text 
 {
     zarrcore_reply reply = {.most = ZC_DOCUMENT_MAX, .too_many = ZC_ERR_METADATA};
     const zc_status status = get_whole(callbacks_of(store), key, &reply, err);
-    char *const data = status == ZC_OK ? realloc(reply.data, reply.n + 1) : NULL;
+    char *const data = status == ZC_OK ? malloc(reply.n + 1) : NULL;
 
-    *out = (zc_text){data, reply.n};
+    *out = (zc_text){data, data != NULL ? reply.n : 0};
     if (data != NULL) {
+        memcpy(data, reply.data, reply.n);
         data[reply.n] = '\0';
-    } else if (status == ZC_OK) {
-        free(reply.data);
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
     }
-    return status;
+    zc_memory_delete(reply.data);
+    return status != ZC_OK || data != NULL ? status : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
 }
 
 static zc_status tree_put(const zarrcore_store *store, const char *key, const zc_text *value, bool is_new, zc_error *err)
@@ -465,10 +493,11 @@ static zc_status tree_scope(const zarrcore_store *store, const char *path, char 
 
 static zc_status tree_begin(const zarrcore_store *store, zc_session *session, zc_error *err)
 {
-    const bool batches = callbacks_of(store)->get_ranges != NULL;
+    const source *const from = store->shared->self;
+    const bool batches = from->call.get_ranges != NULL;
 
     (void)err;
-    session->self = (void *)callbacks_of(store);
+    session->self = (void *)&from->call;
     session->store = (zc_store){
         .self = session,
         .open = store_open,
@@ -484,6 +513,7 @@ static zc_status tree_begin(const zarrcore_store *store, zc_session *session, zc
         .gap = 1 << 16,
         .most = 1 << 26,
         .batch_bytes = 1 << 26,
+        .constant = from->constant,
     };
     return ZC_OK;
 }
@@ -506,9 +536,6 @@ static const zc_tree_ops callback_ops = {.get = tree_get, .put = tree_put, .remo
 
 static const char *fault_of(const zarrcore_callbacks *callbacks, int flags)
 {
-    if (callbacks == NULL || callbacks->struct_size != sizeof *callbacks) {
-        return callbacks == NULL ? "callbacks is NULL" : "callbacks: struct_size is not that of this version";
-    }
     if (callbacks->reserved != 0 || callbacks->get == NULL) {
         return callbacks->get == NULL ? "callbacks: get is NULL" : "callbacks: reserved is not 0";
     }
@@ -521,9 +548,36 @@ static const char *fault_of(const zarrcore_callbacks *callbacks, int flags)
     return NULL;
 }
 
+zc_status zc_open_source(const zarrcore_callbacks *callbacks, int flags, bool constant, zarrcore_store **out, zc_error *err)
+{
+    source *const self = calloc(1, sizeof *self);
+
+    *out = NULL;
+    if (self != NULL) {
+        self->call = *callbacks;
+        self->call.name = NULL;
+        self->name = callbacks->name != NULL ? join(callbacks->name, "", "") : NULL;
+        self->constant = constant;
+    }
+    if (self != NULL && (callbacks->name == NULL || self->name != NULL)) {
+        *out = zc_store_new(&callback_ops, self, flags, self->name != NULL ? self->name : "");
+    }
+    if (*out != NULL) {
+        return ZC_OK;
+    }
+    free(self != NULL ? self->name : NULL);
+    free(self);
+    return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+}
+
 int zarrcore_open_callbacks(const zarrcore_callbacks *callbacks, int flags, zarrcore_store **out, zarrcore_error *error)
 {
-    const char *const fault = out == NULL ? "out is NULL" : fault_of(callbacks, flags);
+    zarrcore_callbacks known;
+    const char *const fault = out == NULL         ? "out is NULL"
+                              : callbacks == NULL ? "callbacks is NULL"
+                              : !zc_take_struct(&known, sizeof known, callbacks, offsetof(zarrcore_callbacks, get_ranges))
+                                  ? "callbacks: struct_size is too small, or of a later version whose members are set"
+                                  : fault_of(&known, flags);
     zc_error err = {0};
 
     if (out != NULL) {
@@ -532,19 +586,6 @@ int zarrcore_open_callbacks(const zarrcore_callbacks *callbacks, int flags, zarr
     if (fault != NULL) {
         return zc_report_argument(error, fault);
     }
-    source *const self = calloc(1, sizeof *self);
-    if (self != NULL) {
-        self->call = *callbacks;
-        self->call.name = NULL;
-        self->name = callbacks->name != NULL ? join(callbacks->name, "", "") : NULL;
-    }
-    if (self != NULL && (callbacks->name == NULL || self->name != NULL)) {
-        *out = zc_store_new(&callback_ops, self, flags, self->name != NULL ? self->name : "");
-    }
-    if (*out == NULL) {
-        free(self != NULL ? self->name : NULL);
-        free(self);
-        zc_fail(&err, ZC_ERR_MEMORY, "out of memory");
-    }
+    err.status = zc_open_source(&known, flags, false, out, &err);
     return zc_report(error, &err, NULL, NULL);
 }

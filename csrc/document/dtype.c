@@ -123,7 +123,7 @@ static bool is_unit(const char *unit)
 }
 
 /* "[10s]" as numpy would have it. */
-static void put_unit(int64_t scale, const char *unit, char *out, size_t capacity)
+static void put_unit(int32_t scale, const char *unit, char *out, size_t capacity)
 {
     const bool micro = (unsigned char)unit[0] >= 0x80;
 
@@ -131,7 +131,7 @@ static void put_unit(int64_t scale, const char *unit, char *out, size_t capacity
     if (strcmp(unit, "generic") != 0 && scale == 1) {
         snprintf(out, capacity, "[%.7s]", micro ? "us" : unit);
     } else if (strcmp(unit, "generic") != 0) {
-        snprintf(out, capacity, "[%lld%.7s]", (long long)scale, micro ? "us" : unit);
+        snprintf(out, capacity, "[%d%.7s]", (int)scale, micro ? "us" : unit);
     }
 }
 
@@ -162,7 +162,7 @@ static void time_v3(const zc_node *configuration, char kind, zc_dtype *out)
     if (!is_unit(unit)) {
         zc_node_fail(&unit_node, "\"%.20s\" is no unit of time", unit);
     }
-    put_unit(scale, unit, suffix, sizeof suffix);
+    put_unit((int32_t)scale, unit, suffix, sizeof suffix);
     set_plain(configuration, out, kind, 8, 8, false, suffix);
 }
 
@@ -265,7 +265,7 @@ static bool normalise_unit(const char *text, char *out, size_t capacity)
     if (scale > INT32_MAX || !is_unit(scaled ? at : unit)) {
         return false;
     }
-    put_unit(scale, scaled ? at : unit, out, capacity);
+    put_unit((int32_t)scale, scaled ? at : unit, out, capacity);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/archive.h"
 #include "document/tree.h"
 
 /* ---- opening ------------------------------------------------------------------------------------ */
@@ -443,6 +444,6 @@ int zarrcore_open_store(const char *path, int flags, zarrcore_store **out, zarrc
         return zc_report_argument(error, "flags: ZARRCORE_CREATE needs ZARRCORE_READ_WRITE");
     }
     zc_error_clear(&err);
-    err.status = zc_open_directory(path, flags, out, &err);
+    err.status = zc_open_root(path, flags, out, &err);
     return zc_report(error, &err, NULL, NULL);
 }

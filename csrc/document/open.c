@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/archive.h"
 #include "document/tree.h"
 
 /* What a handle owns. */
@@ -328,7 +329,7 @@ static zc_status open_directory(const char *path, int flags, zarrcore_array **ou
 {
     zarrcore_store *store = NULL;
     zc_where place = {0};
-    zc_status status = zc_open_directory(path, flags, &store, err);
+    zc_status status = zc_open_root(path, flags, &store, err);
 
     if (status == ZC_ERR_IO && err->sys_errno == ENOTDIR) {
         zc_error_clear(err);

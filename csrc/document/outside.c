@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/memory.h"
 #include "document/tree.h"
 
 #define FEW 64                               /* chunks that are tried by their keys, rather than found by listing */
@@ -83,13 +84,13 @@ static zc_status clear_region(const zarrcore_array *array, const int64_t *start,
     }
     fits = fits && zc_mul_size(n, array->array->chain->item.size, &nbytes) && nbytes <= MOST_LOOKED_AT;
     if (fits) {
-        char *const values = malloc(nbytes + 1);
+        char *const values = zc_memory_new(nbytes);
         if (values == NULL) {
             return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
         }
         const int status = zarrcore_read(array, start, NULL, count, values, NULL, 1, &error);
         const bool clean = status == ZARRCORE_OK && is_fill(array, values, n);
-        free(values);
+        zc_memory_delete(values);
         if (status != ZARRCORE_OK || clean) {
             return clean ? ZC_OK : as_status(&error, err);
         }

@@ -223,6 +223,7 @@ static zc_status place_addition(const changed *c, const addition *a, int64_t *st
 static void take_back(const changed *c, bool document)
 {
     const zc_place *const array = c->array->array->place;
+    zc_watch *const watch = zc_pool_watch(NULL);     /* it may be that which was cancelled */
     zc_error ignored;
 
     zc_error_clear(&ignored);
@@ -230,6 +231,7 @@ static void take_back(const changed *c, bool document)
         remove_added(c, &ignored);
         zc_shape_note(array, c->ndim, c->was, false);
     }
+    zc_pool_watch(watch);
 }
 
 /* Under the lock of the documents.  *written: the failure, if it is one of writing. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "base/lock_order.h"
 #include "base/metrics.h"
 
@@ -224,7 +225,7 @@ static void free_all(zc_cached *dead)
         if (dead->drop != NULL) {
             dead->drop(dead->stamp.token);
         }
-        free(dead);
+        zc_memory_delete(dead);
         dead = next;
     }
 }
@@ -409,7 +410,7 @@ zc_cached *zc_cached_new(const zc_origin *origin, uint64_t offset, size_t size)
     if (size > SIZE_MAX - head - 64) {
         return NULL;
     }
-    zc_cached *entry = malloc(head + size + 64);
+    zc_cached *entry = zc_memory_new(head + size + 64);
     if (entry == NULL) {
         return NULL;
     }

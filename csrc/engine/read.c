@@ -271,6 +271,7 @@ static zc_status read_calls(zc_read_job *job, const zc_call *calls, size_t n, zc
     if (status != ZC_OK) {
         return status;
     }
+    zc_pool_expect(job->wants.n_items);
     job->threads = zc_read_threads(calls, n, job->wants.n_items, threads);
     job->split = job->wants.n_items < (size_t)job->threads;
     job->shared = job->wants.shares ? zc_cache_new(SHARED_BYTES) : NULL;

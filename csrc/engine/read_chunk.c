@@ -507,10 +507,9 @@ zc_status zc_read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
     c.item = item;
     item = job->order != NULL ? job->order[item] : item;
     chunk_open(&c, job, job->first + item, ws, err);
-    if (c.call->trial != NULL) {
-        return try_chunk(&c, item);
-    }
-    return c.none && c.n == 1 ? ZC_OK : read_found(&c, item);
+    const zc_status status = c.call->trial != NULL ? try_chunk(&c, item) : c.none && c.n == 1 ? ZC_OK : read_found(&c, item);
+    zc_pool_note_done();
+    return status;
 }
 
 /* ---- chunks that are fetched together --------------------------------------------------------------------- */

@@ -139,6 +139,7 @@ struct zc_store {
     int waits;               /* threads that may wait for it at the same time, while chunks are written; 0: the usual */
     size_t batch_bytes;      /* decoded size of the chunks that one fetch may be for */
     bool is_local;           /* values are files, see zc_value.file */
+    bool constant;           /* no value ever changes */
     bool values_in_memory;   /* a fetch moves no bytes, so parts of values need no ranges */
 
     size_t gap;              /* unneeded bytes between two ranges that are cheaper to read than to skip */

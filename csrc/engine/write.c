@@ -273,6 +273,7 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
 
     zc_plan_chunk(&job->plan, item, chunk);
     if (!zc_plan_selection(&job->plan, item, chunk, t.shape, &t.selection)) {
+        zc_pool_note_done();
         return ZC_OK;
     }
     for (int d = 0; d < array->ndim; d++) {
@@ -291,6 +292,7 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
                      (job->context.blocks == NULL || job->context.blocks->complete);
     status = (all ? overwrite : patch)(job, &t, ws, err);
     zc_scratch_pop(ws);
+    zc_pool_note_done();
     return status;
 }
 
@@ -320,6 +322,7 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
     if (status != ZC_OK) {
         return status;
     }
+    zc_pool_expect(job.plan.n_items);
     const int threads = zc_write_threads(call, job.plan.n_items);
     job.context = (zc_context){.call = call, .fill = call->array->fill,
                                .split = job.plan.n_items < (size_t)threads,

@@ -229,15 +229,15 @@ ZARRCORE_PUBLIC int zarrcore_get_num_threads(void);
 ZARRCORE_PUBLIC int zarrcore_set_num_threads(int threads);
 
 /*
- * End the threads of the library, those at work when it is done; a later call that needs threads starts new ones.  Nothing
- * needs it: idle threads sleep, and a library that dlclose() would unload stays.  ZARRCORE_ERR_ARGUMENT if a callback
+ * End the threads of the library, those at work when it is done, and free scratch memory that is kept for later calls; a later call that
+ * needs threads starts new ones.  Nothing needs it: idle threads sleep, and a library that dlclose() would unload stays.  ZARRCORE_ERR_ARGUMENT if a callback
  * calls it in the middle of a call.
  */
 ZARRCORE_PUBLIC int zarrcore_shutdown(void);
 
 /* ---- handles ------------------------------------------------------------------------------------ */
 
-/* Open the array in a local directory (the one with zarr.json or .zarray in it).  In an extension module the Python package opens
+/* Open the array in a local directory (the one with zarr.json or .zarray in it), or in a ZIP archive.  In an extension module the Python package opens
  * it, which takes the GIL and knows more documents; ZARRCORE_SYNC is ZARRCORE_ERR_UNSUPPORTED there. */
 ZARRCORE_PUBLIC int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error);
 
@@ -475,6 +475,10 @@ typedef struct zarrcore_store zarrcore_store;
 /*
  * Open a local directory as a store; an array or group need not be there yet.  zarrcore_release_store must follow; arrays and lists keep
  * what they need of it.  (Windows: arrays can be opened, nothing can be listed or removed.)
+ *
+ * A file is opened as a ZIP archive, for reading: ZARRCORE_ERR_UNSUPPORTED with ZARRCORE_READ_WRITE, ZARRCORE_ERR_IO if it is none,
+ * ZARRCORE_ERR_CORRUPT if it is damaged, and from then on it is taken not to change.  Its directory stays in memory, and the file open, until
+ * the last handle is released.  (Not on Windows.)
  */
 ZARRCORE_PUBLIC int zarrcore_open_store(const char *path, int flags, zarrcore_store **out, zarrcore_error *error);
 
@@ -614,7 +618,7 @@ typedef struct zarrcore_request {
 } zarrcore_request;
 
 typedef struct zarrcore_callbacks {
-    uint32_t struct_size;    /* sizeof(zarrcore_callbacks) of the caller */
+    uint32_t struct_size;    /* sizeof(zarrcore_callbacks) of the caller; members that an older header has not are taken as NULL */
     uint32_t reserved;       /* 0 */
     void *user;              /* handed to each function */
     const char *name;        /* for messages, such as "s3://bucket/tree", and for locks: stores with one name are one store.  It is copied;
@@ -659,6 +663,69 @@ ZARRCORE_PUBLIC int zarrcore_reply_name(zarrcore_reply *reply, const char *name,
 
 /* Why the function is going to fail; the text is copied, and the last one counts.  Returns ZARRCORE_ERR_CALLBACK, to be returned. */
 ZARRCORE_PUBLIC int zarrcore_reply_error(zarrcore_reply *reply, const char *text);
+
+/* ---- while calls run (libzarrcore only) ----------------------------------------------------------- */
+
+/* A flag that cancels calls, and a function that is called meanwhile.  Both may be NULL.  Members that an older header has not are taken
+ * as NULL. */
+typedef struct zarrcore_watch {
+    uint32_t struct_size;    /* sizeof(zarrcore_watch) of the caller */
+    uint32_t reserved;       /* 0 */
+
+    /* As soon as it is not 0, calls end with ZARRCORE_ERR_CANCELLED: those that begin at once, others before their next chunk and within one
+     * that takes long, after a second at most.  Any thread, or a handler of a signal, may set it: it is read atomically. */
+    const volatile int *cancelled;
+
+    /* Called about every 50 ms, by the thread of the call alone, so never by one that has nothing longer to do.  done: chunks (shards, where
+     * there are any) that were read or written since zarrcore_set_watch; expected: those that the calls since then have to read or write,
+     * as far as they have begun.  Chunks that are found in a cache are in both or in neither.  Not 0 cancels the call.  It must
+     * not call the library. */
+    int (*progress)(void *user, uint64_t done, uint64_t expected);
+    void *user;
+} zarrcore_watch;
+
+/*
+ * Have later calls of this thread that read or write chunks watched, the threads that help them included; NULL: no longer.  The structure is
+ * copied, what it points to has to stay.  Other threads have watches of their own.
+ *
+ * What is cancelled ends as if it had failed: memory may be partly read into, some chunks may be written, and each as a whole; what is
+ * pending in a write buffer stays pending (but zarrcore_close releases the array all the same); zarrcore_append removes what it has
+ * stored.  The last zarrcore_release of an array is not cancelled.  Functions of a store of callbacks are waited for.
+ *
+ * ZARRCORE_ERR_ARGUMENT if struct_size has no room for `cancelled`, if members that this version does not know are set, and in a function
+ * that the library has called.
+ */
+ZARRCORE_PUBLIC int zarrcore_set_watch(const zarrcore_watch *watch, zarrcore_error *error);
+
+/* ---- memory (libzarrcore only) --------------------------------------------------------------------- */
+
+#define ZARRCORE_ALIGNMENT 64
+
+typedef struct zarrcore_allocator {
+    uint32_t struct_size;    /* sizeof(zarrcore_allocator) of the caller */
+    uint32_t reserved;       /* 0 */
+    void *user;              /* handed to both functions */
+
+    /* nbytes (not 0), whose address is a multiple of alignment, which is ZARRCORE_ALIGNMENT; NULL: out of memory. */
+    void *(*allocate)(void *user, size_t nbytes, size_t alignment);
+
+    /* What allocate has returned. */
+    void (*release)(void *user, void *memory);
+} zarrcore_allocator;
+
+/*
+ * Have the memory that grows with the data taken from an allocator: scratch for decoding and encoding, decoded chunks in caches, write
+ * buffers, values that stores of callbacks hand over, numbers to be converted, directories of archives.  NULL: from the system, as at first.  Everything else is
+ * small and malloc's: handles, keys, metadata documents, lists, and what the compression libraries take for themselves.
+ *
+ * To be called when none of that memory is in use and no other thread uses the library: before everything else, or after all handles and
+ * stores are released and zarrcore_shutdown() has returned, after which as many pieces have been released as were allocated.
+ * ZARRCORE_ERR_ARGUMENT otherwise, and in a function that the library has called.  The structure is copied.
+ *
+ * Any number of threads call the functions at once, those of the library too.  They must not call the library.  What is allocated by one
+ * thread may be released by another.
+ */
+ZARRCORE_PUBLIC int zarrcore_set_allocator(const zarrcore_allocator *allocator, zarrcore_error *error);
 
 #else /* ZARRCORE_PYTHON_API */
 

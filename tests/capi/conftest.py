@@ -19,6 +19,7 @@ import pytest
 from capi_callbacks import Callbacks
 from capi_documents import LibraryError
 from capi_regions import Region
+from capi_watch import Watch
 
 import zarrcore
 
@@ -84,6 +85,8 @@ C_TYPES = {
     "zarrcore_nodes *": ctypes.c_void_p,
     "zarrcore_nodes **": ctypes.POINTER(ctypes.c_void_p),
     "zarrcore_callbacks *": ctypes.POINTER(Callbacks),
+    "zarrcore_watch *": ctypes.POINTER(Watch),
+    "zarrcore_allocator *": ctypes.c_void_p,
     "zarrcore_reply *": ctypes.c_void_p,
 }
 

@@ -186,6 +186,63 @@ def test_every_pointer_null_at_once(sharded: Sharded) -> None:
             assert call(*nothing) == ARGUMENT, (function, names)
 
 
+# Sizes that say how much memory the caller has are believed; all other numbers may be anything.
+BELIEVED = {"capacity", "nbytes", "out_nbytes", "elements_nbytes", "n"}
+NUMBERS = (0, 1, -1, 7, 2**31 - 1, -(2**31), 2**32, 2**62, 2**63 - 1, -(2**63))
+ARRAYS = {"start", "step", "count", "strides", "chunk", "inner", "points"}
+TEXTS = (
+    b"",
+    b"\xff",
+    b"f",
+    b"f8f8",
+    b"<",
+    b"|V0",
+    b"|V99999999999999999999",
+    b"x" * 5000,
+    b"%s%n",
+    b">U9999999999",
+)
+
+
+def hostile_values(function: str, name: str, kind: Any) -> list[Any]:
+    if name == "strides":  # of which only those that lead upwards are compared with the size
+        return [pair(a, b) for a in NUMBERS if a >= 0 for b in (a, 1)] if function.endswith("_as") else []
+    if name in ARRAYS:
+        return [pair(a, b) for a in NUMBERS for b in (a, 0, 1)]
+    if kind is ctypes.c_char_p and name == "type":
+        return [*TEXTS]
+    if kind not in (ctypes.c_int, ctypes.c_int64, ctypes.c_uint64, ctypes.c_size_t):
+        return []
+    if name in BELIEVED and not function.startswith("set_"):
+        return [0, 1] if name == "n" else [0, 1, 7]
+    return [kind(value).value for value in NUMBERS]
+
+
+def test_hostile_arguments_of_each_function(sharded: Sharded) -> None:
+    """Every argument in turn is what nobody would pass: a status, and the array is as it was."""
+    api, error = sharded.api, sharded.error
+    before, tried = np.arange(120.0).reshape(SHAPE), 0
+    api.region(sharded.handle, before, write=True)
+    for function, names in api.arguments.items():
+        if function in WITHOUT_POINTERS | {"from_python", "raise", "release", "retain"}:
+            continue
+        call = getattr(api, function)
+        for name, kind in zip(names, call.argtypes, strict=True):
+            for value in hostile_values(function, name, kind):
+                sharded.memory[...] = before
+                if function == "close":
+                    api.retain(sharded.handle)
+                outcome = call(*(sharded.arguments(function) | {name: value}).values())
+                tried += 1
+                assert not isinstance(outcome, int) or outcome >= 0 or -19 <= outcome <= -1, (function, name)
+                assert "error" not in names or outcome == error.status, (function, name, value)
+    assert tried > 500
+    assert api.set_write_buffer(sharded.handle, 0, None) == 0
+    after = np.zeros(SHAPE)
+    assert api.region(sharded.handle, after) == 0
+    np.testing.assert_array_equal(after.ravel(), before.ravel())
+
+
 def test_open_survives_null(api: Any, error_of: Any) -> None:
     handle, error = ctypes.c_void_p(1), error_of()
     assert api.open(None, 0, ctypes.byref(handle), error) == ARGUMENT

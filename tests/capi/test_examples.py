@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from object_server import ObjectServer
 
 import zarrcore
 
@@ -84,6 +85,43 @@ def test_c(prefix: Path, values: np.ndarray, tmp_path: Path, linking: str) -> No
     done = run_program(program, tmp_path / "nothing")
     assert (done.returncode, "there is no such directory" in done.stderr) == (1, True)
     assert run_program(program, tmp_path / "array", "1:2").returncode == 2
+
+
+STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+def compile_c(prefix: Path, name: str, target: Path, *more: str) -> Path:
+    libs = [*flags(prefix, "--cflags", "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
+    return compile_program("cc", EXAMPLES / "c" / name, target, *STRICT, *libs, *more)
+
+
+def test_progress(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
+    program = compile_c(prefix, "progress.c", tmp_path / "progress")
+    assert float(run_program(program, tmp_path / "array").stdout) == pytest.approx(values.sum())
+    shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "array")
+    assert float(run_program(program, tmp_path / "packed.zip").stdout) == pytest.approx(values.sum())
+    done = run_program(program, tmp_path / "nothing")
+    assert (done.returncode, "there is no such directory" in done.stderr) == (1, True)
+
+
+def test_a_web_server(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
+    """Over libcurl; chunks are asked for together."""
+    found = subprocess.run(["pkg-config", "--cflags", "--libs", "libcurl"], capture_output=True, text=True)
+    if found.returncode != 0:
+        pytest.skip("no libcurl (apt-get install libcurl4-openssl-dev)")
+    program = compile_c(prefix, "http_store.c", tmp_path / "http_store", *found.stdout.split(), "-pthread")
+    files = {p.relative_to(tmp_path).as_posix(): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    with ObjectServer() as server:
+        server.objects.update({f"data/{key}": value for key, value in files.items()})
+        with server.watch() as seen:
+            done = run_program(program, f"{server.url}/data", "array")
+        assert done.returncode == 0, done.stderr
+        assert float(done.stdout) == pytest.approx(values.sum())
+        assert seen.waves <= 4, str(seen)  # documents, the indexes of two shards, their chunks
+        done = run_program(program, f"{server.url}/data", "nothing")
+        assert (done.returncode, "missing" in done.stderr) == (1, True)
+    done = run_program(program, f"{server.url}/data", "array")
+    assert (done.returncode, "input/output error" in done.stderr) == (1, True)
 
 
 def test_a_prefix_can_be_moved(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:

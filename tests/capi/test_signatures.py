@@ -43,9 +43,9 @@ def members(text: str, name: str) -> list[str]:
     return [flat(member) for member in re.split(r"[;,]", body) if member.strip()]
 
 
-def callbacks(text: str) -> list[str]:
-    """Members of zarrcore_callbacks, whose functions have commas in them."""
-    (body,) = re.findall(r"typedef struct zarrcore_callbacks \{(.*?)\} zarrcore_callbacks;", text, re.DOTALL)
+def with_functions(text: str, name: str) -> list[str]:
+    """Members of a structure whose functions have commas in them."""
+    (body,) = re.findall(rf"typedef struct {name} \{{(.*?)\}} {name};", text, re.DOTALL)
     return [flat(member) for member in body.split(";") if member.strip()]
 
 
@@ -60,7 +60,11 @@ def signatures() -> list[str]:
         *(f"extent {number} {member}" for number, member in enumerate(members(text, "zarrcore_extent"))),
         *(f"region {number} {member}" for number, member in enumerate(members(text, "zarrcore_region"))),
         *(f"request {number} {member}" for number, member in enumerate(members(text, "zarrcore_request"))),
-        *(f"callbacks {number} {member}" for number, member in enumerate(callbacks(text))),
+        *(
+            f"{name} {number} {member}"
+            for name in ("callbacks", "watch", "allocator")
+            for number, member in enumerate(with_functions(text, f"zarrcore_{name}"))
+        ),
         *(f"slot {number} {slot}" for number, slot in enumerate(slots(text))),
         *(f"function {prototype}" for prototype in prototypes(text)),
     ]

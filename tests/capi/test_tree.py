@@ -716,6 +716,8 @@ MAY_BE_NULL = {
     "free_nodes": {"nodes"},
     "retain_store": {"store"},
     "release_store": {"store"},
+    "set_watch": {"watch", "error"},
+    "set_allocator": {"allocator", "error"},
 }
 
 
@@ -755,6 +757,8 @@ def test_null_for_each_pointer_of_each_function(tree: Tree) -> None:
                 "memory": values.ctypes.data,
                 "strides": None,
                 "error": error,
+                "watch": None,
+                "allocator": None,
             } | numbers
             for name in names:
                 if name in numbers or function.startswith(("free", "release", "retain")) or name == "strides":
