@@ -114,7 +114,7 @@ def hide_forms(cls: type, methods: Sequence[str], forms: Mapping[str, Any]) -> N
 
 
 def own_form(owner: object, name: str, *args: Any) -> Any:
-    """Call a method that tells the form for the engine, also where :func:`hide_forms` has hidden it."""
+    """Call a method that returns the form for the engine, also where :func:`hide_forms` has hidden it."""
     method = getattr(type(owner), name)
     return getattr(method, "hides", method)(owner, *args)
 
