@@ -15,7 +15,7 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
     'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-guide xarray-suite dask-suite pytest soak demo smoke system-libs csrc-test csrc-asan csrc-tsan \
+.PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-guide xarray-suite dask-suite pytest soak demo smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind \
         csrc-foreign fuzz fuzz-test asan tsan bench bench-capi bench-random style lint lib wheel portable contents stubs docs clean
 
 help: ## show this list
@@ -109,6 +109,10 @@ csrc-asan: $(ENV)/.complete ## the same under AddressSanitizer and UBSan
 
 csrc-tsan: $(ENV)/.complete ## the same under ThreadSanitizer
 	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check SANITIZE=thread $(NATIVE)
+
+VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --fair-sched=yes
+csrc-valgrind: $(ENV)/.complete ## the same under valgrind, which is slow
+	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check RUN="$(VALGRIND)" $(NATIVE)
 
 # New inputs that libFuzzer finds go to build/fuzz, and are used again the next time.
 FUZZ_SECONDS ?= 60

@@ -80,6 +80,12 @@ void zc_flush_last(zarrcore_array *array);
 /* May a call begin?  Not if it is cancelled; else the session asks for progress, if its store has no poll of its own. */
 zc_status zc_watch_begin(zc_session *session, zc_error *err);
 
+/* ---- use of a handle's store (session.c) ---- */
+
+/* zc_session_end must follow, whatever happened in between. */
+zc_status zc_session_begin(const zarrcore_array *array, bool writes, zc_session *session, zc_error *err);
+void zc_session_end(const zarrcore_array *array, zc_session *session, zc_status status, zc_error *err);
+
 /* ---- what all functions of the public API share (call.c) ---- */
 
 /* Take a structure whose first member is the size that the caller's has, at least `least`: members that it has not are zero, and those
@@ -94,10 +100,6 @@ int zc_report_record(zarrcore_error *out, const zarrcore_error *record);
 
 /* The same for a failure of the arguments. */
 int zc_report_argument(zarrcore_error *out, const char *message);
-
-/* Use the handle's store: zc_session_end must follow, whatever happened in between. */
-zc_status zc_session_begin(const zarrcore_array *array, bool writes, zc_session *session, zc_error *err);
-void zc_session_end(const zarrcore_array *array, zc_session *session, zc_status status, zc_error *err);
 
 /* The key of a chunk, to be freed; NULL when out of memory. */
 char *zc_new_key(const zarrcore_array *array, const int64_t *chunk);

@@ -8,7 +8,6 @@
  */
 #include "document/archive.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -539,7 +538,7 @@ static void free_archive(void *user)
     free(a);
 }
 
-static zc_status open_archive(const char *path, int flags, zarrcore_store **out, zc_error *err)
+zc_status zc_open_archive(const char *path, int flags, zarrcore_store **out, zc_error *err)
 {
     archive *const a = calloc(1, sizeof *a);
     const zarrcore_callbacks callbacks = {
@@ -559,20 +558,4 @@ static zc_status open_archive(const char *path, int flags, zarrcore_store **out,
         free_archive(a);
     }
     return status;
-}
-
-zc_status zc_open_root(const char *path, int flags, zarrcore_store **out, zc_error *err)
-{
-    const zc_status status = zc_open_directory(path, flags, out, err);
-    zc_error found = {0};
-
-    if (status != ZC_ERR_IO || err->sys_errno != ENOTDIR) {
-        return status;
-    }
-    const zc_status second = open_archive(path, flags, out, &found);
-    if (second == ZC_ERR_MISSING || second == ZC_ERR_IO) {
-        return status;                       /* no archive: a file in the place of a directory */
-    }
-    *err = found;
-    return second;
 }

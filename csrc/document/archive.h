@@ -7,7 +7,10 @@
 
 #include "document/document.h"
 
-/* The store in a local directory, or in an archive. */
+/* The store in an archive; ZC_ERR_MISSING if the file is none. */
+zc_status zc_open_archive(const char *path, int flags, zarrcore_store **out, zc_error *err);
+
+/* The store in a local directory, or in an archive (open_store.c). */
 zc_status zc_open_root(const char *path, int flags, zarrcore_store **out, zc_error *err);
 
 /* ---- what callbacks.c has for stores of our own ---- */

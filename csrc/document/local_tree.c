@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "document/archive.h"
 #include "document/tree.h"
 
 /* ---- opening ------------------------------------------------------------------------------------ */
@@ -426,24 +425,3 @@ zc_status zc_open_directory(const char *path, int flags, zarrcore_store **out, z
 }
 
 #endif
-
-int zarrcore_open_store(const char *path, int flags, zarrcore_store **out, zarrcore_error *error)
-{
-    const int known = ZARRCORE_READ_WRITE | ZARRCORE_SYNC | ZARRCORE_MISSING_IS_ERROR | ZARRCORE_FOLLOW_SYMLINKS | ZARRCORE_CREATE;
-    zc_error err;
-
-    if (out == NULL) {
-        return zc_report_argument(error, "out is NULL");
-    }
-    *out = NULL;
-    const int checked = zc_check_opening(path, flags, known, error);
-    if (checked != ZARRCORE_OK) {
-        return checked;
-    }
-    if ((flags & ZARRCORE_CREATE) != 0 && (flags & ZARRCORE_READ_WRITE) == 0) {
-        return zc_report_argument(error, "flags: ZARRCORE_CREATE needs ZARRCORE_READ_WRITE");
-    }
-    zc_error_clear(&err);
-    err.status = zc_open_root(path, flags, out, &err);
-    return zc_report(error, &err, NULL, NULL);
-}

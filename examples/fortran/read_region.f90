@@ -30,6 +30,7 @@ program read_region
     do row = 1, int(extent(1))
         print '(es24.16)', sum(memory(row, :))
     end do
+    deallocate (memory)
     call zarrcore_release(array)
 
 contains

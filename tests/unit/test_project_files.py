@@ -25,6 +25,7 @@ def text(path: str) -> str:
 def test_versions_agree() -> None:
     assert f"version: {zarrcore.__version__}\n" in text("CITATION.cff")
     assert f'version = "{zarrcore.__version__}"' in text("recipe/meta.yaml")
+    assert f'version("{zarrcore.__version__}", ' in text("recipe/spack/package.py")
 
 
 def test_workflows_make_targets_that_exist() -> None:

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is at a path: a directory, or an archive.
+ */
+#include <errno.h>
+
+#include "document/archive.h"
+#include "document/tree.h"
+
+zc_status zc_open_root(const char *path, int flags, zarrcore_store **out, zc_error *err)
+{
+    const zc_status status = zc_open_directory(path, flags, out, err);
+    zc_error found = {0};
+
+    if (status != ZC_ERR_IO || err->sys_errno != ENOTDIR) {
+        return status;
+    }
+    const zc_status second = zc_open_archive(path, flags, out, &found);
+    if (second == ZC_ERR_MISSING || second == ZC_ERR_IO) {
+        return status;                       /* no archive: a file in the place of a directory */
+    }
+    *err = found;
+    return second;
+}
+
+int zarrcore_open_store(const char *path, int flags, zarrcore_store **out, zarrcore_error *error)
+{
+    const int known = ZARRCORE_READ_WRITE | ZARRCORE_SYNC | ZARRCORE_MISSING_IS_ERROR | ZARRCORE_FOLLOW_SYMLINKS | ZARRCORE_CREATE;
+    zc_error err;
+
+    if (out == NULL) {
+        return zc_report_argument(error, "out is NULL");
+    }
+    *out = NULL;
+    const int checked = zc_check_opening(path, flags, known, error);
+    if (checked != ZARRCORE_OK) {
+        return checked;
+    }
+    if ((flags & ZARRCORE_CREATE) != 0 && (flags & ZARRCORE_READ_WRITE) == 0) {
+        return zc_report_argument(error, "flags: ZARRCORE_CREATE needs ZARRCORE_READ_WRITE");
+    }
+    zc_error_clear(&err);
+    err.status = zc_open_root(path, flags, out, &err);
+    return zc_report(error, &err, NULL, NULL);
+}
