@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any
+
+from sphinx.ext.autodoc.mock import mock
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(DOCS)]
+
+import reference  # noqa: E402
 
 from zarrcore import __version__  # noqa: E402
 
@@ -29,6 +30,7 @@ suppress_warnings = ["myst.header", "ref.python"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 
+autodoc_mock_imports = ["torch"]  # what their pages need is here without them
 autodoc_typehints = "none"  # they are in the docstrings
 autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
@@ -48,23 +50,6 @@ html_show_sourcelink = False
 
 #: Where links to files of the repository lead that are no pages; without it they are plain text.
 REPOSITORY = os.environ.get("ZARRCORE_REPOSITORY", "")
-
-#: Modules with a page of the reference, and what the page is about.
-MODULES = {
-    "zarrcore": "Arrays and groups",
-    "zarrcore.storage": "Stores",
-    "zarrcore.codecs": "Codecs",
-    "zarrcore.dtype": "Data types",
-    "zarrcore.grids": "Chunk grids",
-    "zarrcore.keys": "Chunk keys",
-    "zarrcore.kernels": "Kernels",
-    "zarrcore.errors": "Errors and warnings",
-    "zarrcore.registry": "Registries",
-    "zarrcore.dask": "dask",
-}
-
-# What users hold has its methods from several classes; elsewhere those of the base have their own entry.
-_WITH_INHERITED = {"Array", "AsyncArray", "Group", "AsyncGroup"}
 
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(((?!https?:|mailto:|#)[^)\s]+)\)")
 
@@ -105,37 +90,17 @@ def without_signature(app: Any, what: str, name: str, found: Any, options: Any, 
         del lines[0]
 
 
-def reference(module: str) -> Iterator[str]:
-    """Yield what Sphinx shows of each public name of a module."""
-    found = importlib.import_module(module)
-    names = found.__all__ or [name for name in dir(found) if not name.startswith("_")]
-    for name in sorted(names):
-        value = getattr(found, name)
-        if name.startswith("__") or inspect.ismodule(value):
-            continue
-        if isinstance(value, type):
-            inherited = "\n   :inherited-members: object" if name in _WITH_INHERITED else ""
-            is_error = issubclass(value, BaseException)
-            directive = "autoexception" if is_error else "autoclass"
-            yield f".. {directive}:: {module}.{name}{inherited}\n"
-        elif get_origin(value) is not None:  # what it stands for is more than a page has room for
-            yield f".. py:data:: {name}\n\n   A type for annotations.\n"
-        elif inspect.isroutine(value) or hasattr(value, "__wrapped__") or hasattr(value, "ufunc"):
-            yield f".. autofunction:: {module}.{name}\n"
-        else:
-            yield f".. autodata:: {module}.{name}\n   :no-value:\n"
-
-
 def write_reference(app: Any) -> None:
-    """Write a page for each module into docs/api."""
-    folder = DOCS / "api"
-    folder.mkdir(exist_ok=True)
-    for module, title in MODULES.items():
-        head = f"{title}\n{'=' * len(title)}\n\n.. currentmodule:: {module}\n"
-        page = "\n".join([head, *reference(module)])
-        path = folder / f"{module}.rst"
-        if not path.is_file() or path.read_text(encoding="utf-8") != page:
-            path.write_text(page, encoding="utf-8")
+    """Write the pages of the reference into docs/api."""
+    with mock(autodoc_mock_imports):
+        reference.write(DOCS / "api")
+
+
+def short_navigation(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Show in the margin, of all names of the reference, those of the module of the page alone."""
+    if "toctree" in context:
+        whole = context["toctree"]
+        context["toctree"] = lambda **options: whole(**{**options, "collapse": True})
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -144,4 +109,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", on_page)
     app.connect("include-read", on_include)
     app.connect("autodoc-process-docstring", without_signature)
+    app.connect("html-page-context", short_navigation, priority=100)  # before the theme asks for it
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -30,7 +30,15 @@ class SupportsArray(Protocol):
 
 
 class ShapedArray(Protocol):
-    """An array of any library: it has a shape and a data type."""
+    """An array of any library: it has a shape and a data type.
+
+    Examples
+    --------
+    >>> def length(values: ShapedArray) -> int:
+    ...     return values.shape[0]
+    >>> length(np.zeros(3)), length(zarrcore.zeros(3, store={}))
+    (3, 3)
+    """
 
     @property
     def shape(self) -> tuple[int, ...]: ...

@@ -30,7 +30,13 @@ _ABSENT: Any = object()
 
 
 class Setting(NamedTuple):
-    """A key that zarrcore reads, with its default, its meaning, and the values that it may have."""
+    """A key that zarrcore reads, with its default, its meaning, and the values that it may have.
+
+    Examples
+    --------
+    >>> SETTINGS["array.order"].allowed
+    "'C' or 'F'"
+    """
 
     default: Any
     meaning: str
@@ -193,6 +199,15 @@ class Config:
         The settings of a fresh configuration, flat or nested.
     environ : mapping, optional
         Environment variables to read; none by default.
+
+    Examples
+    --------
+    >>> own = Config({"array": {"order": "C"}})
+    >>> with own.set({"array.order": "F"}):
+    ...     own.get("array.order")
+    'F'
+    >>> own.get("array.order")
+    'C'
     """
 
     def __init__(self, defaults: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> None:

@@ -65,6 +65,13 @@ class MigratedNode:
         Whether its document of format 3 is in the store.
     notes : tuple of str
         What does not come along.
+
+    Examples
+    --------
+    >>> store = {}
+    >>> array = zarrcore.zeros(4, store=store, zarr_format=2)
+    >>> print(migrate(store, dry_run=True).nodes[0])
+    /: array, format 2 -> can be format 3
     """
 
     path: str
@@ -94,6 +101,13 @@ class MigrationReport:
         All nodes, a group before what is in it.
     removed : tuple of str
         Keys of old documents that were removed, or would be.
+
+    Examples
+    --------
+    >>> store = {}
+    >>> array = zarrcore.zeros(4, store=store, zarr_format=2)
+    >>> migrate(store)
+    <MigrationReport: 1 nodes, 0 refused, 0 documents removed; print() shows each>
     """
 
     nodes: tuple[MigratedNode, ...] = ()
@@ -121,6 +135,17 @@ class MigrationError(BaseZarrError):
     ----------
     report : MigrationReport
         All nodes, with the reasons.
+
+    Examples
+    --------
+    >>> store = {}
+    >>> dtype = zarrcore.dtype.PythonObject(object_codec_id="json2")
+    >>> array = zarrcore.create_array(store, shape=4, dtype=dtype, zarr_format=2)
+    >>> migrate(store)
+    Traceback (most recent call last):
+        ...
+    zarrcore.migration.MigrationError: nothing was written:
+    /: array, format 2 -> refused: dtype: Python objects cannot be stored in Zarr format 3
     """
 
     def __init__(self, report: MigrationReport) -> None:
@@ -209,6 +234,15 @@ def migrate_v2_to_v3(
         Where the new documents go.  Default: next to the old ones.
     dry_run : bool
         Write nothing.
+
+    Examples
+    --------
+    >>> store = {}
+    >>> array = zarrcore.zeros(4, store=store, zarr_format=2)
+    >>> migrate_v2_to_v3(input_store=store)
+    <MigrationReport: 1 nodes, 0 refused, 0 documents removed; print() shows each>
+    >>> zarrcore.open_array(store, zarr_format=3).metadata.zarr_format
+    3
     """
     place = make_store_path(input_store, mode="r" if dry_run or output_store is not None else "r+")
     target = place if output_store is None else make_store_path(output_store, mode="r" if dry_run else "a")
@@ -393,6 +427,14 @@ def remove_metadata(
     ------
     ValueError
         If a node would have no document any more; nothing has been removed.
+
+    Examples
+    --------
+    >>> store = {}
+    >>> array = zarrcore.zeros(4, store=store, zarr_format=2)
+    >>> report = migrate(store)
+    >>> remove_metadata(store, 2)
+    ('.zarray', '.zattrs')
     """
     if zarr_format not in (2, 3):
         raise ValueError(f"expected the zarr_format 2 or 3, got {zarr_format!r}")

@@ -64,6 +64,13 @@ class Registry(Generic[T]):
     lent : tuple of str, optional
         A group of entry points that packages declare for zarr-python, searched last, and the place of the
         function that makes a class for this registry of one of theirs: ``function(cls, name, package)``.
+
+    Examples
+    --------
+    >>> readers = Registry("reader", "example.readers")
+    >>> readers.register(dict, "plain")
+    >>> readers.get("plain"), "other" in readers
+    (<class 'dict'>, False)
     """
 
     def __init__(
@@ -227,12 +234,33 @@ _state = object()
 
 
 def registrations() -> object:
-    """Return an object that is replaced at each registration, so that caches notice them."""
+    """Return an object that is replaced at each registration, so that caches notice them.
+
+    Examples
+    --------
+    >>> before = registrations()
+    >>> note_registration()
+    >>> registrations() is before
+    False
+    """
     return _state
 
 
 def note_registration() -> None:
-    """Replace the object of :func:`registrations`."""
+    """Replace the object of :func:`registrations`.
+
+    Examples
+    --------
+    >>> from functools import lru_cache
+    >>> @lru_cache
+    ... def is_known(name, state):  # an answer that holds until something else is registered
+    ...     return name in codec_registry
+    >>> is_known("gzip", registrations())
+    True
+    >>> note_registration()
+    >>> is_known("gzip", registrations()), is_known.cache_info().misses
+    (True, 2)
+    """
     global _state
     _state = object()  # of two threads one wins, but no state comes twice, as that of a counter might
 
@@ -323,6 +351,15 @@ def register_codec(key: str, codec_cls: type[Codec], *, qualname: str | None = N
         A subclass of ``ArrayArrayCodec``, ``ArrayBytesCodec`` or ``BytesBytesCodec``.
     qualname : str, optional
         Accepted for compatibility; not used.
+
+    Examples
+    --------
+    >>> class Own(get_codec_class("crc32c")):
+    ...     name = "example.checksum"
+    >>> register_codec("example.checksum", Own)
+    >>> array = zarrcore.create_array({}, shape=4, dtype="u1", compressors="example.checksum")
+    >>> array.metadata.to_dict()["codecs"][-1]
+    {'name': 'example.checksum'}
     """
     codec_registry.register(codec_cls, key)
 
@@ -341,17 +378,41 @@ def get_codec_class(key: str, reload_config: bool = False) -> type[Codec]:
     ------
     UnknownCodecError
         If no codec has that name.
+
+    Examples
+    --------
+    >>> get_codec_class("gzip")
+    <class 'zarrcore.codecs.gzip.GzipCodec'>
+    >>> get_codec_class("gzipp")
+    Traceback (most recent call last):
+        ...
+    zarrcore.errors.UnknownCodecError: unknown codec 'gzipp'; did you mean 'gzip'?
     """
     return codec_registry.get(key)
 
 
 def register_chunk_key_encoding(key: str, cls: type[ChunkKeyEncoding]) -> None:
-    """Register `cls`, a chunk key encoding, under `key`, its name in metadata documents."""
+    """Register `cls`, a chunk key encoding, under `key`, its name in metadata documents.
+
+    Examples
+    --------
+    >>> class Own(get_chunk_key_encoding_class("default")):
+    ...     name = "example.own_keys"
+    >>> register_chunk_key_encoding("example.own_keys", Own)
+    >>> get_chunk_key_encoding_class("example.own_keys") is Own
+    True
+    """
     key_encoding_registry.register(cls, key)
 
 
 def get_chunk_key_encoding_class(key: str) -> type[ChunkKeyEncoding]:
-    """Return the chunk key encoding class registered under `key`."""
+    """Return the chunk key encoding class registered under `key`.
+
+    Examples
+    --------
+    >>> get_chunk_key_encoding_class("v2")
+    <class 'zarrcore.keys.standard.V2ChunkKeyEncoding'>
+    """
     return key_encoding_registry.get(key)
 
 
@@ -414,7 +475,17 @@ get_pipeline_class = _pipelines.get
 
 
 def register_pipeline(pipe_cls: type) -> None:
-    """Register `pipe_cls` for :func:`get_pipeline_class`; arrays go on to use their own."""
+    """Register `pipe_cls` for :func:`get_pipeline_class`; arrays go on to use their own.
+
+    Examples
+    --------
+    >>> class Own(get_pipeline_class()):
+    ...     pass
+    >>> register_pipeline(Own)
+    >>> with zarrcore.config.set({"codec_pipeline.path": f"{__name__}.Own"}):
+    ...     get_pipeline_class() is Own
+    True
+    """
     _pipelines.register(pipe_cls)
 
 

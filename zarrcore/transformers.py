@@ -37,6 +37,20 @@ class StorageTransformer(Extension, ABC):
     ----------
     name : str
         The name in metadata documents.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Logged(StorageTransformer):
+    ...     name = "example.logged"
+    ...
+    ...     def wrap(self, store, prefix):
+    ...         return zarrcore.storage.LoggingStore(store)
+    >>> register_storage_transformer("example.logged", Logged)
+    >>> array = zarrcore.create_array({}, shape=4, dtype="f4", storage_transformers=["example.logged"])
+    >>> array.metadata.to_dict()["storage_transformers"]
+    [{'name': 'example.logged', 'configuration': {}}]
     """
 
     _what = "storage transformer"
@@ -69,7 +83,13 @@ StorageTransformersLike: TypeAlias = (
 
 @dataclass(frozen=True)
 class IgnoredTransformer(StorageTransformer):
-    """An unknown transformer that may be ignored (``must_understand`` is false)."""
+    """An unknown transformer that may be ignored (``must_understand`` is false).
+
+    Examples
+    --------
+    >>> parse_storage_transformers([{"name": "example.unknown", "must_understand": False}])
+    (IgnoredTransformer(data={'name': 'example.unknown', 'must_understand': False}),)
+    """
 
     name: ClassVar[str] = ""
     data: Any
@@ -85,7 +105,19 @@ class IgnoredTransformer(StorageTransformer):
 
 
 def register_storage_transformer(key: str, cls: type[StorageTransformer]) -> None:
-    """Register `cls`, a storage transformer, under `key`, its name in metadata documents."""
+    """Register `cls`, a storage transformer, under `key`, its name in metadata documents.
+
+    Examples
+    --------
+    >>> class Nothing(StorageTransformer):
+    ...     name = "example.nothing"
+    ...
+    ...     def wrap(self, store, prefix):
+    ...         return store
+    >>> register_storage_transformer("example.nothing", Nothing)
+    >>> "example.nothing" in zarrcore.registry.storage_transformer_registry
+    True
+    """
     storage_transformer_registry.register(cls, key)
 
 
@@ -96,6 +128,13 @@ def parse_storage_transformers(data: object) -> tuple[StorageTransformer, ...]:
     ------
     MetadataValidationError
         If one is not known and has to be understood, or its configuration is not valid.
+
+    Examples
+    --------
+    >>> parse_storage_transformers(["example.unknown"])
+    Traceback (most recent call last):
+        ...
+    zarrcore.errors.MetadataValidationError: storage_transformers[0]: unknown storage transformer ...
     """
     return tuple(
         _parse_one(item, f"storage_transformers[{i}]")
@@ -116,6 +155,16 @@ def transformed(store: Store, transformers: Iterable[StorageTransformer], prefix
     """Return `store` wrapped by all of `transformers`; the first one is next to the array.
 
     `prefix` is the start of the array's keys, as :meth:`StorageTransformer.wrap` takes it.
+
+    Examples
+    --------
+    >>> class ReadOnly(StorageTransformer):
+    ...     name = "example.read_only"
+    ...
+    ...     def wrap(self, store, prefix):
+    ...         return zarrcore.storage.ReadOnlyStore(store)
+    >>> transformed(zarrcore.storage.MemoryStore(), [ReadOnly()], "array/").read_only
+    True
     """
     for transformer in reversed(tuple(transformers)):
         with at(f"storage transformer {transformer.name!r}"):

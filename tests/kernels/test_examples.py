@@ -20,7 +20,8 @@ MODULES = [f"zarrcore.kernels.{module.name}" for module in pkgutil.iter_modules(
 @pytest.mark.parametrize("name", ["zarrcore.kernels", *MODULES])
 def test_docstrings(name):
     module = importlib.import_module(name)
-    assert doctest.testmod(module, extraglobs={"np": np}, raise_on_error=False).failed == 0
+    names = {public: getattr(kernels, public) for public in kernels.__all__} | {"np": np}
+    assert doctest.testmod(module, extraglobs=names, raise_on_error=False).failed == 0
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="only the package is here, not its source tree")

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 
 def print_debug_info() -> None:
-    """Print versions of the interpreter, of this package and of what it works with."""
+    """Print versions of the interpreter, of this package and of what it works with.
+
+    Examples
+    --------
+    >>> zarrcore.print_debug_info()
+    platform: ...
+    python: ...
+    zarrcore: ...
+    """
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

@@ -30,6 +30,14 @@ class ArraySpec:
         Data type.
     fill : object
         The fill value, a scalar of the data type.
+
+    Examples
+    --------
+    >>> spec = ArraySpec((2, 3), zarrcore.dtype.Int16(), fill=0)
+    >>> spec.size, spec.nbytes
+    (6, 12)
+    >>> TransposeCodec(order=(1, 0)).output_spec(spec).shape
+    (3, 2)
     """
 
     shape: tuple[int, ...]
@@ -92,6 +100,14 @@ class Codec(Extension):
         ``"array->array"``, ``"array->bytes"`` or ``"bytes->bytes"``.
     is_fixed_size : bool
         Whether the size of the encoding depends on nothing but the size of the input.
+
+    Examples
+    --------
+    >>> codec = ZstdCodec(level=3)
+    >>> isinstance(codec, Codec), codec.name, codec.kind
+    (True, 'zstd', 'bytes->bytes')
+    >>> codec.to_json()
+    {'name': 'zstd', 'configuration': {'level': 3, 'checksum': False}}
     """
 
     kind: ClassVar[Kind]
@@ -142,7 +158,24 @@ class Patch:
 
 
 class ArrayArrayCodec(Codec):
-    """Base class of codecs that turn an array into an array."""
+    """Base class of codecs that turn an array into an array.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Negative(ArrayArrayCodec):
+    ...     name = "example.negative"
+    ...
+    ...     def encode(self, chunk, spec):
+    ...         return -chunk
+    ...
+    ...     decode = encode
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", filters=[Negative()])
+    >>> array[:] = 5
+    >>> array[:].tolist()
+    [5, 5, 5]
+    """
 
     kind = "array->array"
     keeps_items: ClassVar[bool] = False
@@ -236,7 +269,26 @@ ArrayArrayCodec._forms = {
 
 
 class ArrayBytesCodec(Codec):
-    """Base class of codecs that turn an array into bytes."""
+    """Base class of codecs that turn an array into bytes.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Text(ArrayBytesCodec):
+    ...     name = "example.text"
+    ...
+    ...     def encode(self, chunk, spec):
+    ...         return " ".join(map(str, chunk.ravel())).encode()
+    ...
+    ...     def decode(self, data, spec):
+    ...         return np.array(bytes(data).split(), spec.np_dtype).reshape(spec.shape)
+    >>> store = {}
+    >>> array = zarrcore.create_array(store, shape=3, dtype="i4", serializer=Text(), compressors=None)
+    >>> array[:] = [5, 6, 7]
+    >>> store["c/0"], array[1:].tolist()
+    (b'5 6 7', [6, 7])
+    """
 
     kind = "array->bytes"
     takes_text: ClassVar[bool] = False
@@ -314,7 +366,25 @@ ArrayBytesCodec._forms = {name: vars(ArrayBytesCodec)[name] for name in ("native
 
 
 class BytesBytesCodec(Codec):
-    """Base class of codecs that turn bytes into bytes."""
+    """Base class of codecs that turn bytes into bytes.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Inverted(BytesBytesCodec):
+    ...     name = "example.inverted"
+    ...
+    ...     def encode(self, data, spec=None):
+    ...         return bytes(255 - byte for byte in bytes(data))
+    ...
+    ...     def decode(self, data, spec=None, max_size=None):
+    ...         return self.encode(data)
+    >>> array = zarrcore.create_array({}, shape=3, dtype="u1", compressors=Inverted())
+    >>> array[:] = [5, 6, 7]
+    >>> array[:].tolist()
+    [5, 6, 7]
+    """
 
     kind = "bytes->bytes"
     _results = {

@@ -19,7 +19,15 @@ _MAX_TYPESIZE = 255  # one byte of the header; Blosc itself takes larger items a
 
 
 class BloscCname(StrEnum):
-    """The compressors inside Blosc; the plain strings do as well."""
+    """The compressors inside Blosc; the plain strings do as well.
+
+    Examples
+    --------
+    >>> [str(name) for name in BloscCname]
+    ['lz4', 'lz4hc', 'blosclz', 'zstd', 'snappy', 'zlib']
+    >>> BloscCodec(cname=BloscCname.lz4) == BloscCodec(cname="lz4")
+    True
+    """
 
     lz4 = "lz4"
     lz4hc = "lz4hc"
@@ -30,7 +38,15 @@ class BloscCname(StrEnum):
 
 
 class BloscShuffle(StrEnum):
-    """How Blosc reorders bytes or bits before it compresses; the plain strings do as well."""
+    """How Blosc reorders bytes or bits before it compresses; the plain strings do as well.
+
+    Examples
+    --------
+    >>> [str(name) for name in BloscShuffle]
+    ['noshuffle', 'shuffle', 'bitshuffle']
+    >>> BloscCodec(shuffle=BloscShuffle.bitshuffle).to_json()["configuration"]["shuffle"]
+    'bitshuffle'
+    """
 
     noshuffle = "noshuffle"
     shuffle = "shuffle"
@@ -109,6 +125,13 @@ class Blosc(NumcodecsCodec, BloscCodec, id="blosc"):
         Bytes of the blocks that are compressed one by one; 0 lets Blosc choose.
     typesize : int, optional
         Bytes over which shuffling strides.  Default: in format 2 the item size, in format 3 one byte.
+
+    Examples
+    --------
+    >>> compressors = Blosc(cname="zstd", clevel=5, shuffle=2)
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", zarr_format=2, compressors=compressors)
+    >>> array.metadata.to_dict()["compressor"]
+    {'id': 'blosc', 'cname': 'zstd', 'clevel': 5, 'shuffle': 2, 'blocksize': 0}
     """
 
     needed_to_decode = ()

@@ -15,7 +15,13 @@ from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 
 class Endian(StrEnum):
-    """Byte order of items; the plain strings do as well."""
+    """Byte order of items; the plain strings do as well.
+
+    Examples
+    --------
+    >>> BytesCodec(endian=Endian.big) == BytesCodec(endian="big")
+    True
+    """
 
     little = "little"
     big = "big"

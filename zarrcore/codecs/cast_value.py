@@ -39,6 +39,14 @@ class CastValue(NativeArrayCodec):
     Notes
     -----
     NaN and infinities that the other data type has not are errors, unless the scalar map has them.
+
+    Examples
+    --------
+    >>> filters = CastValue(data_type="uint8", out_of_range="clamp")
+    >>> array = zarrcore.create_array({}, shape=3, dtype="f4", filters=[filters])
+    >>> array[:] = [0.4, 7, 300]
+    >>> array[:].tolist()
+    [0.0, 7.0, 255.0]
     """
 
     name: ClassVar[str] = "cast_value"

@@ -100,6 +100,14 @@ class CodecChain:
         The codecs that take and make bytes.
     codecs : tuple of Codec
         All of them as the metadata document has them, ignored ones included.
+
+    Examples
+    --------
+    >>> spec = ArraySpec((4,), zarrcore.dtype.Int32(), fill=0)
+    >>> chain = CodecChain.from_codecs([BytesCodec(), ZstdCodec()], spec)
+    >>> data = chain.encode(np.arange(4, dtype="i4"), spec)
+    >>> chain.decode(data, spec).tolist()
+    [0, 1, 2, 3]
     """
 
     array_array: tuple[ArrayArrayCodec, ...]

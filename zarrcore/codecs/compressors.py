@@ -22,6 +22,12 @@ class LZ4(NumcodecsCodec, NativeBytesCodec, id="lz4"):
     ----------
     acceleration : int
         The larger, the faster and the less compressed; below 1 the same as 1.
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", zarr_format=2, compressors=LZ4())
+    >>> array.metadata.to_dict()["compressor"]
+    {'id': 'lz4', 'acceleration': 1}
     """
 
     needed_to_decode = ()
@@ -46,6 +52,15 @@ class Shuffle(NumcodecsCodec, NativeBytesCodec, id="shuffle"):
     -----
     Bytes after the last whole item are read where HDF5 leaves them, at the end.  They are not written, since
     numcodecs refuses to read them.
+
+    Examples
+    --------
+    >>> Shuffle(elementsize=2).encode(b"aAbBcC")
+    b'abcABC'
+    >>> filters = [Shuffle(elementsize=4)]
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", zarr_format=2, filters=filters)
+    >>> array.metadata.to_dict()["filters"]
+    [{'id': 'shuffle', 'elementsize': 4}]
     """
 
     is_fixed_size = True
@@ -82,6 +97,12 @@ class BZ2(NumcodecsCodec, BytesBytesCodec, id="bz2"):
     ----------
     level : int
         1 to 9: hundreds of kilobytes that are compressed at once.
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", zarr_format=2, compressors=BZ2(level=9))
+    >>> array.metadata.to_dict()["compressor"]
+    {'id': 'bz2', 'level': 9}
     """
 
     needed_to_decode = ()
@@ -137,6 +158,13 @@ class LZMA(NumcodecsCodec, BytesBytesCodec, id="lzma"):
         0 to 9, to which ``lzma.PRESET_EXTREME`` may be added.
     filters : list of dict, optional
         A chain of filters, in place of a preset; the raw format needs it.
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", zarr_format=2, compressors=LZMA(preset=6))
+    >>> array[:] = 7
+    >>> array[:].tolist()
+    [7, 7, 7]
     """
 
     needed_to_decode = ("format",)

@@ -71,7 +71,13 @@ class ForeignFilter(_Foreign, Filter):
 
 
 class PCodec(_Foreign, ArrayBytesCodec, id="pcodec"):
-    """The pco compressor for numbers."""
+    """The pco compressor for numbers.
+
+    Examples
+    --------
+    >>> PCodec(level=8).to_json()  # to encode with it, install zarrcore[numcodecs]
+    {'name': 'numcodecs.pcodec', 'configuration': {'level': 8}}
+    """
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
         return as_bytes(self._codec().encode(np.ascontiguousarray(chunk)))
@@ -84,7 +90,13 @@ class PCodec(_Foreign, ArrayBytesCodec, id="pcodec"):
 
 
 class ZFPY(PCodec, id="zfpy"):
-    """The ZFP compressor for floating-point arrays."""
+    """The ZFP compressor for floating-point arrays.
+
+    Examples
+    --------
+    >>> ZFPY(mode=4, tolerance=0.01).to_json()
+    {'name': 'numcodecs.zfpy', 'configuration': {'mode': 4, 'tolerance': 0.01}}
+    """
 
 
 def numcodecs_codec(config: Mapping[str, Any]) -> Any:

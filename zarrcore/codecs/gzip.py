@@ -19,6 +19,12 @@ class GzipCodec(NativeBytesCodec):
     ----------
     level : int
         0 (no compression) to 9.
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", compressors=GzipCodec(level=9))
+    >>> array.metadata.to_dict()["codecs"][-1]
+    {'name': 'gzip', 'configuration': {'level': 9}}
     """
 
     name: ClassVar[str] = "gzip"
@@ -32,6 +38,12 @@ class Zlib(NumcodecsCodec, NativeBytesCodec, id="zlib"):
     ----------
     level : int
         0 (no compression) to 9; -1 is the library's default, 6.
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", zarr_format=2, compressors=Zlib(level=6))
+    >>> array.metadata.to_dict()["compressor"]
+    {'id': 'zlib', 'level': 6}
     """
 
     needed_to_decode = ()
@@ -45,4 +57,10 @@ class GZip(Zlib, id="gzip"):
     """DEFLATE in the gzip format.
 
     The parameters are those of :class:`Zlib`.
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", zarr_format=2, compressors=GZip(level=9))
+    >>> array.metadata.to_dict()["compressor"]
+    {'id': 'gzip', 'level': 9}
     """

@@ -159,6 +159,14 @@ class Delta(_NumberFilter, id="delta"):
     -----
     Of Booleans it is whether they differ, as numcodecs stores it.  They come back as they were; numcodecs
     makes all of them true from the first one on that is.
+
+    Examples
+    --------
+    >>> filters = Delta(dtype="i4", astype="i1")
+    >>> array = zarrcore.create_array({}, shape=4, dtype="i4", zarr_format=2, filters=filters)
+    >>> array[:] = [100, 101, 103, 106]  # stored: 100, 1, 2, 3, each in a byte
+    >>> array[:].tolist()
+    [100, 101, 103, 106]
     """
 
     from_items = ("dtype",)
@@ -229,6 +237,14 @@ class FixedScaleOffset(_NumberFilter, id="fixedscaleoffset"):
     The arithmetic is that of numpy 2 for items of `dtype` and constants of Python: in single precision for
     ``float32``, modulo a power of two for integers as long as the constants are some, else in double
     precision.
+
+    Examples
+    --------
+    >>> filters = FixedScaleOffset(offset=20, scale=10, dtype="f8", astype="i2")
+    >>> array = zarrcore.create_array({}, shape=3, dtype="f8", zarr_format=2, filters=filters)
+    >>> array[:] = [18.04, 20, 21.98]
+    >>> array[:].tolist()
+    [18.0, 20.0, 22.0]
     """
 
     is_elementwise = True
@@ -279,6 +295,14 @@ class Quantize(_NumberFilter, id="quantize"):
         Data type of the items.
     astype : str, optional
         Data type of the rounded numbers.  Default: `dtype`.
+
+    Examples
+    --------
+    >>> filters = Quantize(digits=1, dtype="f8")
+    >>> array = zarrcore.create_array({}, shape=2, dtype="f8", zarr_format=2, filters=filters)
+    >>> array[:] = [3.14159, 2.71828]
+    >>> array[:].tolist()
+    [3.125, 2.6875]
     """
 
     stored = ""
@@ -321,6 +345,14 @@ class BitRound(_NumberFilter, id="bitround"):
     ----------
     keepbits : int
         Bits that are kept.
+
+    Examples
+    --------
+    >>> filters = BitRound(keepbits=4)
+    >>> array = zarrcore.create_array({}, shape=3, dtype="f4", zarr_format=2, filters=filters)
+    >>> array[:] = [1.01, 3.14159, 1000]
+    >>> array[:].tolist()
+    [1.0, 3.125, 992.0]
     """
 
     is_elementwise = True
@@ -351,7 +383,15 @@ class BitRound(_NumberFilter, id="bitround"):
 
 
 class PackBits(_NumberFilter, id="packbits"):
-    """Eight Boolean items in a byte, after a byte that counts the unused bits of the last one."""
+    """Eight Boolean items in a byte, after a byte that counts the unused bits of the last one.
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=16, dtype="?", zarr_format=2, filters=PackBits())
+    >>> array[::2] = True
+    >>> int(array[:].sum())
+    8
+    """
 
     def check_items(self, spec: ArraySpec) -> None:
         require_kind(spec, "b", self.name, "Boolean items")
@@ -391,6 +431,14 @@ class AsType(_NumberFilter, id="astype"):
         Data type that is stored.
     decode_dtype : str
         Data type of the items.
+
+    Examples
+    --------
+    >>> filters = AsType(encode_dtype="f4", decode_dtype="f8")
+    >>> array = zarrcore.create_array({}, shape=3, dtype="f8", zarr_format=2, filters=filters)
+    >>> array[:] = 1 / 3
+    >>> float(array[0])
+    0.3333333432674408
     """
 
     stored = "encode_dtype"

@@ -32,6 +32,16 @@ class PackBitsCodec(ArrayBytesCodec):
     Notes
     -----
     The two parts of a complex item are packed one after the other.
+
+    Examples
+    --------
+    >>> store = {}
+    >>> array = zarrcore.create_array(
+    ...     store, shape=16, dtype="bool", serializer=PackBitsCodec(), compressors=None
+    ... )
+    >>> array[::2] = True
+    >>> len(store["c/0"])  # bytes for 16 items
+    2
     """
 
     name: ClassVar[str] = "packbits"

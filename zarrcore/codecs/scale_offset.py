@@ -34,6 +34,14 @@ class ScaleOffset(NativeArrayCodec):
     Integers that do not fit, or that cannot be divided exactly on the way back, are errors.  Floating-point
     numbers are those of NumPy or ml_dtypes after each operation; where these have no infinity, too large ones
     are errors.
+
+    Examples
+    --------
+    >>> filters = [ScaleOffset(offset=20, scale=10), CastValue(data_type="int16")]
+    >>> array = zarrcore.create_array({}, shape=2, dtype="f8", filters=filters)
+    >>> array[:] = [18.04, 21.98]
+    >>> array[:].tolist()
+    [18.0, 22.0]
     """
 
     name: ClassVar[str] = "scale_offset"

@@ -29,7 +29,14 @@ SubchunkWriteOrder = Literal["morton", "unordered", "lexicographic", "colexicogr
 
 
 class ShardingCodecIndexLocation(StrEnum):
-    """Where a shard has its index; the plain strings do as well."""
+    """Where a shard has its index; the plain strings do as well.
+
+    Examples
+    --------
+    >>> codec = ShardingCodec(chunk_shape=(10,), index_location=ShardingCodecIndexLocation.start)
+    >>> codec.to_json()["configuration"]["index_location"]
+    'start'
+    """
 
     start = "start"
     end = "end"

@@ -76,7 +76,15 @@ class _VLenCodec(ArrayBytesCodec):
 
 @dataclass(frozen=True, kw_only=True)
 class VLenUTF8Codec(_VLenCodec):
-    """Strings of any length as UTF-8 (codec ``vlen-utf8`` of the Zarr extensions)."""
+    """Strings of any length as UTF-8 (codec ``vlen-utf8`` of the Zarr extensions).
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=2, dtype="string", serializer=VLenUTF8Codec())
+    >>> array[:] = ["a", "long"]
+    >>> array[:].tolist()
+    ['a', 'long']
+    """
 
     name: ClassVar[str] = "vlen-utf8"
     takes_text: ClassVar[bool] = True
@@ -84,6 +92,14 @@ class VLenUTF8Codec(_VLenCodec):
 
 @dataclass(frozen=True, kw_only=True)
 class VLenBytesCodec(_VLenCodec):
-    """Byte strings of any length (codec ``vlen-bytes`` of the Zarr extensions)."""
+    """Byte strings of any length (codec ``vlen-bytes`` of the Zarr extensions).
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=2, dtype="bytes", serializer=VLenBytesCodec())
+    >>> array[:] = np.array([b"a", b"long"], dtype=object)
+    >>> array[:].tolist()
+    [b'a', b'long']
+    """
 
     name: ClassVar[str] = "vlen-bytes"

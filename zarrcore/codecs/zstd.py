@@ -23,6 +23,12 @@ class ZstdCodec(NativeBytesCodec):
         -131072 to 22; 0 is the library's default.
     checksum : bool
         Whether each frame ends with a checksum of its contents.
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", compressors=ZstdCodec(level=9, checksum=True))
+    >>> array.metadata.to_dict()["codecs"][-1]
+    {'name': 'zstd', 'configuration': {'level': 9, 'checksum': True}}
     """
 
     name: ClassVar[str] = "zstd"
@@ -34,6 +40,12 @@ class Zstd(NumcodecsCodec, ZstdCodec, id="zstd"):
     """Zstandard.
 
     The parameters are those of :class:`ZstdCodec`.
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=3, dtype="i4", zarr_format=2, compressors=Zstd(level=9))
+    >>> array.metadata.to_dict()["compressor"]
+    {'id': 'zstd', 'level': 9}
     """
 
     needed_to_decode = ()

@@ -40,23 +40,53 @@ MAX_ITEM_SIZE = 2**30
 
 
 class DataTypeTypeError(DataTypeValidationError, TypeError):
-    """A value has a type from which no scalar, or no data type, can be made."""
+    """A value has a type from which no scalar, or no data type, can be made.
+
+    Examples
+    --------
+    >>> Int16().cast_scalar("two")
+    Traceback (most recent call last):
+        ...
+    zarrcore.dtypes.base.DataTypeTypeError: "two" is not a value of Int16(...): expected an integer
+    """
 
 
 class DataTypeRangeError(DataTypeValidationError, OverflowError):
-    """A value does not fit into a data type."""
+    """A value does not fit into a data type.
+
+    Examples
+    --------
+    >>> UInt8().cast_scalar(256)
+    Traceback (most recent call last):
+        ...
+    zarrcore.dtypes.base.DataTypeRangeError: 256 does not fit into UInt8(): expected an integer 0..255
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class HasLength:
-    """Mixin of data types with a length: in bytes, or in code points for fixed-length strings."""
+    """Mixin of data types with a length: in bytes, or in code points for fixed-length strings.
+
+    Examples
+    --------
+    >>> isinstance(RawBytes(length=4), HasLength), RawBytes(length=4).length
+    (True, 4)
+    """
 
     length: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class HasEndianness:
-    """Mixin of data types whose items are words of more than one byte, with a byte order in memory."""
+    """Mixin of data types whose items are words of more than one byte, with a byte order in memory.
+
+    Examples
+    --------
+    >>> Int16(endianness="big").to_native_dtype().str
+    '>i2'
+    >>> isinstance(Int8(), HasEndianness)
+    False
+    """
 
     endianness: EndiannessStr = sys.byteorder
 
@@ -66,11 +96,25 @@ class HasEndianness:
 
 
 class HasItemSize:
-    """Mixin of data types whose items all have the same number of bytes."""
+    """Mixin of data types whose items all have the same number of bytes.
+
+    Examples
+    --------
+    >>> isinstance(Int16(), HasItemSize), Int16().item_size
+    (True, 2)
+    >>> isinstance(VariableLengthUTF8(), HasItemSize), VariableLengthUTF8().item_size
+    (False, None)
+    """
 
 
 class HasObjectCodec:
-    """Mixin of data types which Zarr v2 stores with dtype ``"|O"`` and an object codec."""
+    """Mixin of data types which Zarr v2 stores with dtype ``"|O"`` and an object codec.
+
+    Examples
+    --------
+    >>> isinstance(VariableLengthUTF8(), HasObjectCodec), VariableLengthUTF8.object_codec_id
+    (True, 'vlen-utf8')
+    """
 
     object_codec_id: ClassVar[str]
 
@@ -91,6 +135,18 @@ _RESULTS: dict[str, Result] = {
     "to_json_scalar": ("JSON", lambda found, owner: found is not None),
     "item_size": instance_of("a number of bytes or None", int, NOTHING),
 }
+
+
+_EXAMPLE = """
+
+Examples
+--------
+>>> array = zarrcore.create_array({{}}, shape=3, dtype="{name}")
+>>> array.metadata.data_type == {cls}()
+True
+>>> array.metadata.to_dict()["data_type"]
+{name!r}
+"""
 
 
 def _failed(error: Exception | None, message: str) -> DataTypeValidationError:
@@ -118,6 +174,14 @@ class ZDType(ABC, Generic[DType, Scalar]):
     read; a class without it is offered every name.  ``_other_v3_names`` are read in format 3 as well, and
     never written.  ``_code`` is NumPy's code of classes that stand for one kind of item (``"i4"``, ``"S"``).
     The library's classes give code and name as arguments: ``class Int8(NumericBase, code="i1")``.
+
+    Examples
+    --------
+    >>> zdtype = get_data_type_from_native_dtype("f4")
+    >>> isinstance(zdtype, ZDType), zdtype.item_size
+    (True, 4)
+    >>> zdtype.from_json_scalar("NaN", zarr_format=3)
+    np.float32(nan)
     """
 
     dtype_cls: ClassVar[Any]
@@ -135,6 +199,14 @@ class ZDType(ABC, Generic[DType, Scalar]):
             name = name or dtype.name
         if name:
             cls._zarr_v3_name = name
+            cls._add_example()
+
+    @classmethod
+    def _add_example(cls) -> None:
+        """Add the example that all data types without members share to the docstring of this one."""
+        if cls.__doc__ and ">>>" not in cls.__doc__ and cls.__module__.startswith("zarrcore."):
+            text = cls.__doc__.replace("\n    ", "\n").rstrip()  # CPython does so from 3.13 on
+            cls.__doc__ = text + _EXAMPLE.format(cls=cls.__name__, name=cls._zarr_v3_name)
 
     # --- native dtypes
 

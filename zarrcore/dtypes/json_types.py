@@ -14,7 +14,14 @@ DateTimeUnit = Literal[
 
 
 class DTypeConfig_V2(TypedDict, Generic[Name, ObjectCodecID]):  # noqa: N801 - zarr-python's name
-    """A data type of Zarr v2: the ``dtype`` member, and the codec that defines the items of ``"|O"``."""
+    """A data type of Zarr v2: the ``dtype`` member, and the codec that defines the items of ``"|O"``.
+
+    Examples
+    --------
+    >>> int32: DTypeConfig_V2[str, None] = {"name": "<i4", "object_codec_id": None}
+    >>> zarrcore.dtype.get_data_type_from_json(int32, zarr_format=2).item_size
+    4
+    """
 
     name: Name
     object_codec_id: ObjectCodecID

@@ -17,7 +17,14 @@ MAX_SWAP_FIELDS = 2**16
 
 
 class BitLayout(NamedTuple):
-    """The bits of one item that mean something: the lowest `bits` of each of its `components`."""
+    """The bits of one item that mean something: the lowest `bits` of each of its `components`.
+
+    Examples
+    --------
+    >>> from zarrcore.dtypes.layout import bit_layout
+    >>> bit_layout(Int16())
+    BitLayout(components=1, bits=16, signed=True)
+    """
 
     components: int
     bits: int

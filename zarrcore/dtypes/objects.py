@@ -51,6 +51,12 @@ class PythonObject(ZDType[Any, Any], name="python_object"):
     object_codec_id : str
         The codec that turns items into bytes.  Whether it may be used is decided elsewhere: unpickling runs
         code.
+
+    Examples
+    --------
+    >>> zdtype = PythonObject(object_codec_id="json2")
+    >>> zdtype.to_json(zarr_format=2)
+    {'name': '|O', 'object_codec_id': 'json2'}
     """
 
     object_codec_id: str

@@ -33,6 +33,13 @@ def dtype_from_v2(dtype: Any, object_codec_id: str | None = None) -> ZDType[Any,
     ------
     DataTypeValidationError
         If `dtype` is not a data type.
+
+    Examples
+    --------
+    >>> dtype_from_v2(">i4")
+    Int32(endianness='big')
+    >>> dtype_from_v2("|O", object_codec_id="vlen-utf8")
+    VariableLengthUTF8()
     """
     # Some writers list object codecs with every dtype they filter: it has a meaning for objects only.
     codec_id = object_codec_id if dtype == "|O" else None
@@ -40,17 +47,37 @@ def dtype_from_v2(dtype: Any, object_codec_id: str | None = None) -> ZDType[Any,
 
 
 def dtype_to_v2(zdtype: ZDType[Any, Any]) -> Any:
-    """Return the ``dtype`` member of a ``.zarray`` document for `zdtype`: a string or a list of fields."""
+    """Return the ``dtype`` member of a ``.zarray`` document for `zdtype`: a string or a list of fields.
+
+    Examples
+    --------
+    >>> dtype_to_v2(Int32(endianness="big"))
+    '>i4'
+    """
     return zdtype.to_json(zarr_format=2)["name"]
 
 
 def dtype_from_v3(data: DTypeJSON) -> ZDType[Any, Any]:
-    """Return the data type of `data`, the ``data_type`` member of a ``zarr.json``, in any spelling."""
+    """Return the data type of `data`, the ``data_type`` member of a ``zarr.json``, in any spelling.
+
+    Examples
+    --------
+    >>> dtype_from_v3("uint8")
+    UInt8()
+    >>> dtype_from_v3({"name": "raw_bytes", "configuration": {"length_bytes": 4}})
+    RawBytes(length=4)
+    """
     return data_type_registry.match_json(data, zarr_format=3)
 
 
 def dtype_to_v3(zdtype: ZDType[Any, Any]) -> Any:
-    """Return the ``data_type`` member of a ``zarr.json`` document for `zdtype`: a name or an object."""
+    """Return the ``data_type`` member of a ``zarr.json`` document for `zdtype`: a name or an object.
+
+    Examples
+    --------
+    >>> dtype_to_v3(Int32(endianness="big"))
+    'int32'
+    """
     return zdtype.to_json(zarr_format=3)
 
 
@@ -68,17 +95,37 @@ def get_data_type_from_json(dtype_spec: DTypeJSON, *, zarr_format: ZarrFormat) -
     ------
     DataTypeValidationError
         If `dtype_spec` is not a data type.
+
+    Examples
+    --------
+    >>> get_data_type_from_json("uint8", zarr_format=3)
+    UInt8()
+    >>> get_data_type_from_json({"name": "|u1", "object_codec_id": None}, zarr_format=2)
+    UInt8()
     """
     return data_type_registry.match_json(dtype_spec, zarr_format=zarr_format)
 
 
 def get_data_type_from_native_dtype(dtype: npt.DTypeLike) -> ZDType[Any, Any]:
-    """Return the data type of arrays with the NumPy dtype `dtype`, or what NumPy makes a dtype of."""
+    """Return the data type of arrays with the NumPy dtype `dtype`, or what NumPy makes a dtype of.
+
+    Examples
+    --------
+    >>> get_data_type_from_native_dtype(np.uint8)
+    UInt8()
+    """
     return data_type_registry.match_dtype(_numpy_dtype(dtype))
 
 
 def native_order(zdtype: ZDType[Any, Any]) -> ZDType[Any, Any]:
-    """Return `zdtype` with the byte order of this machine, which Zarr v3 arrays have in memory."""
+    """Return `zdtype` with the byte order of this machine, which Zarr v3 arrays have in memory.
+
+    Examples
+    --------
+    >>> import sys
+    >>> native_order(Int32(endianness="big")).endianness == sys.byteorder
+    True
+    """
     return zdtype._in_native_order()
 
 

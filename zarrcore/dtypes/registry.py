@@ -27,7 +27,15 @@ class _UnknownDataTypeError(DataTypeValidationError, KeyError):
 
 
 class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
-    """Data types by their Zarr v3 name; entry points are those of the group ``zarrcore.dtypes``."""
+    """Data types by their Zarr v3 name; entry points are those of the group ``zarrcore.dtypes``.
+
+    Examples
+    --------
+    >>> own = DataTypeRegistry()
+    >>> own.register("int16", Int16)
+    >>> own.match_json("int16", zarr_format=3) == Int16()
+    True
+    """
 
     def __init__(self) -> None:
         lent = "zarr.data_type", "zarrcore.integrations.zarr_python.data_types:data_type_class"

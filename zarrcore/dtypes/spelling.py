@@ -96,7 +96,15 @@ def check_nesting(data: object) -> None:
 
 
 def check_dtype_spec_v2(data: object) -> TypeGuard[DTypeSpec_V2]:
-    """Return whether `data` has the form ``{"name": ..., "object_codec_id": ...}`` of a Zarr v2 data type."""
+    """Return whether `data` has the form ``{"name": ..., "object_codec_id": ...}`` of a Zarr v2 data type.
+
+    Examples
+    --------
+    >>> check_dtype_spec_v2({"name": "|O", "object_codec_id": "vlen-utf8"})
+    True
+    >>> check_dtype_spec_v2("int32")
+    False
+    """
     if not isinstance(data, Mapping) or set(data) != {"name", "object_codec_id"}:
         return False
     codec_id = data["object_codec_id"]
@@ -104,12 +112,28 @@ def check_dtype_spec_v2(data: object) -> TypeGuard[DTypeSpec_V2]:
 
 
 def check_dtype_spec_no_object_codec_v2(data: object) -> TypeGuard[DTypeConfig_V2[Any, None]]:
-    """Return whether `data` has the form of a Zarr v2 data type without an object codec."""
+    """Return whether `data` has the form of a Zarr v2 data type without an object codec.
+
+    Examples
+    --------
+    >>> check_dtype_spec_no_object_codec_v2({"name": "<i4", "object_codec_id": None})
+    True
+    >>> check_dtype_spec_no_object_codec_v2({"name": "|O", "object_codec_id": "vlen-utf8"})
+    False
+    """
     return check_dtype_spec_v2(data) and data["object_codec_id"] is None
 
 
 def check_dtype_spec_v3(data: object) -> TypeGuard[DTypeSpec_V3]:
-    """Return whether `data` has the form of a Zarr v3 data type: a name, or a name and a configuration."""
+    """Return whether `data` has the form of a Zarr v3 data type: a name, or a name and a configuration.
+
+    Examples
+    --------
+    >>> check_dtype_spec_v3("int32")
+    True
+    >>> check_dtype_spec_v3({"name": "<i4", "object_codec_id": None})
+    False
+    """
     if isinstance(data, str):
         return True
     if not isinstance(data, Mapping) or not {"name"} <= set(data) <= {"name", "configuration"}:

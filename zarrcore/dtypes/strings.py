@@ -79,7 +79,17 @@ class _Text(ZDType[Any, Any]):
 
 @dataclass(frozen=True, kw_only=True)
 class FixedLengthUTF32(_Text, HasEndianness, _FixedLength, code="U", name="fixed_length_utf32"):
-    """Strings of at most `length` code points, four bytes each (``fixed_length_utf32``, ``"<U4"``)."""
+    """Strings of at most `length` code points, four bytes each (``fixed_length_utf32``, ``"<U4"``).
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=2, dtype=FixedLengthUTF32(length=4))
+    >>> array[:] = ["ab", "grün"]
+    >>> array[:].tolist()
+    ['ab', 'grün']
+    >>> array.metadata.to_dict()["data_type"]
+    {'name': 'fixed_length_utf32', 'configuration': {'length_bytes': 16}}
+    """
 
     code_point_bytes: ClassVar[int] = 4
     _unit: ClassVar[int] = code_point_bytes
@@ -103,7 +113,15 @@ class FixedLengthUTF32(_Text, HasEndianness, _FixedLength, code="U", name="fixed
 
 @dataclass(frozen=True, kw_only=True)
 class VariableLengthUTF8(_Text, VariableLength, name="string"):
-    """Strings of any length (``string``; format 2: ``"|O"`` with the object codec ``vlen-utf8``)."""
+    """Strings of any length (``string``; format 2: ``"|O"`` with the object codec ``vlen-utf8``).
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=2, dtype=VariableLengthUTF8())
+    >>> array[0] = "any length"
+    >>> array[:].tolist()
+    ['any length', '']
+    """
 
     dtype_cls = np.dtypes.StringDType
     object_codec_id: ClassVar[str] = "vlen-utf8"
@@ -144,7 +162,15 @@ def _as_bytes(zdtype: ZDType[Any, Any], data: object, expected: str = "bytes") -
 
 @dataclass(frozen=True, kw_only=True)
 class NullTerminatedBytes(_FixedLength, code="S", name="null_terminated_bytes"):
-    """Byte strings of at most `length` bytes; zero bytes at the end do not count (``"|S4"``)."""
+    """Byte strings of at most `length` bytes; zero bytes at the end do not count (``"|S4"``).
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=2, dtype=NullTerminatedBytes(length=4), zarr_format=2)
+    >>> array[:] = [b"ab", b"abcd"]
+    >>> array[:].tolist(), array.metadata.to_dict()["dtype"]
+    ([b'ab', b'abcd'], '|S4')
+    """
 
     def cast_scalar(self, data: object) -> np.bytes_:
         """Return `data`, bytes or ASCII text, as a byte string of at most `length` bytes."""
@@ -175,6 +201,13 @@ class RawBytes(_FixedLength, code="V", name="raw_bytes"):
     spelling : {"raw_bytes", "r"}, optional
         The name in format 3: ``"r"`` for ``r<8 * length>`` of the core specification.  zarr-python knows only
         the other.  A document that is read keeps its own.
+
+    Examples
+    --------
+    >>> RawBytes(length=4).to_json(zarr_format=3)
+    {'name': 'raw_bytes', 'configuration': {'length_bytes': 4}}
+    >>> RawBytes(length=4, spelling="r").to_json(zarr_format=3)
+    'r32'
     """
 
     spelling: Literal["raw_bytes", "r"] = field(default="raw_bytes", compare=False, repr=False)
@@ -236,6 +269,13 @@ class VariableLengthBytes(VariableLength, name="variable_length_bytes"):
     spelling : {"variable_length_bytes", "bytes"}, optional
         The name in format 3: that of zarr-python, or that of the registered extension.  A document that is
         read keeps its own.
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=2, dtype=VariableLengthBytes())
+    >>> array[0] = b"any length"
+    >>> array[:].tolist()
+    [b'any length', b'']
     """
 
     spelling: Literal["variable_length_bytes", "bytes"] = field(

@@ -32,6 +32,12 @@ class SubArray(ZDType[Any, Any], HasItemSize, name="sub_array"):
         The data type of the elements.
     shape : tuple of int
         The shape of every such array.
+
+    Examples
+    --------
+    >>> zdtype = Struct(fields=(("matrix", SubArray(item=Float64(endianness="little"), shape=(2, 2))),))
+    >>> zdtype.to_json(zarr_format=2)["name"]
+    [['matrix', '<f8', [2, 2]]]
     """
 
     item: ZDType[Any, Any]
@@ -119,6 +125,12 @@ class Structured(ZDType[Any, np.void], HasItemSize, name="structured"):
     -----
     ``structured`` is the name that early versions of zarr-python 3 wrote in format 3.  It is read, and arrays
     that have it keep it; new arrays get :class:`Struct`.
+
+    Examples
+    --------
+    >>> zdtype = Structured(fields=(("x", Float32()), ("n", UInt8())))
+    >>> zdtype.to_json(zarr_format=3)
+    {'name': 'structured', 'configuration': {'fields': [['x', 'float32'], ['n', 'uint8']]}}
     """
 
     fields: tuple[Field, ...]
@@ -285,7 +297,16 @@ class Structured(ZDType[Any, np.void], HasItemSize, name="structured"):
 
 @dataclass(frozen=True, kw_only=True)
 class Struct(Structured, name="struct"):
-    """Items of named fields, one after another without padding (``struct``, format 2: a list of fields)."""
+    """Items of named fields, one after another without padding (``struct``, format 2: a list of fields).
+
+    Examples
+    --------
+    >>> zdtype = Struct(fields=(("x", Float32()), ("n", UInt8())))
+    >>> array = zarrcore.create_array({}, shape=2, dtype=zdtype)
+    >>> array[0] = (1.5, 7)
+    >>> array["x"].tolist()
+    [1.5, 0.0]
+    """
 
     def _fields_v3(self) -> list[Any]:
         return [{"name": name, "data_type": spelled} for name, spelled in self._named_v3()]

@@ -137,13 +137,32 @@ def _is_wrapped(exact: Any, scalar: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class DateTime64(TimeBase, code="M8", name="numpy.datetime64"):
-    """Points in time, counted from 1970 (``numpy.datetime64``, ``"<M8[10s]"``)."""
+    """Points in time, counted from 1970 (``numpy.datetime64``, ``"<M8[10s]"``).
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=2, dtype=DateTime64(unit="s"))
+    >>> array[0] = np.datetime64("2026-01-01")
+    >>> array[:].tolist()
+    [datetime.datetime(2026, 1, 1, 0, 0), None]
+    >>> array.metadata.to_dict()["data_type"]
+    {'name': 'numpy.datetime64', 'configuration': {'unit': 's', 'scale_factor': 1}}
+    """
 
     _python_types: ClassVar = (np.datetime64, datetime.date, str)  # datetime.datetime is a date
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeDelta64(TimeBase, code="m8", name="numpy.timedelta64"):
-    """Differences in time (``numpy.timedelta64``, ``"<m8[10s]"``)."""
+    """Differences in time (``numpy.timedelta64``, ``"<m8[10s]"``).
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=2, dtype=TimeDelta64(unit="h"), fill_value=12)
+    >>> array[0]
+    np.timedelta64(12,'h')
+    >>> array.metadata.to_dict()["data_type"]
+    {'name': 'numpy.timedelta64', 'configuration': {'unit': 'h', 'scale_factor': 1}}
+    """
 
     _python_types: ClassVar = (np.timedelta64, datetime.timedelta)

@@ -14,7 +14,14 @@ from zarrcore.registry import grid_registry
 
 
 class ChunkGrid(Extension, ABC):
-    """Base class of chunk grids (Zarr v3, extension point ``chunk_grid``)."""
+    """Base class of chunk grids (Zarr v3, extension point ``chunk_grid``).
+
+    Examples
+    --------
+    >>> grid = parse_chunk_grid({"name": "regular", "configuration": {"chunk_shape": [10, 5]}})
+    >>> isinstance(grid, ChunkGrid), grid.ndim, grid.grid_shape((100, 20))
+    (True, 2, (10, 4))
+    """
 
     _what = "chunk grid"
     _results: ClassVar[Mapping[str, Result]] = {
@@ -162,5 +169,11 @@ def _count(edges: int | tuple[int, ...], length: int) -> int:
 
 
 def parse_chunk_grid(data: object) -> ChunkGrid:
-    """Return a chunk grid from `data`: an extension object of a metadata document, or an instance."""
+    """Return a chunk grid from `data`: an extension object of a metadata document, or an instance.
+
+    Examples
+    --------
+    >>> parse_chunk_grid({"name": "regular", "configuration": {"chunk_shape": [10, 5]}})
+    RegularGrid(chunk_shape=(10, 5))
+    """
     return parse_extension(data, ChunkGrid, grid_registry)  # type: ignore[type-abstract]

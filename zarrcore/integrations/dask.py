@@ -79,7 +79,9 @@ def from_zarr(
     Examples
     --------
     >>> import zarrcore.dask
-    >>> array = zarrcore.ones((8, 8), chunks=(2, 2), shards=(4, 8))
+    >>> array = zarrcore.create_array(
+    ...     {}, shape=(8, 8), dtype="f8", chunks=(2, 2), shards=(4, 8), fill_value=1
+    ... )
     >>> lazy = zarrcore.dask.from_zarr(array)
     >>> lazy.chunks, float(lazy.sum().compute())
     (((4, 4), (8,)), 64.0)

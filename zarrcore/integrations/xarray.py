@@ -97,7 +97,16 @@ def _opening(store: Any, mode: str, options: dict[str, Any]) -> Group:
 
 
 class ZarrcoreStore(theirs.ZarrStore):
-    """The data store of xarray over zarrcore's groups and arrays; its methods are those of ``ZarrStore``."""
+    """The data store of xarray over zarrcore's groups and arrays; its methods are those of ``ZarrStore``.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> store = {}
+    >>> place = to_zarr(xarray.Dataset({"depth": ("x", [1, 2, 3])}), store)
+    >>> xarray.open_dataset(ZarrcoreStore.open_group(store, mode="r"))["depth"].values.tolist()
+    [1, 2, 3]
+    """
 
     store = _rebound(theirs.ZarrStore.store, attempt_import=lambda _: zarrcore)
 
@@ -280,7 +289,14 @@ def _lengths(array: Array, regular: str, each: str) -> Any:
 
 
 class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):
-    """Open Zarr data in xarray by ``engine="zarrcore"``; the options are those of ``engine="zarr"``."""
+    """Open Zarr data in xarray by ``engine="zarrcore"``; the options are those of ``engine="zarr"``.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> isinstance(xarray.backends.list_engines()["zarrcore"], ZarrcoreBackendEntrypoint)
+    True
+    """
 
     description = "Open Zarr data (formats 1, 2 and 3, N5) using zarrcore in xarray"
     url = ""

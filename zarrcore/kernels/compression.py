@@ -93,17 +93,37 @@ def blosc_encode(
 
 
 def gzip_encode(data: Any, /, out: Any = None, *, level: int = 5) -> Any:
-    """Compress to the gzip format (RFC 1952), ``level`` 0 to 9; else as :func:`blosc_encode`."""
+    """Compress to the gzip format (RFC 1952), ``level`` 0 to 9; else as :func:`blosc_encode`.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> gzip.decompress(gzip_encode(b"abc" * 100, level=9)) == b"abc" * 100
+    True
+    """
     return _encode("gzip", {"level": _within(level, "level", 0, 9)}, data, out)
 
 
 def zlib_encode(data: Any, /, out: Any = None, *, level: int = 1) -> Any:
-    """Compress to the zlib format (RFC 1950), ``level`` 0 to 9; else as :func:`blosc_encode`."""
+    """Compress to the zlib format (RFC 1950), ``level`` 0 to 9; else as :func:`blosc_encode`.
+
+    Examples
+    --------
+    >>> import zlib
+    >>> zlib.decompress(zlib_encode(b"abc", level=6))
+    b'abc'
+    """
     return _encode("zlib", {"level": _within(level, "level", 0, 9)}, data, out)
 
 
 def zstd_encode(data: Any, /, out: Any = None, *, level: int = 3, checksum: bool = False) -> Any:
-    """Compress to a zstd frame (RFC 8878), ``level`` -131072 to 22; else as :func:`blosc_encode`."""
+    """Compress to a zstd frame (RFC 8878), ``level`` -131072 to 22; else as :func:`blosc_encode`.
+
+    Examples
+    --------
+    >>> len(zstd_encode(bytes(1000), level=9, checksum=True)) < 30
+    True
+    """
     if not isinstance(checksum, bool | np.bool_):
         raise TypeError(f"checksum: expected True or False, got {checksum!r}")
     config = {"level": _within(level, "level", -131072, 22), "checksum": bool(checksum)}
@@ -114,6 +134,11 @@ def lz4_encode(data: Any, /, out: Any = None, *, acceleration: int = 1) -> Any:
     """Compress to 4 bytes of decoded size and an LZ4 block; otherwise as :func:`blosc_encode`.
 
     ``acceleration`` is 1 (smallest) to 65537 (fastest).  This is the ``lz4`` compressor of Zarr v2.
+
+    Examples
+    --------
+    >>> len(lz4_encode(bytes(1000))) < 20
+    True
     """
     return _encode("lz4", {"acceleration": _within(acceleration, "acceleration", 1, 65537)}, data, out)
 
@@ -153,27 +178,58 @@ def blosc_decode(
     Notes
     -----
     Every length in ``data`` is checked before it is used.  The GIL is released.
+
+    Examples
+    --------
+    >>> blosc_decode(blosc_encode(b"abc" * 100), nbytes=300) == b"abc" * 100
+    True
     """
     return _decode("blosc", data, out, nbytes, _sharing(threads))
 
 
 def gzip_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
-    """Decompress one or more gzip members (RFC 1952); else as :func:`blosc_decode`."""
+    """Decompress one or more gzip members (RFC 1952); else as :func:`blosc_decode`.
+
+    Examples
+    --------
+    >>> out = np.empty(3, "u1")
+    >>> gzip_decode(gzip_encode(b"abc"), out)
+    array([97, 98, 99], dtype=uint8)
+    """
     return _decode("gzip", data, out, nbytes)
 
 
 def zlib_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
-    """Decompress a zlib stream (RFC 1950); else as :func:`blosc_decode`."""
+    """Decompress a zlib stream (RFC 1950); else as :func:`blosc_decode`.
+
+    Examples
+    --------
+    >>> import zlib
+    >>> zlib_decode(zlib.compress(b"abc"), nbytes=3)
+    b'abc'
+    """
     return _decode("zlib", data, out, nbytes)
 
 
 def zstd_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
-    """Decompress zstd frames (RFC 8878); else as :func:`blosc_decode`."""
+    """Decompress zstd frames (RFC 8878); else as :func:`blosc_decode`.
+
+    Examples
+    --------
+    >>> zstd_decode(zstd_encode(b"abc"), nbytes=3)
+    b'abc'
+    """
     return _decode("zstd", data, out, nbytes)
 
 
 def lz4_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
-    """Decompress what :func:`lz4_encode` has made; else as :func:`blosc_decode`."""
+    """Decompress what :func:`lz4_encode` has made; else as :func:`blosc_decode`.
+
+    Examples
+    --------
+    >>> lz4_decode(lz4_encode(b"abc"), nbytes=3)
+    b'abc'
+    """
     return _decode("lz4", data, out, nbytes)
 
 

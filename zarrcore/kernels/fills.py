@@ -55,6 +55,13 @@ def fill(out: np.ndarray, /, value: Any, *, threads: int | None = None) -> None:
     Notes
     -----
     The GIL is released from 4 KiB on.
+
+    Examples
+    --------
+    >>> out = np.empty((2, 3), "i4")
+    >>> fill(out[:, ::2], 7)
+    >>> out[:, 0].tolist()
+    [7, 7]
     """
     ndarray_of(out, "out")
     if not out.flags.writeable:

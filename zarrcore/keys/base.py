@@ -13,7 +13,20 @@ from zarrcore.errors import MetadataValidationError, shown
 
 
 class ChunkKeyEncoding(Extension, ABC):
-    """Base class of chunk key encodings (Zarr v3, extension point ``chunk_key_encoding``)."""
+    """Base class of chunk key encodings (Zarr v3, extension point ``chunk_key_encoding``).
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Flat(ChunkKeyEncoding):
+    ...     name = "example.flat"
+    ...
+    ...     def encode(self, coords):
+    ...         return "chunk_" + "_".join(map(str, coords))
+    >>> Flat().encode_chunk_key((3, 1))
+    'chunk_3_1'
+    """
 
     _what = "chunk key encoding"
     _results: ClassVar[Mapping[str, Result]] = {

@@ -104,6 +104,13 @@ def parse_chunk_key_encoding(data: object) -> ChunkKeyEncoding:
     ----------
     data : ChunkKeyEncoding, str or dict
         An instance, a short-hand name, an extension object, or ``{"name": ..., "separator": ...}``.
+
+    Examples
+    --------
+    >>> parse_chunk_key_encoding("default").encode((3, 1))
+    'c/3/1'
+    >>> parse_chunk_key_encoding({"name": "v2", "configuration": {"separator": "/"}}).encode((3, 1))
+    '3/1'
     """
     if isinstance(data, dict) and "separator" in data and "configuration" not in data:
         data = {"name": data.get("name"), "configuration": {"separator": data["separator"]}}

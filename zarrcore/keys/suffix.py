@@ -78,6 +78,11 @@ class DefaultSuffixChunkKeyEncoding(_WithSuffix):
         The suffix of each key, such as ``".tiff"``.
     separator : {"/", "."}
         What stands between the parts of a key.
+
+    Examples
+    --------
+    >>> DefaultSuffixChunkKeyEncoding(suffix=".tif").encode((3, 1))
+    'c/3/1.tif'
     """
 
     name: ClassVar[str] = "zarrs.default_suffix"

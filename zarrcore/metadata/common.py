@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 
 
 class ArrayMetadata:
-    """Base class of array metadata: the view of one model that the rest of the library works with."""
+    """Base class of array metadata: the view of one model that the rest of the library works with.
+
+    Examples
+    --------
+    >>> metadata = zarrcore.zeros((4, 6), store={}, chunks=(2, 3)).metadata
+    >>> isinstance(metadata, ArrayMetadata), metadata.shape, metadata.ndim
+    (True, (4, 6), 2)
+    """
 
     zarr_format: ClassVar[int]
     node_type: ClassVar[str] = "array"

@@ -41,6 +41,15 @@ class Departure(NamedTuple):
         The clause that is broken.
     key : str or None
         The store key of the document, where it is known.
+
+    Examples
+    --------
+    >>> store = {}
+    >>> array = zarrcore.zeros(4, store=store, zarr_format=2)
+    >>> document = load_document(store[".zarray"], where=".zarray")
+    >>> document["fill_value"] = "0"
+    >>> [departure.where for departure in validate(dump_document(document, where=""), key=".zarray")]
+    ['fill_value']
     """
 
     where: str

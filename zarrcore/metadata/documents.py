@@ -45,6 +45,15 @@ def load_document(data: Buffer, *, where: str) -> dict[str, Any]:
     MetadataValidationError
         If the value is larger than 256 MiB, not UTF-8, not JSON, no object, has a name twice in one object,
         or is nested too deeply.
+
+    Examples
+    --------
+    >>> load_document(b'{"zarr_format": 2}', where=".zgroup")
+    {'zarr_format': 2}
+    >>> load_document(b"{", where=".zgroup")
+    Traceback (most recent call last):
+        ...
+    zarrcore.errors.MetadataValidationError: .zgroup: not valid JSON: ...
     """
     return parse_document(decode_document(data, where=where), where=where)
 
@@ -103,6 +112,11 @@ def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
     ------
     MetadataValidationError
         If a value is NaN or infinite, for which JSON has no number, or values are nested too deeply.
+
+    Examples
+    --------
+    >>> dump_document({"zarr_format": 2}, where=".zgroup").split()
+    [b'{', b'"zarr_format":', b'2', b'}']
     """
     try:
         return _text(document, config.get("json_indent", 2)).encode()
@@ -151,6 +165,11 @@ def parse_attributes(attributes: object) -> dict[str, Any]:
     """Return `attributes` as plain JSON values; None is no attributes.
 
     With the setting ``attributes.nan="allow"``, NaN and infinities become :class:`NonFinite` and are stored.
+
+    Examples
+    --------
+    >>> parse_attributes({"title": "waves", "depths": (1, 2)})
+    {'title': 'waves', 'depths': [1, 2]}
     """
     as_dict = getattr(attributes, "asdict", None)
     found = as_dict() if callable(as_dict) else attributes

@@ -52,6 +52,11 @@ class GroupMetadata:
     extra_fields : dict, optional
         Further members of the document; in format 3 each is an object with ``"must_understand": false``.
         Consolidated metadata of a form that is not known are among them.
+
+    Examples
+    --------
+    >>> GroupMetadata(attributes={"title": "waves"}).to_dict()
+    {'attributes': {'title': 'waves'}, 'zarr_format': 3, 'node_type': 'group'}
     """
 
     node_type: ClassVar[str] = "group"
@@ -300,6 +305,15 @@ class ConsolidatedMetadata:
         Path of each node relative to the group, of nodes at any depth -> its metadata.
     extra_fields : dict, optional
         Further members of the document, which are written back.
+
+    Examples
+    --------
+    >>> store = {}
+    >>> group = zarrcore.create_group(store)
+    >>> array = group.create_array("a", shape=4, dtype="f4")
+    >>> found = zarrcore.consolidate_metadata(store).metadata.consolidated_metadata
+    >>> isinstance(found, ConsolidatedMetadata), list(found.metadata)
+    (True, ['a'])
     """
 
     kind: ClassVar[str] = "inline"

@@ -34,6 +34,12 @@ def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | 
         The stored value.
     where : str
         Its store key, for messages.
+
+    Examples
+    --------
+    >>> group = b'{"zarr_format": 3, "node_type": "group", "attributes": {"title": "waves"}}'
+    >>> parse_v3_node(group).attributes
+    {'title': 'waves'}
     """
     text = stored_bytes(data, where=where)
     found = known.of_text(text)
@@ -58,6 +64,13 @@ def parse_v2_array(zarray: Buffer, zattrs: Buffer | None = None, *, prefix: str 
         The stored values; None for attributes that are not stored.
     prefix : str
         Key prefix of the array, for messages: ``"foo/bar/"``.
+
+    Examples
+    --------
+    >>> store = {}
+    >>> array = zarrcore.zeros(4, store=store, zarr_format=2, dtype="u1")
+    >>> parse_v2_array(store[".zarray"]).shape
+    (4,)
     """
     from zarrcore.metadata.v2 import ArrayV2Metadata
 
@@ -77,6 +90,11 @@ def parse_v2_group(
         The stored values; None for documents that are not stored or not wanted.
     prefix : str
         Key prefix of the group, for messages: ``"foo/bar/"``.
+
+    Examples
+    --------
+    >>> parse_v2_group(b'{"zarr_format": 2}', b'{"title": "waves"}').attributes
+    {'title': 'waves'}
     """
     from zarrcore.metadata.group import ConsolidatedMetadata, GroupMetadata
 

@@ -50,6 +50,12 @@ class ArrayV2Metadata(ArrayMetadata):
         User attributes.
     extra_fields : dict, optional
         Further members of the ``.zarray`` document.  They mean nothing here, and are kept.
+
+    Examples
+    --------
+    >>> metadata = zarrcore.zeros(4, store={}, zarr_format=2).metadata
+    >>> isinstance(metadata, ArrayV2Metadata), metadata.to_dict()["dtype"]
+    (True, '<f8')
     """
 
     zarr_format: ClassVar[int] = 2

@@ -65,6 +65,12 @@ class ArrayV3Metadata(ArrayMetadata):
         What stands between the chunks and the store, the first next to the array.
     extra_fields : dict, optional
         Further members of the document, each an object with ``"must_understand": false``.
+
+    Examples
+    --------
+    >>> metadata = zarrcore.zeros(4, store={}).metadata
+    >>> isinstance(metadata, ArrayV3Metadata), metadata.to_dict()["data_type"]
+    (True, 'float64')
     """
 
     zarr_format: ClassVar[int] = 3

@@ -603,6 +603,15 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     ----------
     store : Store
         The store to wrap.
+
+    Examples
+    --------
+    >>> class Upper(WrapperStore):
+    ...     def get(self, key, byte_range=None):
+    ...         value = super().get(key, byte_range)
+    ...         return None if value is None else bytes(value).upper()
+    >>> Upper(MemoryStore({"key": b"value"})).get("key")
+    b'VALUE'
     """
 
     __class_getitem__: Any = classmethod(GenericAlias)  # classes for one kind: WrapperStore[LocalStore]
@@ -727,7 +736,16 @@ def _refused(method: MethodT) -> MethodT:
 
 
 class ReadOnlyStore(WrapperStore, announces=False):
-    """Any store, with every write refused."""
+    """Any store, with every write refused.
+
+    Examples
+    --------
+    >>> store = ReadOnlyStore(MemoryStore({"key": b"value"}))
+    >>> store.set("key", b"other")
+    Traceback (most recent call last):
+        ...
+    zarrcore.errors.ReadOnlyError: memory://... is read-only and cannot be written
+    """
 
     read_only = True
 

@@ -12,7 +12,13 @@ from operator import index
 
 @dataclass(frozen=True, slots=True)
 class RangeByteRequest:
-    """The bytes from `start` (inclusive) to `end` (exclusive)."""
+    """The bytes from `start` (inclusive) to `end` (exclusive).
+
+    Examples
+    --------
+    >>> bytes(MemoryStore({"key": b"0123456789"}).get("key", RangeByteRequest(2, 5)))
+    b'234'
+    """
 
     start: int
     end: int
@@ -26,7 +32,13 @@ class RangeByteRequest:
 
 @dataclass(frozen=True, slots=True)
 class OffsetByteRequest:
-    """All bytes from `offset` on."""
+    """All bytes from `offset` on.
+
+    Examples
+    --------
+    >>> bytes(MemoryStore({"key": b"0123456789"}).get("key", OffsetByteRequest(7)))
+    b'789'
+    """
 
     offset: int
 
@@ -36,7 +48,13 @@ class OffsetByteRequest:
 
 @dataclass(frozen=True, slots=True)
 class SuffixByteRequest:
-    """The last `suffix` bytes, or all there are if the value is shorter."""
+    """The last `suffix` bytes, or all there are if the value is shorter.
+
+    Examples
+    --------
+    >>> bytes(MemoryStore({"key": b"0123456789"}).get("key", SuffixByteRequest(4)))
+    b'6789'
+    """
 
     suffix: int
 

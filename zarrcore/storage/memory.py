@@ -270,6 +270,14 @@ class GpuMemoryStore(MemoryStore):
     ------
     StoreError
         If the package cupy is not installed.
+
+    Examples
+    --------
+    >>> try:
+    ...     store = GpuMemoryStore()
+    ... except zarrcore.errors.StoreError:  # without the package cupy
+    ...     store = MemoryStore()
+    >>> array = zarrcore.create_array(store, shape=4, dtype="f4")
     """
 
     def __init__(

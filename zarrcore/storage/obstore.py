@@ -80,6 +80,14 @@ class ObjectStore(RemoteStore):
     See Also
     --------
     from_url : The store of a URL.
+
+    Examples
+    --------
+    >>> import obstore.store
+    >>> store = ObjectStore(obstore.store.MemoryStore(), read_only=False)
+    >>> array = zarrcore.create_array(store, shape=4, dtype="f4", fill_value=1)
+    >>> array[:].tolist()
+    [1.0, 1.0, 1.0, 1.0]
     """
 
     _handled = FileNotFoundError

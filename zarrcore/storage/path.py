@@ -77,6 +77,13 @@ def make_store(
         If a URL has a scheme without a store, or one that needs a package which is not installed.
     TypeError
         If `store_like` is nothing of the kind, or options are given to a store that takes none.
+
+    Examples
+    --------
+    >>> make_store({"key": b"value"}, read_only=True).read_only
+    True
+    >>> type(make_store("waves.zarr", mode="r")).__name__
+    'LocalStore'
     """
     if mode is not None and mode not in _MODES:
         raise ValueError(f"expected a mode of {', '.join(_MODES)}, got {mode!r}")
@@ -118,6 +125,12 @@ def make_store_path(
     ------
     FileExistsError
         If the mode is ``"w-"`` and there are keys below the path.
+
+    Examples
+    --------
+    >>> place = make_store_path({}, path="group/array")
+    >>> place.path
+    'group/array'
     """
     store = make_store(store_like, mode=mode, read_only=read_only, storage_options=storage_options)
     is_place = isinstance(store_like, StorePath) or _is_place_of_zarr_python(store_like)

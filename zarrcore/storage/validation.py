@@ -63,6 +63,15 @@ def validate_key(key: str) -> str:
         If it is not; the message names the key and the reason.
     TypeError
         If it is not a string.
+
+    Examples
+    --------
+    >>> validate_key("group/zarr.json")
+    'group/zarr.json'
+    >>> validate_key("group/../zarr.json")
+    Traceback (most recent call last):
+        ...
+    zarrcore.errors.InvalidKeyError: invalid store key 'group/../zarr.json': it contains the component '..'
     """
     if not isinstance(key, str):
         raise TypeError(f"a store key is a string, got {type(key).__name__}: {key!r}")
@@ -88,6 +97,13 @@ def validate_prefix(prefix: str) -> str:
     ------
     InvalidKeyError
         If the string is no prefix of a valid key.
+
+    Examples
+    --------
+    >>> validate_prefix("group/")
+    'group/'
+    >>> validate_prefix("group")
+    'group/'
     """
     if not isinstance(prefix, str):
         raise TypeError(f"a key prefix is a string, got {type(prefix).__name__}: {prefix!r}")
@@ -169,6 +185,11 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
     ------
     InvalidKeyError
         If a component is ``.`` or ``..`` or contains a NUL.
+
+    Examples
+    --------
+    >>> normalize_path("/group//array/")
+    'group/array'
     """
     if not path and (path is None or isinstance(path, (str, bytes))):
         return ""

@@ -121,6 +121,14 @@ class ZarrPythonStore(RemoteStore):
         The store.
     read_only : bool
         Refuse every write.
+
+    Examples
+    --------
+    >>> from zarr.storage import MemoryStore as TheirStore
+    >>> store = ZarrPythonStore(TheirStore())
+    >>> array = zarrcore.create_array(store, shape=4, dtype="f4", fill_value=1)
+    >>> array[:].tolist()
+    [1.0, 1.0, 1.0, 1.0]
     """
 
     _handled = BaseZarrError

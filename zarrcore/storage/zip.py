@@ -59,6 +59,19 @@ class ZipStore(Store):
         none by default; entries without compression are also read in parts.
     allowZip64 : bool
         Allow archives larger than 2 GiB.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/waves.zip"
+    >>> with ZipStore(path, mode="w") as store:
+    ...     zarrcore.create_array(store, shape=4, dtype="f4", fill_value=1).shape
+    (4,)
+    >>> with ZipStore(path) as store:
+    ...     zarrcore.open_array(store, mode="r")[:].tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    >>> folder.cleanup()
     """
 
     supports_deletes = False

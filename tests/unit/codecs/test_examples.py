@@ -7,6 +7,8 @@ from importlib import import_module
 
 import pytest
 
+import zarrcore
+
 MODULES = [
     "zarrcore._validate",
     "zarrcore.keys.fanout",
@@ -23,6 +25,8 @@ MODULES = [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
-    result = doctest.testmod(import_module(name))
+    package = import_module(name.rpartition(".")[0])
+    names = {public: getattr(package, public) for public in package.__all__} | {"zarrcore": zarrcore}
+    result = doctest.testmod(import_module(name), extraglobs=names)
     assert result.attempted > 0
     assert result.failed == 0

@@ -246,8 +246,9 @@ def test_import_loads_no_json_types() -> None:
 
 
 def test_examples_of_the_docstrings() -> None:
+    names = {name: getattr(zd, name) for name in zd.__all__} | {"np": np}
     for module in (zarrcore.dtypes.layout, zarrcore.dtypes.parse):
-        result = doctest.testmod(module)
+        result = doctest.testmod(module, extraglobs=names)
         assert result.attempted > 0
         assert result.failed == 0
 
