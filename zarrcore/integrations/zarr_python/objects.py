@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import fields
 from typing import Any, Self
@@ -16,6 +15,7 @@ from zarr.core.buffer.cpu import buffer_prototype
 
 import zarrcore
 from zarrcore.integrations.zarr_python.pipeline import CodecPipeline
+from zarrcore.integrations.zarr_python.threads import STORES
 from zarrcore.storage import OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
 
 
@@ -51,51 +51,51 @@ class ZarrcoreStore(abc.Store):
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, Any]]
     ) -> list[Buffer | None]:
         requests = [(key, _ours(part)) for key, part in key_ranges]
-        found = await asyncio.to_thread(self.zarrcore_store.get_partial_values, requests)
+        found = await STORES.run(self.zarrcore_store.get_partial_values, requests)
         return [None if value is None else prototype.buffer.from_bytes(bytes(value)) for value in found]
 
     async def exists(self, key: str) -> bool:
-        return await asyncio.to_thread(self.zarrcore_store.exists, key)
+        return await STORES.run(self.zarrcore_store.exists, key)
 
     async def getsize(self, key: str) -> int:
-        return await asyncio.to_thread(self.zarrcore_store.getsize, key)
+        return await STORES.run(self.zarrcore_store.getsize, key)
 
     async def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        await asyncio.to_thread(self.zarrcore_store.set, key, value.to_bytes())
+        await STORES.run(self.zarrcore_store.set, key, value.to_bytes())
 
     async def set_if_not_exists(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        await asyncio.to_thread(self.zarrcore_store.set_if_not_exists, key, value.to_bytes())
+        await STORES.run(self.zarrcore_store.set_if_not_exists, key, value.to_bytes())
 
     async def set_partial_values(self, key_start_values: Any) -> None:  # zarr-python 3.1.0 wants it
         raise NotImplementedError(f"{self} does not replace parts of values")
 
     async def delete(self, key: str) -> None:
         self._check_writable()
-        await asyncio.to_thread(self.zarrcore_store.delete, key)
+        await STORES.run(self.zarrcore_store.delete, key)
 
     async def delete_dir(self, prefix: str) -> None:
         self._check_writable()
-        await asyncio.to_thread(self.zarrcore_store.erase_prefix, prefix)
+        await STORES.run(self.zarrcore_store.erase_prefix, prefix)
 
     async def clear(self) -> None:
         self._check_writable()
-        await asyncio.to_thread(self.zarrcore_store.clear)
+        await STORES.run(self.zarrcore_store.clear)
 
     async def list(self) -> AsyncIterator[str]:
-        for key in await asyncio.to_thread(lambda: [*self.zarrcore_store.list()]):
+        for key in await STORES.run(lambda: [*self.zarrcore_store.list()]):
             yield key
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
         # A prefix of zarr-python may end within a name.
         above = prefix.rpartition("/")[0]
-        for key in await asyncio.to_thread(lambda: [*self.zarrcore_store.list_prefix(above)]):
+        for key in await STORES.run(lambda: [*self.zarrcore_store.list_prefix(above)]):
             if key.startswith(prefix):
                 yield key
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        for name in await asyncio.to_thread(lambda: [*self.zarrcore_store.list_dir(prefix)]):
+        for name in await STORES.run(lambda: [*self.zarrcore_store.list_dir(prefix)]):
             yield name
 
     def close(self) -> None:

@@ -25,6 +25,7 @@ from zarrcore.integrations.zarr_python.metadata import (
     translated_metadata,
 )
 from zarrcore.integrations.zarr_python.parts import Part, Wanted, wanted
+from zarrcore.integrations.zarr_python.threads import ENGINE
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.zarr_python import ZarrPythonStore, adapted_files, from_zarr_python
 
@@ -100,7 +101,10 @@ class CodecPipeline(BatchedCodecPipeline):
         if found is not None and (found[1].order is not None or found[1].outer == memory.shape):
             engine, selection = found
             try:
-                await self._run(engine, _FEW, len(parts), selection.read, engine, memory)
+                if self._is_short(engine, _FEW, len(parts)):
+                    selection.read(engine, memory)
+                else:
+                    await ENGINE.run(selection.read, engine, memory)
                 return (_PRESENT,) * len(parts)
             except Exception:
                 pass  # zarr-python finds it too, and reports it in its own words, or can do what we cannot
@@ -117,7 +121,10 @@ class CodecPipeline(BatchedCodecPipeline):
             try:
                 # A coroutine that the holder of a chunk's lock waits for may need the thread of the loop.
                 few = 0 if adapted_files() else _FEW
-                await self._run(engine, few, len(parts), selection.write, engine, memory, is_kept)
+                if self._is_short(engine, few, len(parts)):
+                    selection.write(engine, memory, is_kept)
+                else:  # nothing is stored any more when a task has been cancelled
+                    await ENGINE.run_to_end(selection.write, engine, memory, is_kept)
                 return
             except Exception:
                 pass
@@ -139,7 +146,8 @@ class CodecPipeline(BatchedCodecPipeline):
         try:
             engine = self._engines[key]
         except KeyError:
-            self._engines = {k: v for k, v in self._engines.items() if k[2] is None or not k[2].is_closed()}
+            others = [*self._engines.items()]  # another thread may add one meanwhile
+            self._engines = {k: v for k, v in others if k[2] is None or not k[2].is_closed()}
             engine = self._engines[key] = self._build(*key)
         if engine is None or memory.dtype != engine.dtype or spec.shape != self._chunks:
             return None
@@ -170,13 +178,10 @@ class CodecPipeline(BatchedCodecPipeline):
             return None
         return engine if isinstance(engine, NativeArray) else None
 
-    async def _run(self, engine: NativeArray, few: int, n: int, call: Any, *args: Any) -> None:
-        """Make a call of the engine, in another thread unless it is a short one."""
+    def _is_short(self, engine: NativeArray, few: int, n: int) -> bool:
+        """Return whether the engine may work on n chunks in the thread of the event loop."""
         size = n * prod(self._chunks) * engine.dtype.itemsize
-        if n <= few and size <= _SHORT and not isinstance(engine.source, StoreSource):
-            call(*args)
-        else:
-            await asyncio.to_thread(call, *args)
+        return n <= few and size <= _SHORT and not isinstance(engine.source, StoreSource)
 
 
 CodecPipeline.__module__ = "zarrcore.integrations.zarr_python"  # as it is named in settings of zarr-python
