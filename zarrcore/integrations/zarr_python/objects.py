@@ -14,6 +14,7 @@ from zarr.core.buffer import Buffer, BufferPrototype
 from zarr.core.buffer.cpu import buffer_prototype
 
 import zarrcore
+from zarrcore.integrations.zarr_python.metadata import is_known_release
 from zarrcore.integrations.zarr_python.pipeline import CodecPipeline
 from zarrcore.integrations.zarr_python.threads import STORES
 from zarrcore.storage import OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
@@ -182,15 +183,14 @@ def from_zarr(node: Any) -> zarrcore.Array | zarrcore.Group:
     return zarrcore.open_group(store, **options)
 
 
-_of_zarr_python = zarr.core.array.create_codec_pipeline
+if is_known_release():
+    _of_zarr_python = zarr.core.array.create_codec_pipeline
 
+    def _create_codec_pipeline(metadata: Any, *, store: Any = None) -> Any:
+        """Return the pipeline of an array: ours, whatever is configured, for one in a store of ours."""
+        if isinstance(store, ZarrcoreStore):
+            return CodecPipeline.from_array_metadata_and_store(metadata, store)
+        return _of_zarr_python(metadata, store=store)
 
-def _create_codec_pipeline(metadata: Any, *, store: Any = None) -> Any:
-    """Return the pipeline of an array: ours, whatever is configured, for one in a store of ours."""
-    if isinstance(store, ZarrcoreStore):
-        return CodecPipeline.from_array_metadata_and_store(metadata, store)
-    return _of_zarr_python(metadata, store=store)
-
-
-zarr.core.array.create_codec_pipeline = _create_codec_pipeline
+    zarr.core.array.create_codec_pipeline = _create_codec_pipeline
 ZarrcoreStore.__module__ = "zarrcore.integrations.zarr_python"

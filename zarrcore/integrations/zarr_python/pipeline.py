@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from zarr import storage
+from zarr.abc.codec import Codec
 from zarr.abc.store import Store
 from zarr.core.array_spec import ArrayConfig, ArraySpec
 from zarr.core.buffer import cpu
@@ -91,6 +92,12 @@ class CodecPipeline(BatchedCodecPipeline):
             is_bound = type(store) not in _NEAR and not hasattr(store, "zarrcore_store")
             vars(made).update(_levels=_levels(array_metadata), _is_bound=is_bound)
         return made
+
+    @classmethod
+    def from_codecs(cls, codecs: Iterable[Codec], **options: Any) -> Self:
+        """Return the pipeline of codecs, by which zarr-python works itself; 3.0 asks for no other."""
+        is_known_release()
+        return super().from_codecs(codecs, **options)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_engines": {}}
