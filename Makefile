@@ -15,8 +15,9 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
     'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-guide xarray-suite dask-suite pytest soak demo smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind \
-        csrc-foreign fuzz fuzz-test asan tsan bench bench-capi bench-random style lint lib wheel portable contents stubs docs clean
+.PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-versions zarr-python-guide xarray-suite dask-suite pytest soak \
+        demo smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind csrc-foreign fuzz fuzz-test asan tsan bench bench-capi \
+        bench-random style lint lib wheel portable contents stubs docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +90,9 @@ $(SUITE)/.complete: tests/interop/zarr-suite-requirements.txt $(ENV)/.complete
 
 zarr-python-suite: build $(SUITE)/.complete ## the tests of zarr-python itself, with our codec pipeline
 	PYTHONPATH=$(CURDIR) $(SUITE)/bin/python tests/interop/zarr_python_suite.py $(SUITE) $(PYTEST_ARGS)
+
+zarr-python-versions: build ## the tests of what stands under zarr-python, with its older releases (RELEASES="3.1.6 ...", PYTEST_ARGS=...)
+	RELEASES="$(RELEASES)" $(PY) tests/interop/zarr_python_versions.py .venvs $(PYTEST_ARGS)
 
 zarr-python-guide: build $(SUITE)/.complete ## the blocks of zarr-python's documentation, with zarrcore in its place
 	$(SUITE)/bin/python tests/interop/zarr_python_guide.py $(SUITE)

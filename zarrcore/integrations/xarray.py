@@ -136,8 +136,8 @@ class ZarrcoreStore(theirs.ZarrStore):
         return tuple((name, node) for name, node in self.members.items() if isinstance(node, Array))
 
     def get_variables(self) -> dict[str, Variable]:
-        arrays, spelled = dict(self.arrays()), _Spelled(self._spelled)
-        variables = {name: self._variable(name, array, spelled) for name, array in arrays.items()}
+        arrays, encodings = dict(self.arrays()), _Encodings(self._spelled)
+        variables = {name: self._variable(name, array, encodings) for name, array in arrays.items()}
         named = (node.attrs.get("coordinates") for node in (*variables.values(), self.zarr_group))
         coordinates = {name for names in named if isinstance(names, str) for name in names.split()}
         for name, variable in variables.items():
@@ -148,7 +148,7 @@ class ZarrcoreStore(theirs.ZarrStore):
 
     def open_store_variable(self, name: str) -> Variable:
         array: Any = self.members[name]
-        return self._variable(name, array, _Spelled(self._spelled))
+        return self._variable(name, array, _Encodings(self._spelled))
 
     def get_dimensions(self) -> dict[str, int]:
         lengths: dict[str, int] = {}
@@ -191,32 +191,22 @@ class ZarrcoreStore(theirs.ZarrStore):
             )
         return found
 
-    def _variable(self, name: str, array: Array, spelled: _Spelled) -> Variable:
+    def _variable(self, name: str, array: Array, encodings: _Encodings) -> Variable:
         metadata, dimensions = array.metadata, self._dimensions(name, array)
         attributes = array.attrs.asdict()
         if metadata.zarr_format == 2:
             hidden = {theirs.DIMENSION_KEY, *(key for key in attributes if key.lower().startswith("_nc"))}
             attributes = {key: value for key, value in attributes.items() if key not in hidden}
         values = Values(array, self._together)
-        chunks = _lengths(array, "chunks", "read_chunk_sizes")
-        filters, serializer, compressors = spelled.codecs_of(metadata)
-        encoding: dict[str, Any] = {
-            "chunks": chunks,
-            "preferred_chunks": dict(zip(dimensions, chunks, strict=True)),
-            "compressors": compressors,
-            "filters": filters,
-            "shards": _lengths(array, "shards", "write_chunk_sizes"),
-        }
+        encoding = encodings.of(array, dimensions)
         if values.dtype.kind == "T":
             encoding["dtype"] = values.dtype
-        if self.zarr_group.metadata.zarr_format == 3:
-            encoding["serializer"] = serializer
         if self._use_zarr_fill_value_as_mask:
             if array.fill_value is not None:
                 attributes["_FillValue"] = array.fill_value
         else:
-            if self.zarr_group.metadata.zarr_format == 3:
-                encoding["fill_value"] = array.fill_value
+            if metadata.zarr_format == 3:
+                encoding["fill_value"] = metadata.fill_value
             if "_FillValue" in attributes:
                 attributes["_FillValue"] = _fill_value(attributes["_FillValue"], array.dtype)
         lazy = indexing.LazilyIndexedArray(values, _all_of(len(dimensions)))
@@ -239,30 +229,40 @@ def _known_fill_value(stored: str, dtype: Any) -> Any:
     return theirs.FillValueCoder.decode(stored, dtype)
 
 
-class _Spelled:
-    """The codecs of arrays as `spell` writes them; those of arrays that are stored alike are written once."""
+class _Encodings:
+    """How arrays are stored, as xarray keeps it; made once for all that are stored alike."""
 
     def __init__(self, spell: Callable[[Any], Any]) -> None:
         self._spell = spell
-        self._known: dict[tuple[int, ...], tuple[Any, Callable[[], Any]]] = {}
+        self._known: dict[tuple[Any, ...], tuple[Any, Callable[[], dict[str, Any]]]] = {}
 
-    def codecs_of(self, metadata: Any) -> tuple[Any, Any, Any]:
-        """Return filters, serializer and compressors; nothing that can be changed is shared."""
+    def of(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:
+        """Return the encoding of an array; nothing that can be changed is shared."""
+        metadata = array.metadata
         if metadata.zarr_format == 3:
-            key: tuple[Any, ...] = (metadata.codecs,)
+            stored: tuple[Any, ...] = metadata.codecs, metadata.chunk_grid
+            chunks = None
         else:
-            key = metadata.filters, metadata.compressor
-        identity = tuple(map(id, key))
-        if identity not in self._known:
-            filters, serializer, compressors = layout.codecs_of(metadata)
-            spelled = (
-                tuple(map(self._spell, filters)),
-                self._spell(serializer),
-                tuple(map(self._spell, compressors)),
-            )
-            # The key stays, so that nothing else gets its identity.
-            self._known[identity] = key, _copier(spelled)
-        return self._known[identity][1]()  # type: ignore[no-any-return]
+            stored, chunks = (metadata.filters, metadata.compressor), metadata.chunks
+        key = *map(id, stored), chunks, metadata.shape, dimensions
+        if key not in self._known:
+            # What is stored stays, so that nothing else gets its identity.
+            self._known[key] = stored, _copier(self._made(array, dimensions))
+        return self._known[key][1]()
+
+    def _made(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:
+        chunks = _lengths(array, "chunks", "read_chunk_sizes")
+        filters, serializer, compressors = layout.codecs_of(array.metadata)
+        encoding: dict[str, Any] = {
+            "chunks": chunks,
+            "preferred_chunks": dict(zip(dimensions, chunks, strict=True)),
+            "compressors": tuple(map(self._spell, compressors)),
+            "filters": tuple(map(self._spell, filters)),
+            "shards": _lengths(array, "shards", "write_chunk_sizes"),
+        }
+        if array.metadata.zarr_format == 3:
+            encoding["serializer"] = self._spell(serializer)
+        return encoding
 
 
 def _copier(value: Any) -> Callable[[], Any]:

@@ -355,12 +355,15 @@ class ZarrPythonStore(RemoteStore):
         loop = self._loop or _get_loop()
         if loop.is_closed() or asyncio._get_running_loop() is loop:
             return self._start(work, own_loop(), threading.Event()).result()
-        begun = threading.Event()
+        begun, done = threading.Event(), threading.Event()
         future = self._start(work, loop, begun)
+        future.add_done_callback(lambda _: done.set())
         try:
-            while not (begun.wait(_PATIENCE) or future.done()):
-                if _waits_for_us(loop) and future.cancel():
+            while not done.wait(_PATIENCE):
+                if not begun.is_set() and _waits_for_us(loop) and future.cancel():
                     return self._start(work, own_loop(), begun).result()
+                if self._loop is not None and not loop.is_running():
+                    raise StoreError(f"{self}: the event loop of who asked for this does not run any more")
             return future.result()
         except BaseException:  # such as KeyboardInterrupt, while waiting
             future.cancel()

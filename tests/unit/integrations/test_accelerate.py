@@ -17,7 +17,7 @@ import zarrcore
 zarr = pytest.importorskip("zarr")
 
 from zarrcore.integrations.zarr_python import accelerated  # noqa: E402
-from zarrcore.integrations.zarr_python.metadata import is_known_release  # noqa: E402
+from zarrcore.integrations.zarr_python.metadata import is_known_release, release  # noqa: E402
 
 VALUES = np.arange(23 * 17).reshape(23, 17)
 ORIGINAL = {name: vars(zarr.Array)[name] for name in dir(zarr.Array) if "_selection" in name}
@@ -35,14 +35,15 @@ def all_is_undone() -> Iterator[None]:
 def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Count calls that zarr-python makes to a codec pipeline: what did not go through the engine."""
     calls = {"read": 0, "write": 0}
+    home = zarr.core.array if hasattr(zarr.core.array, "_get_selection") else zarr.AsyncArray
     for name in calls:
-        original = getattr(zarr.core.array, f"_{'get' if name == 'read' else 'set'}_selection")
+        original = getattr(home, f"_{'get' if name == 'read' else 'set'}_selection")
 
         async def count(*args: Any, name: str = name, original: Any = original, **options: Any) -> Any:
             calls[name] += 1
             return await original(*args, **options)
 
-        monkeypatch.setattr(zarr.core.array, original.__name__, count)
+        monkeypatch.setattr(home, original.__name__, count)
     return calls
 
 
@@ -116,6 +117,16 @@ def write(array: Any, kind: str, selection: Any, value: Any) -> None:
         getattr(array, kind)[selection] = value
 
 
+def write_model(model: Any, kind: str, selection: Any, value: Any) -> None:
+    """Write with zarr-python alone; before 3.4 it cannot write some outer selections to shards."""
+    if release() >= (3, 4) or model.shards is None or kind == "blocks":  # whose blocks are shards
+        write(model, kind, selection, value)
+        return
+    plain = zarr.create_array({}, data=model[:])
+    write(plain, kind, selection, value)
+    model[:] = plain[:]
+
+
 def outcome(function: Any, *args: Any) -> Any:
     """Return what a call returns, as something to compare, or its error."""
     try:
@@ -167,7 +178,7 @@ def test_writes_are_those_of_before(
                 counted["write"] = 0
                 write(array, *case, value)
                 assert counted["write"] == 0, (case, value)
-            write(model, *case, value)
+            write_model(model, *case, value)
             assert np.array_equal(array[:], model[:]), case
     wrong = [(7, "text"), (..., np.zeros((2, 2))), (0, 1 << 40), (0, [1, 2]), (np.s_[::-1], 1), (99, 1)]
     for selection, value in (*wrong, (0, np.zeros((1, 17))), (0, None), (0, np.array("x"))):
@@ -243,6 +254,7 @@ def test_values_are_seen_both_ways_and_shapes_are_followed(counted: dict[str, in
     assert counted == {"read": 0, "write": 1}  # that of append
 
 
+@pytest.mark.filterwarnings("ignore:The data type")  # of 3.1, about records in format 3
 def test_what_the_engine_does_not_take_stays_with_zarr_python(counted: dict[str, int]) -> None:
     records = zarr.create_array({}, shape=4, chunks=2, dtype=[("a", "i4"), ("b", "f8")])
     out = zarr.core.buffer.cpu.NDBuffer.from_numpy_array(np.zeros(3, "i4"))
@@ -279,10 +291,13 @@ def test_errors_are_those_of_zarr_python_and_all_is_undone_after_them() -> None:
     with pytest.raises(PermissionError, match="not for you"), zarrcore.accelerate():
         array[:]
     assert zarr.Array.__getitem__ is ORIGINAL["__getitem__"]
-    strict = zarr.create_array({}, shape=8, chunks=4, dtype="i4", config={"read_missing_chunks": False})
     with zarrcore.accelerate():
-        with pytest.raises(zarr.errors.ChunkNotFoundError, match="c/1"):
-            strict[:]
+        if release() > (3, 1):  # which has no such setting
+            strict = zarr.create_array(
+                {}, shape=8, chunks=4, dtype="i4", config={"read_missing_chunks": False}
+            )
+            with pytest.raises(zarr.errors.ChunkNotFoundError, match="c/1"):
+                strict[:]
         reader = zarr.open_array(array.store.with_read_only(True), mode="r")
         with pytest.raises(ValueError, match="read-only"):
             reader[:4] = 1

@@ -145,11 +145,12 @@ def lent_classes(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return the package, registered with zarr-python too, which has looked for entry points before."""
     import lent_codecs  # type: ignore[import-not-found]
 
-    registries = zarr.registry._codec_registries
+    registered = {name.lstrip("_"): found for name, found in vars(zarr.registry).items()}  # with one, or two
     for cls, name in lent_codecs.NAMES.items():
-        monkeypatch.setitem(registries, name, zarr.registry.Registry())
+        monkeypatch.setitem(registered["codec_registries"], name, zarr.registry.Registry())
         zarr.registry.register_codec(name, cls)
-    monkeypatch.setitem(zarr.registry._chunk_key_encoding_registry, "lent.hashed", lent_codecs.Hashed)
+    if "chunk_key_encoding_registry" in registered:  # not in 3.1.0
+        monkeypatch.setitem(registered["chunk_key_encoding_registry"], "lent.hashed", lent_codecs.Hashed)
     return lent_codecs
 
 
@@ -166,6 +167,10 @@ CODECS: dict[str, dict[str, Any]] = {
     "in shards": {"compressors": {"name": "lent.turn"}, "shards": (4, 4)},
     "keys": {"chunk_key_encoding": {"name": "lent.hashed", "configuration": {"start": "y"}}},
 }
+
+
+if not any("key_encoding_registry" in name for name in vars(zarr.registry)):  # in 3.1.0
+    del CODECS["keys"]
 
 
 @pytest.mark.parametrize("options", CODECS.values(), ids=CODECS)

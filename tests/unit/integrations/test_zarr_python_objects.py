@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -145,6 +147,19 @@ def test_without_zarr_python_the_extra_is_named(alias: Any, monkeypatch: pytest.
     for call in (array.as_zarr, lambda: zarrcore.from_zarr(array), zarrcore.accelerate):
         with pytest.raises(ImportError, match=expected):
             call()
+
+
+def test_arrays_of_other_releases_are_made_in_their_own_way() -> None:
+    program = (
+        "import sys, zarr; zarr.__version__ = sys.argv[1]; before = zarr.core.array.create_codec_pipeline;"
+        "import zarrcore.integrations.zarr_python.objects;"
+        "assert zarr.core.array.create_codec_pipeline is before"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for version in ("3.0.10", "3.9.0"):
+        command = [sys.executable, "-c", program, version]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and done.stderr.count(f"not {version}") == 1, done.stderr
 
 
 def test_what_is_no_node_is_refused() -> None:

@@ -20,7 +20,7 @@ import zarrcore
 
 zarr = pytest.importorskip("zarr")
 
-from zarrcore.integrations.zarr_python.metadata import is_known_release  # noqa: E402
+from zarrcore.integrations.zarr_python.metadata import is_known_release, release  # noqa: E402
 
 OURS = "zarrcore.integrations.zarr_python.CodecPipeline"
 THEIRS = "zarr.core.codec_pipeline.BatchedCodecPipeline"
@@ -91,6 +91,16 @@ def write(array: Any, kind: str, selection: Any, value: Any) -> None:
         getattr(array, kind)[selection] = value
 
 
+def write_model(model: Any, kind: str, selection: Any, value: Any) -> None:
+    """Write with zarr-python alone; before 3.4 it cannot write some outer selections to shards."""
+    if release() >= (3, 4) or model.shards is None or kind == "blocks":  # whose blocks are shards
+        write(model, kind, selection, value)
+        return
+    plain = zarr.create_array({}, data=model[:])
+    write(plain, kind, selection, value)
+    model[:] = plain[:]
+
+
 @pytest.mark.parametrize("options", ARRAYS.values(), ids=ARRAYS)
 @pytest.mark.parametrize("name", ["local", "memory", "logging", "fsspec"])
 def test_selections_are_those_of_zarr_python(name: str, options: dict[str, Any], tmp_path: Path) -> None:
@@ -99,11 +109,11 @@ def test_selections_are_those_of_zarr_python(name: str, options: dict[str, Any],
     array = zarr.create_array(store, shape=VALUES.shape, chunks=chunks, dtype="i4", fill_value=-3, **options)
     with zarr.config.set({"codec_pipeline.path": THEIRS}):
         model = zarr.create_array({}, shape=VALUES.shape, chunks=chunks, dtype="i4", fill_value=-3, **options)
-        check = zarr.open_array(store, mode="r")
+        check = zarr.open_array(store)
     for step, (kind, selection) in enumerate(SELECTIONS):
         for value in (read(model, kind, selection) * 0 + np.int32(step), np.int32(-step)):
             write(array, kind, selection, value)
-            write(model, kind, selection, value)
+            write_model(model, kind, selection, value)
             assert np.array_equal(check[:], model[:]), (kind, selection)
     array[:] = model[:] = VALUES[::-1]
     for kind, selection in SELECTIONS:
@@ -179,16 +189,18 @@ def test_an_array_that_grew_in_place_loses_nothing(name: str, tmp_path: Path) ->
 
 
 def test_chunks_that_are_absent(tmp_path: Path) -> None:
-    array = zarr.create_array(tmp_path / "a", shape=(8, 8), chunks=4, dtype="i4", fill_value=7)
+    array = zarr.create_array(tmp_path / "a", shape=(8, 8), chunks=(4, 4), dtype="i4", fill_value=7)
     array[:4, :4] = 1
     assert array[2:6, 3].tolist() == [1, 1, 7, 7]
-    strict = zarr.open_array(tmp_path / "a", mode="r", config={"read_missing_chunks": False})
-    assert strict[0, 0] == 1
-    with pytest.raises(zarr.errors.ChunkNotFoundError, match="c/1/0"):
-        strict[:, 0]
+    if release() > (3, 1):  # which has no such setting
+        strict = zarr.open_array(tmp_path / "a").with_config({"read_missing_chunks": False})
+        assert strict[0, 0] == 1
+        with pytest.raises(zarr.errors.ChunkNotFoundError, match="c/1/0"):
+            strict[:, 0]
     array[:4, :4] = 7  # which is the fill value
     assert not (tmp_path / "a" / "c" / "0" / "0").exists()
-    kept = zarr.open_array(tmp_path / "a", config={"write_empty_chunks": True})
+    options = {"shape": (8, 8), "chunks": (4, 4), "dtype": "i4", "fill_value": 7, "overwrite": True}
+    kept = zarr.create_array(tmp_path / "a", **options, config={"write_empty_chunks": True})
     kept[:4, :4] = 7
     assert (tmp_path / "a" / "c" / "0" / "0").exists()
 
@@ -278,16 +290,18 @@ def test_writers_of_both_libraries_share_the_locks_of_chunks(name: str, tmp_path
 
 
 @pytest.fixture
-def other_release(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def other_release(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A later release, or one before the first that is known, whichever is more like the one that is here."""
     is_known_release.cache_clear()
+    version = "3.9.0" if release() > (3, 1) else "3.0.9"
     with monkeypatch.context() as patched:
-        patched.setattr(zarr, "__version__", "3.9.0")
-        yield
+        patched.setattr(zarr, "__version__", version)
+        yield version
     is_known_release.cache_clear()
 
 
-def test_other_releases_warn_once_and_go_the_old_way(other_release: None) -> None:
-    with pytest.warns(UserWarning, match=r"3\.9\.0"):
+def test_other_releases_warn_once_and_go_the_old_way(other_release: str) -> None:
+    with pytest.warns(UserWarning, match=other_release):
         array = zarr.create_array({}, data=VALUES)
     assert np.array_equal(array[:], VALUES)
     assert array._async_array.codec_pipeline._metadata is None

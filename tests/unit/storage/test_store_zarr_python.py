@@ -60,6 +60,11 @@ class TestAdapterOfFiles(StoreTests):
     def make_store(self, tmp_path: Path) -> ZarrPythonStore:
         return ZarrPythonStore(theirs.WrapperStore(theirs.LocalStore(tmp_path / "files")))
 
+    if zarr.__version__ == "3.1.0":  # it writes to the file itself
+
+        @pytest.mark.skip("a file is seen while zarr-python 3.1.0 writes it")
+        def test_readers_see_whole_values(self, store: Any) -> None: ...
+
 
 class TestTranslatedMemory(StoreTests):
     def make_store(self, tmp_path: Path) -> Any:
@@ -84,9 +89,9 @@ def make(name: str, tmp_path: Path) -> Any:
     return Own() if name == "Own" else theirs.MemoryStore()
 
 
-KINDS = (
-    "MemoryStore ManagedMemoryStore LocalStore FsspecStore ObjectStore ZipStore LoggingStore WrapperStore Own"
-).split()
+KINDS = "MemoryStore LocalStore FsspecStore ObjectStore ZipStore LoggingStore WrapperStore Own".split()
+if hasattr(theirs, "ManagedMemoryStore"):  # of 3.2
+    KINDS.append("ManagedMemoryStore")
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -107,7 +112,7 @@ def test_what_either_writes_the_other_reads(name: str, zarr_format: Any, tmp_pat
     assert [*root.array_keys()] == [] and [*zarrcore.open_group(store, path="g").array_keys()] == ["a"]
     root.create_array("b", shape=4, dtype="u1")
     del root["b"]
-    assert [*zarr.open_group(store, mode="r").keys()] == ["g"]
+    assert [*zarr.open_group(store).keys()] == ["g"]
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -8,7 +8,6 @@ release has them yet.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from zarr.core.array_spec import ArrayConfig
 from zarr.storage import StorePath
 
 from zarrcore.integrations.zarr_python import borrowed
+from zarrcore.integrations.zarr_python.threads import ENGINE
 
 
 class Request(Protocol):
@@ -94,11 +94,11 @@ class AsyncArrayEngine(ArrayEngine):
 
     async def read_selection(self, *args: Any, **options: Any) -> Any:
         """Return what is selected; see :meth:`ArrayEngine.read_selection`."""
-        return await asyncio.to_thread(super().read_selection, *args, **options)
+        return await ENGINE.run(super().read_selection, *args, **options)
 
     async def write_selection(self, *args: Any, **options: Any) -> None:
         """Write values; see :meth:`ArrayEngine.write_selection`."""
-        await asyncio.to_thread(super().write_selection, *args, **options)
+        await ENGINE.run_to_end(super().write_selection, *args, **options)
 
 
 class HierarchyEngine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import fields
 from typing import Any, Self
@@ -15,7 +14,9 @@ from zarr.core.buffer import Buffer, BufferPrototype
 from zarr.core.buffer.cpu import buffer_prototype
 
 import zarrcore
+from zarrcore.integrations.zarr_python.metadata import is_known_release
 from zarrcore.integrations.zarr_python.pipeline import CodecPipeline
+from zarrcore.integrations.zarr_python.threads import STORES
 from zarrcore.storage import OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
 
 
@@ -51,48 +52,51 @@ class ZarrcoreStore(abc.Store):
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, Any]]
     ) -> list[Buffer | None]:
         requests = [(key, _ours(part)) for key, part in key_ranges]
-        found = await asyncio.to_thread(self.zarrcore_store.get_partial_values, requests)
+        found = await STORES.run(self.zarrcore_store.get_partial_values, requests)
         return [None if value is None else prototype.buffer.from_bytes(bytes(value)) for value in found]
 
     async def exists(self, key: str) -> bool:
-        return await asyncio.to_thread(self.zarrcore_store.exists, key)
+        return await STORES.run(self.zarrcore_store.exists, key)
 
     async def getsize(self, key: str) -> int:
-        return await asyncio.to_thread(self.zarrcore_store.getsize, key)
+        return await STORES.run(self.zarrcore_store.getsize, key)
 
     async def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        await asyncio.to_thread(self.zarrcore_store.set, key, value.to_bytes())
+        await STORES.run(self.zarrcore_store.set, key, value.to_bytes())
 
     async def set_if_not_exists(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        await asyncio.to_thread(self.zarrcore_store.set_if_not_exists, key, value.to_bytes())
+        await STORES.run(self.zarrcore_store.set_if_not_exists, key, value.to_bytes())
+
+    async def set_partial_values(self, key_start_values: Any) -> None:  # zarr-python 3.1.0 wants it
+        raise NotImplementedError(f"{self} does not replace parts of values")
 
     async def delete(self, key: str) -> None:
         self._check_writable()
-        await asyncio.to_thread(self.zarrcore_store.delete, key)
+        await STORES.run(self.zarrcore_store.delete, key)
 
     async def delete_dir(self, prefix: str) -> None:
         self._check_writable()
-        await asyncio.to_thread(self.zarrcore_store.erase_prefix, prefix)
+        await STORES.run(self.zarrcore_store.erase_prefix, prefix)
 
     async def clear(self) -> None:
         self._check_writable()
-        await asyncio.to_thread(self.zarrcore_store.clear)
+        await STORES.run(self.zarrcore_store.clear)
 
     async def list(self) -> AsyncIterator[str]:
-        for key in await asyncio.to_thread(lambda: [*self.zarrcore_store.list()]):
+        for key in await STORES.run(lambda: [*self.zarrcore_store.list()]):
             yield key
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
         # A prefix of zarr-python may end within a name.
         above = prefix.rpartition("/")[0]
-        for key in await asyncio.to_thread(lambda: [*self.zarrcore_store.list_prefix(above)]):
+        for key in await STORES.run(lambda: [*self.zarrcore_store.list_prefix(above)]):
             if key.startswith(prefix):
                 yield key
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        for name in await asyncio.to_thread(lambda: [*self.zarrcore_store.list_dir(prefix)]):
+        for name in await STORES.run(lambda: [*self.zarrcore_store.list_dir(prefix)]):
             yield name
 
     def close(self) -> None:
@@ -149,9 +153,9 @@ def as_zarr(node: zarrcore.Array | zarrcore.Group) -> Any:
         return zarr.open_group(place, **options)
     known = {field.name for field in fields(ArrayConfig)}
     config: Any = {name: value for name, value in node.config.to_dict().items() if name in known}
-    return zarr.open_array(place, **options).with_config(
-        config
-    )  # older releases open without a configuration
+    found = zarr.open_array(place, **options)._async_array
+    # Older releases open without a configuration, and the first one has no with_config.
+    return zarr.Array(type(found)(found.metadata, found.store_path, ArrayConfig.from_dict(config)))
 
 
 def from_zarr(node: Any) -> zarrcore.Array | zarrcore.Group:
@@ -179,15 +183,14 @@ def from_zarr(node: Any) -> zarrcore.Array | zarrcore.Group:
     return zarrcore.open_group(store, **options)
 
 
-_of_zarr_python = zarr.core.array.create_codec_pipeline
+if is_known_release():
+    _of_zarr_python = zarr.core.array.create_codec_pipeline
 
+    def _create_codec_pipeline(metadata: Any, *, store: Any = None) -> Any:
+        """Return the pipeline of an array: ours, whatever is configured, for one in a store of ours."""
+        if isinstance(store, ZarrcoreStore):
+            return CodecPipeline.from_array_metadata_and_store(metadata, store)
+        return _of_zarr_python(metadata, store=store)
 
-def _create_codec_pipeline(metadata: Any, *, store: Any = None) -> Any:
-    """Return the pipeline of an array: ours, whatever is configured, for one in a store of ours."""
-    if isinstance(store, ZarrcoreStore):
-        return CodecPipeline.from_array_metadata_and_store(metadata, store)
-    return _of_zarr_python(metadata, store=store)
-
-
-zarr.core.array.create_codec_pipeline = _create_codec_pipeline
+    zarr.core.array.create_codec_pipeline = _create_codec_pipeline
 ZarrcoreStore.__module__ = "zarrcore.integrations.zarr_python"

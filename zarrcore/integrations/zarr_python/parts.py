@@ -38,12 +38,14 @@ class Wanted(NamedTuple):
     @property
     def outer(self) -> tuple[int, ...]:
         """Shape in the caller's memory."""
+        if None not in self.shape:
+            return self.shape  # type: ignore[return-value]
         return tuple(length for length in self.shape if length is not None)
 
     def read(self, engine: NativeArray, out: np.ndarray) -> None:
         """Read to `out`."""
         if self.order is None:
-            engine.read(self.dims, out[self._whole], 0)
+            engine.read(self.dims, out if out.shape == self.shape else out[self._whole], 0)
         elif len(self.order) == len(out) and np.array_equal(np.sort(self.order), np.arange(len(out))):
             back = np.argsort(self.order)
             engine.read_points([indices[back] for indices in self.dims], out, 0)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from zarr import storage
+from zarr.abc.codec import Codec
 from zarr.abc.store import Store
 from zarr.core.array_spec import ArrayConfig, ArraySpec
 from zarr.core.buffer import cpu
@@ -25,6 +26,7 @@ from zarrcore.integrations.zarr_python.metadata import (
     translated_metadata,
 )
 from zarrcore.integrations.zarr_python.parts import Part, Wanted, wanted
+from zarrcore.integrations.zarr_python.threads import ENGINE
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.zarr_python import ZarrPythonStore, adapted_files, from_zarr_python
 
@@ -53,6 +55,8 @@ class CodecPipeline(BatchedCodecPipeline):
     _store: Any = None
     _engines: dict[Any, NativeArray | None]
     _chunks: tuple[int, ...] = ()
+    _levels: int  # parts of a key after the path of the array
+    _is_bound: bool  # whether the store works on the loop that it was first used on
 
     @classmethod
     def from_array_metadata_and_store(cls, array_metadata: Any, store: Any) -> Self:
@@ -85,7 +89,15 @@ class CodecPipeline(BatchedCodecPipeline):
             made = made.evolve_from_array_spec(spec)
         if is_known_release() and issubclass(type(store), Store) and is_plain(array_metadata):
             vars(made).update(_metadata=array_metadata, _store=store, _engines={}, _chunks=spec.shape)
+            is_bound = type(store) not in _NEAR and not hasattr(store, "zarrcore_store")
+            vars(made).update(_levels=_levels(array_metadata), _is_bound=is_bound)
         return made
+
+    @classmethod
+    def from_codecs(cls, codecs: Iterable[Codec], **options: Any) -> Self:
+        """Return the pipeline of codecs, by which zarr-python works itself; 3.0 asks for no other."""
+        is_known_release()
+        return super().from_codecs(codecs, **options)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_engines": {}}
@@ -100,7 +112,10 @@ class CodecPipeline(BatchedCodecPipeline):
         if found is not None and (found[1].order is not None or found[1].outer == memory.shape):
             engine, selection = found
             try:
-                await self._run(engine, _FEW, len(parts), selection.read, engine, memory)
+                if len(parts) <= _FEW and self._is_short(engine, len(parts)):
+                    selection.read(engine, memory)
+                else:
+                    await ENGINE.run(selection.read, engine, memory)
                 return (_PRESENT,) * len(parts)
             except Exception:
                 pass  # zarr-python finds it too, and reports it in its own words, or can do what we cannot
@@ -117,7 +132,10 @@ class CodecPipeline(BatchedCodecPipeline):
             try:
                 # A coroutine that the holder of a chunk's lock waits for may need the thread of the loop.
                 few = 0 if adapted_files() else _FEW
-                await self._run(engine, few, len(parts), selection.write, engine, memory, is_kept)
+                if len(parts) <= few and self._is_short(engine, len(parts)):
+                    selection.write(engine, memory, is_kept)
+                else:  # nothing is stored any more when a task has been cancelled
+                    await ENGINE.run_to_end(selection.write, engine, memory, is_kept)
                 return
             except Exception:
                 pass
@@ -132,30 +150,20 @@ class CodecPipeline(BatchedCodecPipeline):
         where, spec = parts[0][:2]
         if spec.prototype is not cpu.buffer_prototype and spec.prototype.nd_buffer is not cpu.NDBuffer:
             return None
-        prefix = self._prefix(getattr(where, "path", ""))
-        is_bound = type(self._store) not in _NEAR and not hasattr(self._store, "zarrcore_store")
-        loop = asyncio.get_running_loop() if is_bound else None
+        path = getattr(where, "path", "")
+        prefix = path.rsplit("/", self._levels)[0] if path.count("/") >= self._levels else ""
+        loop = asyncio.get_running_loop() if self._is_bound else None
         key = prefix, getattr(spec.config, "read_missing_chunks", True), loop
         try:
             engine = self._engines[key]
         except KeyError:
-            self._engines = {k: v for k, v in self._engines.items() if k[2] is None or not k[2].is_closed()}
+            others = [*self._engines.items()]  # another thread may add one meanwhile
+            self._engines = {k: v for k, v in others if k[2] is None or not k[2].is_closed()}
             engine = self._engines[key] = self._build(*key)
         if engine is None or memory.dtype != engine.dtype or spec.shape != self._chunks:
             return None
         selection = wanted(engine, parts, self._store, dropped)
         return None if selection is None else (engine, selection)
-
-    def _prefix(self, key: str) -> str:
-        """Return the path of the array whose chunk has a key."""
-        metadata = self._metadata
-        if metadata.zarr_format == 2:
-            levels = max(1, len(metadata.shape)) if metadata.dimension_separator == "/" else 1
-        else:
-            encoding = metadata.chunk_key_encoding
-            levels = len(metadata.shape) if encoding.separator == "/" else 0
-            levels = levels + 1 if encoding.name == "default" else max(1, levels)
-        return key.rsplit("/", levels)[0] if key.count("/") >= levels else ""
 
     def _build(self, prefix: str, read_missing: bool, loop: Any) -> NativeArray | None:
         """Return the engine for the chunks of the array, however far it grows: others know its shape."""
@@ -170,13 +178,19 @@ class CodecPipeline(BatchedCodecPipeline):
             return None
         return engine if isinstance(engine, NativeArray) else None
 
-    async def _run(self, engine: NativeArray, few: int, n: int, call: Any, *args: Any) -> None:
-        """Make a call of the engine, in another thread unless it is a short one."""
+    def _is_short(self, engine: NativeArray, n: int) -> bool:
+        """Return whether the engine may work on n chunks in the thread of the event loop."""
         size = n * prod(self._chunks) * engine.dtype.itemsize
-        if n <= few and size <= _SHORT and not isinstance(engine.source, StoreSource):
-            call(*args)
-        else:
-            await asyncio.to_thread(call, *args)
+        return size <= _SHORT and not isinstance(engine.source, StoreSource)
+
+
+def _levels(metadata: Any) -> int:
+    """Return how many parts the key of a chunk has."""
+    if metadata.zarr_format == 2:
+        return max(1, len(metadata.shape)) if metadata.dimension_separator == "/" else 1
+    encoding = metadata.chunk_key_encoding
+    levels = len(metadata.shape) if encoding.separator == "/" else 0
+    return levels + 1 if encoding.name == "default" else max(1, levels)
 
 
 CodecPipeline.__module__ = "zarrcore.integrations.zarr_python"  # as it is named in settings of zarr-python

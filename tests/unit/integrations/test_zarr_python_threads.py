@@ -1,0 +1,174 @@
+"""What stands under zarr-python when many calls are made at once, are cancelled, or cross a fork."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import StoreError
+from zarrcore.storage import ZarrPythonStore
+
+zarr = pytest.importorskip("zarr")
+pytest.importorskip("zarrcore.integrations.zarr_python.pipeline")
+
+pytestmark = pytest.mark.threads
+OURS = "zarrcore.integrations.zarr_python.CodecPipeline"
+NUMBERS = np.arange(100)
+
+
+@pytest.fixture(autouse=True)
+def with_pipeline() -> Iterator[None]:
+    with zarr.config.set({"codec_pipeline.path": OURS}):
+        yield
+
+
+def wrapped(place: Path) -> Any:
+    """Return a store whose files are read and written in threads of the event loop."""
+    return zarr.storage.WrapperStore(zarr.storage.LocalStore(place))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_calls_at_once_need_no_thread_of_the_loop(threads: int, tmp_path: Path) -> None:
+    array = zarr.create_array(wrapped(tmp_path), shape=100, chunks=10, dtype="i4")._async_array
+
+    async def main() -> Any:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads))
+        parts = [slice(begin, begin + 10) for begin in range(0, 100, 10)]
+        await asyncio.gather(*(array.setitem(part, NUMBERS[part]) for part in parts))
+        return await asyncio.gather(*(array.getitem(part) for part in parts))
+
+    assert np.array_equal(np.concatenate(asyncio.run(main())), NUMBERS)
+
+
+def test_a_store_of_ours_needs_no_thread_of_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = zarr.core.sync._get_loop()
+    monkeypatch.setattr(loop, "_default_executor", ThreadPoolExecutor(1))
+    ours = zarrcore.create_array(ZarrPythonStore(wrapped(tmp_path)), data=NUMBERS, chunks=10)
+    assert np.array_equal(ours.as_zarr()[:], NUMBERS)
+
+
+class Gated(zarr.storage.MemoryStore):
+    """A store of which a chunk waits at a gate before it is read or stored."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.gate, self.reached, self.stored = threading.Event(), threading.Event(), threading.Event()
+        self.gate.set()
+
+    async def _wait(self, key: str) -> None:
+        if "c/" in key:
+            self.reached.set()
+            while not self.gate.is_set():
+                await asyncio.sleep(0.001)
+
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        await self._wait(key)
+        return await super().get(key, prototype, byte_range)
+
+    async def set(self, key: str, value: Any, byte_range: Any = None) -> None:
+        await self._wait(key)
+        await super().set(key, value)
+        if "c/" in key:
+            self.stored.set()
+
+
+async def reached(store: Gated) -> None:
+    while not store.reached.is_set():
+        await asyncio.sleep(0.001)
+
+
+def test_a_cancelled_write_stores_nothing_after_its_task_has_ended() -> None:
+    store = Gated()
+    array = zarr.create_array(store, shape=4, chunks=4, dtype="i4")._async_array
+
+    async def main() -> None:
+        store.gate.clear()
+        task = asyncio.create_task(array.setitem(slice(None), 1))
+        await reached(store)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0.01)
+        assert not task.done()
+        store.gate.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert store.stored.is_set()
+        await array.setitem(slice(None), 2)
+
+    asyncio.run(main())
+    assert zarr.open_array(store)[:].tolist() == [2] * 4
+
+
+def test_a_read_ends_whose_loop_has_stopped() -> None:
+    store = Gated()
+    zarr.create_array(store, data=NUMBERS, chunks=100)
+    store.gate.clear()
+    loop = asyncio.new_event_loop()
+    runner = threading.Thread(target=loop.run_forever)
+    runner.start()
+    adapter, errors = ZarrPythonStore(store).on_loop(loop), []
+
+    def read() -> None:
+        try:
+            adapter.get("c/0")
+        except StoreError as error:
+            errors.append(str(error))
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    store.reached.wait()
+    loop.call_soon_threadsafe(loop.stop)
+    runner.join()
+    reader.join(timeout=60)
+    assert not reader.is_alive() and "does not run any more" in errors[0]
+    store.gate.set()  # what was begun ends
+    loop.run_until_complete(asyncio.wait(asyncio.all_tasks(loop)))
+    loop.close()
+
+
+def test_another_thread_may_open_the_array_on_its_loop_meanwhile() -> None:
+    array = zarr.create_array(zarr.storage.WrapperStore(zarr.storage.MemoryStore()), data=NUMBERS, chunks=10)
+    pipeline = array._async_array.codec_pipeline
+
+    class Loop:
+        def is_closed(self) -> bool:
+            pipeline._engines["of another thread"] = None
+            return False
+
+    pipeline._engines = {("x", True, Loop()): None}
+    assert np.array_equal(array[:], NUMBERS)
+
+
+FORKED = """
+import os, sys, zarr, numpy as np
+store = zarr.storage.WrapperStore(zarr.storage.LocalStore(sys.argv[1]))
+array = zarr.create_array(store, data=np.arange(100), chunks=10)
+assert array[:].sum() == 4950
+child = os.fork()
+if child == 0:
+    array[:] = 2
+    os._exit(int(array[:].sum() != 200))
+assert os.waitpid(child, 0)[1] == 0
+assert array[:].sum() == 200
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_reads_and_writes(tmp_path: Path) -> None:
+    program = "import zarrcore.integrations.zarr_python.pipeline, zarr\n"
+    program += f"zarr.config.set({{'codec_pipeline.path': {OURS!r}}})\n{FORKED}"
+    command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "a")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
