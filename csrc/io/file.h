@@ -134,6 +134,7 @@ typedef struct zc_file_source {
  * renameat2 and hard links a reader may see an empty file for a moment.)
  * On Windows others may have the old file open only where a rename may take its name away (NTFS since Windows 10):
  * elsewhere this waits a quarter of a second for them, then fails with EACCES.
+ * A directory in which there is nothing but empty directories is removed to make room (not on Windows); any other is EISDIR.
  * The temporary name is ".zc-" + 16 hex digits + ".partial" (see zc_file_is_temporary): listings skip it.  Those of writers
  * that were killed are removed by later writers to the same directory (io/temporary.h; not on Windows).
  */
@@ -152,8 +153,8 @@ static inline zc_status zc_file_create(const zc_dir *dir, const char *name, cons
     return zc_file_put(dir, name, &(zc_file_source){.total = n, .data = src}, sync, NULL, true, err);
 }
 
-/* Remove a file.  One that is not there is no error; a file where a directory above it should be is ZC_ERR_IO.  sync: fsync the
- * directory, or leave that to `later`. */
+/* Remove a file, or a directory that has lost all its values (not on Windows).  One that is not there is no error; a file where a
+ * directory above it should be is ZC_ERR_IO.  sync: fsync the directory, or leave that to `later`. */
 zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_unsynced *later, zc_error *err);
 
 /* Is this last path component a name that zc_file_replace makes for its temporary files? */

@@ -461,6 +461,21 @@ static int put_in_new_place(const writer *w)
     return code;
 }
 
+/* Put it in place, also of a directory that has lost all its values.  0 or errno. */
+static int put_over_emptied(const writer *w)
+{
+    int code = w->is_new ? put_in_new_place(w) : put_in_place(w);
+
+    for (int tries = PARENT_TRIES; tries > 0 && (code == EISDIR || (w->is_new && code == EEXIST)); tries--) {
+        const int emptied = zc_remove_emptied(w->at, w->name);
+        if (emptied != 0 && (emptied != ENOTDIR || w->is_new)) {     /* ENOTDIR: it is a file by now */
+            return code;
+        }
+        code = w->is_new ? put_in_new_place(w) : put_in_place(w);
+    }
+    return code;
+}
+
 /* Fill the temporary file and put it in place; w->at is open. */
 static zc_status write_below(writer *w, const zc_file_source *source, zc_error *err)
 {
@@ -476,7 +491,7 @@ static zc_status write_below(writer *w, const zc_file_source *source, zc_error *
     }
     int code = fill_temporary(w, fd, source, &failed, err);
     if (code == 0 && failed == ZC_OK) {
-        code = w->is_new ? put_in_new_place(w) : put_in_place(w);
+        code = put_over_emptied(w);
     }
     if (code != 0 || failed != ZC_OK) {
         unlinkat(w->at, w->temporary, 0);
@@ -520,6 +535,10 @@ zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_unsy
     const int at = open_parent(dir, name, parent);
     int code = is_open(at) && unlinkat(at, name + parent, 0) == 0 ? 0 : errno;
 
+    if (is_open(at) && (code == EISDIR || code == EPERM)) {      /* which of them a system says of a directory */
+        const int emptied = zc_remove_emptied(at, name + parent);
+        code = emptied == ENOTDIR ? code : emptied;
+    }
     if (sync && (code == 0 || (code == ENOENT && is_open(at)))) {     /* who removed it may not have got so far */
         code = zc_sync_later(later, at, name);
     }

@@ -32,6 +32,10 @@ int zc_open_again(int at, const char *name, int flags, mode_t mode);
 /* Make what is missing of the directory of a path, as for writing the file.  sync: its names are on the disk then.  0 or errno. */
 int zc_make_parents(const zc_dir *dir, const char *path, bool sync);
 
+/* Remove a directory of a name in another one, if there is nothing in it but directories like that.  0, also if
+ * there is nothing of that name; ENOTDIR: something else is; EISDIR: it is not removed. */
+int zc_remove_emptied(int at, const char *name);
+
 /* Fail with the errno of zc_open_below. */
 zc_status zc_fail_path(int code, const char *what, const char *path, zc_error *err);
 

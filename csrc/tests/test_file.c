@@ -107,7 +107,7 @@ static void parents_are_made(void)
 static void failure_leaves_no_trace(void)
 {
     put("plain", "kept");
-    CHECK(make_directory("occupied"));
+    put("occupied/by", "this");
     CHECK(zc_file_replace(dir, "occupied", "x", 1, false, &err) == ZC_ERR_IO);
     CHECK(strstr(err.message, "occupied") != NULL);
     CHECK(zc_file_replace(dir, "plain/below", "x", 1, false, &err) == ZC_ERR_IO);
@@ -211,7 +211,7 @@ static void create_is_exclusive(void)
 static void remove_tolerates_absence(void)
 {
     put("gone", "x");
-    CHECK(make_directory("full"));
+    put("full/of", "this");
     CHECK(zc_file_remove(dir, "gone", true, NULL, &err) == ZC_OK);
     CHECK(open_status("gone") == ZC_ERR_MISSING);
     CHECK(zc_file_remove(dir, "gone", false, NULL, &err) == ZC_OK);

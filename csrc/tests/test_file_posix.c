@@ -74,6 +74,30 @@ static void links_to_files_are_files(void)
     CHECK(holds("link", "content"));
 }
 
+static void a_file_takes_the_place_of_emptied_directories(void)
+{
+    CHECK(mkdir("new", 0777) == 0);
+    CHECK(zc_file_create(NULL, "new", "x", 1, false, &err) == ZC_OK && holds("new", "x"));
+    CHECK(mkdir("a", 0777) == 0 && mkdir("a/b", 0777) == 0 && mkdir("a/b/c", 0777) == 0 && mkdir("a/d", 0777) == 0);
+    put("a/b/file", "kept");
+    CHECK(failed_with(zc_file_replace(NULL, "a", "x", 1, true, &err), EISDIR));
+    CHECK(failed_with(zc_file_create(NULL, "a", "x", 1, true, &err), EEXIST));
+    CHECK(failed_with(zc_file_remove(NULL, "a", true, NULL, &err), EISDIR));
+    CHECK(holds("a/b/file", "kept"));
+    CHECK(access("a/b/c", F_OK) == 0 && access("a/d", F_OK) == 0);       /* nothing beside it was removed */
+    CHECK(zc_file_remove(NULL, "a/b/file", true, NULL, &err) == ZC_OK);
+    CHECK(symlink("d", "a/link") == 0);
+    CHECK(failed_with(zc_file_replace(NULL, "a", "x", 1, true, &err), EISDIR));
+    CHECK(unlink("a/link") == 0);
+    CHECK(zc_file_replace(NULL, "a", "x", 1, true, &err) == ZC_OK);
+    CHECK(holds("a", "x"));
+    CHECK(mkdir("e", 0777) == 0 && mkdir("e/f", 0777) == 0);
+    CHECK(zc_file_remove(NULL, "e", true, NULL, &err) == ZC_OK && access("e", F_OK) != 0);
+    CHECK(mkdir("g", 0777) == 0 && symlink("g", "to_g") == 0);
+    CHECK(zc_file_create(NULL, "to_g", "x", 1, false, &err) != ZC_OK);
+    CHECK(access("g", F_OK) == 0);
+}
+
 static zc_status read_below(const zc_dir *root, const char *name)
 {
     zc_file file;
@@ -177,7 +201,7 @@ static void a_full_disk_leaves_no_trace(void)
     struct rlimit before, small;
 
     put("plain", "kept");
-    CHECK(make_directory("occupied"));
+    put("occupied/by", "this");
     CHECK(failed_with(zc_file_replace(dir, "occupied", "x", 1, false, &err), EISDIR));
     CHECK(failed_with(zc_file_replace(dir, "plain/below", "x", 1, false, &err), ENOTDIR));
     CHECK(failed_with(zc_file_replace(dir, "plain/b/e/low", "x", 1, false, &err), ENOTDIR));
@@ -319,6 +343,7 @@ int main(void)
         {"names_cannot_be_guessed", names_cannot_be_guessed},
         {"nothing_else_is_missing", nothing_else_is_missing},
         {"no_descriptors_left_is_an_error", no_descriptors_left_is_an_error},
+        {"a_file_takes_the_place_of_emptied_directories", a_file_takes_the_place_of_emptied_directories},
         {"links_to_files_are_files", links_to_files_are_files},
         {"links_do_not_leave_the_root", links_do_not_leave_the_root},
         {"a_directory_outside_is_only_read", a_directory_outside_is_only_read},

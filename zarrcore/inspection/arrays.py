@@ -12,7 +12,7 @@ import numpy as np
 
 from zarrcore._core import engine
 from zarrcore.arrays.chunks import engine_of_whole_chunks, grid_axes
-from zarrcore.arrays.opened import OpenArray
+from zarrcore.arrays.opened import OpenArray, open_array_at
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.build import chunk_spec, chunk_store
 from zarrcore.errors import ChunkError
@@ -27,7 +27,16 @@ from zarrcore.inspection.indexes import (
     overlapping,
     read_indexes,
 )
-from zarrcore.inspection.listing import BATCH, DAMAGED, UNKNOWN, KeyReader, Stored, batches_of, list_files
+from zarrcore.inspection.listing import (
+    BATCH,
+    DAMAGED,
+    UNKNOWN,
+    KeyReader,
+    Stored,
+    batches_of,
+    is_gone,
+    list_files,
+)
 from zarrcore.inspection.nodes import Node
 from zarrcore.inspection.report import Findings, reason
 from zarrcore.metadata import layout
@@ -38,6 +47,7 @@ from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, key_prefix
 
 _SLAB = 16 << 20  # bytes of decoded values at a time, as caches have room for; a single chunk may be larger
+_REMOVED = "was removed after it was listed"
 _MOST = 64 << 20  # the same where threads would have nothing to do, or where nothing is kept
 
 
@@ -93,12 +103,12 @@ class ArrayCheck:
         return is_file and layout_of(self._metadata) is None and self._decoding.tries
 
     def _measured(self, stored: Stored) -> tuple[Stored, np.ndarray]:
-        """Decode chunks of unknown size; returns them with their sizes, and which could not be decoded."""
+        """Decode chunks of unknown size; returns them with their sizes, and which were not decoded."""
         sizes = self._decoding.sizes_of(stored)
-        damaged = sizes == DAMAGED
-        for number in np.flatnonzero(damaged).tolist():
-            sizes[number] = self._size(stored.key_at(number))
-        return stored._replace(sizes=sizes), damaged
+        failed = sizes < 0
+        for number in np.flatnonzero(failed).tolist():
+            sizes[number] = self._size(stored.key_at(number))  # of one that was absent for a moment, too
+        return stored._replace(sizes=sizes), failed
 
     def _size(self, key: str) -> int:
         try:
@@ -159,12 +169,25 @@ class ArrayCheck:
     def _inside(self, stored: Stored) -> Stored:
         """Return the chunks of the grid, and note the others."""
         outside = (stored.coords >= self._grid).any(axis=1)
-        for number in np.flatnonzero(outside).tolist():
-            self._found.add(
-                "warning", "outside", f"lies outside of the grid of {tuple(self._grid.tolist())} chunks",
-                **self._place(stored, number),
-            )  # fmt: skip
+        if outside.any() and not self._has_other_shape():
+            what = f"lies outside of the grid of {tuple(self._grid.tolist())} chunks"
+            for number in np.flatnonzero(outside).tolist():
+                place = self._place(stored, number)
+                if not is_gone(self._store, place["key"]):
+                    self._found.add("warning", "outside", what, **place)
         return stored.chosen(~outside) if outside.any() else stored
+
+    def _has_other_shape(self) -> bool:
+        """Return whether the array has been resized, or replaced, since its document was read."""
+        try:
+            metadata = open_array_at(self._array.store_path).metadata
+        except Exception:
+            return False
+        if metadata.shape == self._metadata.shape:
+            return False
+        what = f"got the shape {metadata.shape} while it was looked at: look again at what lies outside of it"
+        self._found.add("note", "unchecked", what, path=self._path)
+        return True
 
     def _note_foreign(self, key: str, name: str) -> None:
         place = {"path": self._path, "key": key}
@@ -172,7 +195,8 @@ class ArrayCheck:
             if self._keys.read([name[:-1]])[1][0]:
                 self._found.add("error", "store", "a directory is in the place of a chunk", **place)
         elif is_litter(name.rpartition("/")[2]):
-            self._found.add("warning", "temporary", "left by a writer that did not end", **place)
+            if not is_gone(self._store, key):
+                self._found.add("warning", "temporary", "left by a writer that did not end", **place)
         elif name.rpartition("/")[2] in DOCUMENTS:
             self._found.add("warning", "stray", "a metadata document below an array", **place)
         elif not any(other.read([name])[1][0] for other in self._others):
@@ -184,8 +208,11 @@ class ArrayCheck:
         """Return which have a size that is possible, and note the others."""
         wrong = stored.sizes == UNKNOWN
         for number in np.flatnonzero(wrong).tolist():
-            message = "is no file that can be read, or vanished after it was listed"
-            self._found.add("error", "store", message, **self._place(stored, number))
+            place = self._place(stored, number)
+            if is_gone(self._store, place["key"]):
+                self._found.add("note", "store", _REMOVED, **place)
+            else:
+                self._found.add("error", "store", "is no file that can be read", **place)
         for sizes, here in self._expected(stored):
             bad = here & ~wrong & ((stored.sizes == 0) if sizes is None else (stored.sizes != sizes))
             for number in np.flatnonzero(bad).tolist():
@@ -243,10 +270,21 @@ class ArrayCheck:
                 usable[here] = ~np.concatenate([self._check_shards(part, shard) for part in parts])
         return stored.chosen(usable)
 
-    def _check_shards(self, indexes: ShardIndexes, shard: ShardLayout) -> np.ndarray:
+    def _check_shards(self, indexes: ShardIndexes, shard: ShardLayout, tries: int = 3) -> np.ndarray:
         """Note what is wrong with some indexes; returns which cannot be used."""
-        self._found.report.inner_chunks += int(indexes.present.sum())
         unusable = np.zeros(indexes.shards.number, bool)
+        stale = self._stale(indexes, shard) if tries else np.zeros_like(unusable)
+        if stale.any():  # they have been written to since they were listed
+            again = indexes.shards.chosen(stale)
+            again = again._replace(sizes=np.array(list(map(self._size, again.keys)), np.int64))
+            there = self._has_size(again) & (again.sizes >= shard.index_nbytes)
+            parts = read_indexes(self._store, again.chosen(there), shard, self._engine)
+            checked = [self._check_shards(part, shard, tries - 1) for part in parts]
+            unusable[np.flatnonzero(stale)[~there]] = True
+            unusable[np.flatnonzero(stale)[there]] = np.concatenate([np.zeros(0, bool), *checked])
+            unusable[~stale] = self._check_shards(indexes.without(stale), shard, 0)
+            return unusable
+        self._found.report.inner_chunks += int(indexes.present.sum())
         for number, why in indexes.bad:
             unusable[number] = True
             self._found.add("error", "index", why, **self._place(indexes.shards, number), clause=CLAUSE)
@@ -263,6 +301,16 @@ class ArrayCheck:
         self._note_overlaps(indexes, shard, found)
         self._note_dead(indexes, found)
         return unusable
+
+    def _stale(self, indexes: ShardIndexes, shard: ShardLayout) -> np.ndarray:
+        """Return which shards to look at again: what seems to be damaged may have been replaced."""
+        found, sizes = extents_of(indexes, shard), indexes.shards.sizes
+        stale = (found.half | found.beyond | found.in_index | found.resized).any(axis=1) | found.overlaps
+        stale |= found.used.astype(np.int64) != sizes
+        for number in np.flatnonzero(stale).tolist():
+            stale[number] = self._size(indexes.shards.key_at(number)) != sizes[number]
+        stale[[number for number, _ in indexes.bad]] = True
+        return np.asarray(stale, bool)
 
     def _note_inner(
         self,

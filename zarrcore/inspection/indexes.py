@@ -122,6 +122,12 @@ class ShardIndexes(NamedTuple):
     entries: np.ndarray
     bad: list[tuple[int, str]]
 
+    def without(self, which: np.ndarray) -> ShardIndexes:
+        """Return those for which a boolean array is false."""
+        place = np.cumsum(~which) - 1
+        bad = [(int(place[number]), why) for number, why in self.bad if not which[number]]
+        return ShardIndexes(self.shards.chosen(~which), self.entries[~which], bad)
+
     @property
     def present(self) -> np.ndarray:
         """Which inner chunks are there."""

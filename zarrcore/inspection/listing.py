@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from math import prod
@@ -158,3 +159,14 @@ def list_files(store: Store, native: Any, *, sizes: bool) -> tuple[np.ndarray, n
         order = np.lexsort(coords.T[::-1])
         coords, nbytes = coords[order], nbytes[order]
     return coords, nbytes, sorted(others)
+
+
+def is_gone(store: Store, key: str) -> bool:
+    """Return whether a key that was listed is not there any more: somebody has removed it meanwhile."""
+    if isinstance(store, LocalStore):
+        return not os.path.lexists(f"{store._root}/{key}")
+    above, _, name = key.rpartition("/")
+    try:
+        return not store.exists(key) and name not in store.list_dir(above)
+    except Exception:
+        return False  # nobody knows

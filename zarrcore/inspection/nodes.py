@@ -15,6 +15,7 @@ from zarrcore.errors import (
     PickleCodecDisabledError,
     UnknownCodecError,
 )
+from zarrcore.inspection.listing import is_gone
 from zarrcore.inspection.report import Findings, reason
 from zarrcore.metadata import (
     ZARR_JSON,
@@ -219,10 +220,10 @@ class NodeWalk:
     def _temporaries(self, node: Node) -> None:
         try:
             for name in self._store._temporary_names(key_prefix(node.path)):
-                self._found.add(
-                    "warning", "temporary", "left by a writer that did not end",
-                    path=node.path, key=join_path(node.path, name),
-                )  # fmt: skip
+                key = join_path(node.path, name)
+                if not is_gone(self._store, key):
+                    text = "left by a writer that did not end"
+                    self._found.add("warning", "temporary", text, path=node.path, key=key)
         except Exception as error:
             self._found.add("error", "store", reason(error), path=node.path)
 

@@ -107,6 +107,103 @@ def test_a_directory_is_no_value(store):
     assert partials(store) == []
 
 
+@posix
+@pytest.mark.parametrize("fsync", [False, True])
+def test_a_value_takes_the_name_of_a_directory_that_has_lost_its_values(fsync, tmp_path):
+    store = LocalStore(tmp_path, fsync=fsync)
+    values = {}
+    for key in ("0/0", "0", "0/0/0/0", "0", "1/0/0", "1", "1/1"):
+        for old in [*values]:
+            if old.startswith(f"{key}/") or key.startswith(f"{old}/"):
+                store.delete(old)
+                del values[old]
+        store.set(key, key.encode())
+        values[key] = key.encode()
+        assert {key: store.get(key) for key in store.list()} == values
+    store.delete("0")
+    store.set("0/0", b"")
+    store.delete("0/0")
+    assert store.set_if_not_exists("0", b"new")
+    assert not store.set_if_not_exists("0", b"newer")
+    assert store.get("0") == b"new"
+    store.delete("1/1")
+    store.delete("1")  # which there is not, as a value
+    assert os.listdir(tmp_path) == ["0"]
+    assert partials(store) == []
+
+
+@posix
+def test_a_directory_with_a_file_in_it_stays_as_it_is(store):
+    (store.root / "a/empty/inner").mkdir(parents=True)
+    for name, make in (
+        ("a/file", lambda path: path.write_bytes(b"value")),
+        ("a/empty/.zc-locks", lambda path: path.touch()),
+        ("a/link", lambda path: path.symlink_to("nowhere")),
+    ):
+        make(store.root / name)
+        for call in (lambda: store.set("a", b""), lambda: store.delete("a")):
+            with pytest.raises(StoreError, match="directory"):
+                call()
+        assert not store.set_if_not_exists("a", b"")
+        assert (store.root / "a/empty/inner").is_dir()
+        assert os.path.lexists(store.root / name)
+        (store.root / name).unlink()
+    store.set("a", b"value")
+    assert store.get("a") == b"value"
+
+
+@posix
+def test_arrays_take_the_place_of_emptied_directories(store):
+    store.set("0/c/0/0", b"")
+    store.delete("0/c/0/0")
+    array = zarrcore.create_array(store, name="0", shape=4, chunks=2, dtype="i4", compressors=None)
+    array[:] = [1, 2, 3, 4]  # "0/c/0" was a directory
+    assert array[:].tolist() == [1, 2, 3, 4]
+    group = zarrcore.open_group(store)
+    group.move("0", "1")
+    store.set("2/c/0/0", b"")
+    store.delete("2/c/0/0")
+    group.move("1", "2")
+    assert group["2"][:].tolist() == [1, 2, 3, 4]
+    assert {*store.list()} == {"zarr.json", "2/zarr.json", "2/c/0", "2/c/1"}
+
+
+@posix
+def test_two_processes_that_make_a_value_and_a_directory_of_one_name_lose_nothing(tmp_path):
+    # Whatever was stored without an error is there until it is removed.
+    script = """
+import sys
+from zarrcore.errors import StoreError
+from zarrcore.storage import LocalStore
+store, key = LocalStore(sys.argv[1]), sys.argv[2]
+done = 0
+for number in range(1500):
+    value = b"%d" % number
+    try:
+        stored = store.set_if_not_exists(key, value) if number % 3 == 0 else store.set(key, value) or True
+    except StoreError as error:
+        assert "directory" in str(error), error
+        continue
+    if stored:
+        assert store.get(key) == value, (number, store.get(key))
+        store.delete(key)
+        done += 1
+print(done)
+"""
+    keys = ("a", "a/b/c", "a/b")
+    started = [
+        subprocess.Popen([sys.executable, "-c", script, tmp_path, key], stdout=subprocess.PIPE, text=True)
+        for key in keys
+    ]
+    numbers = [int(process.communicate(timeout=120)[0]) for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0]
+    assert sum(numbers) > 1500
+    store = LocalStore(tmp_path)
+    assert [*store.list()] == []
+    store.set("a", b"")
+    assert os.listdir(tmp_path) == ["a"]
+
+
 def test_a_file_above_a_key(store):
     store.set("a", b"value")
     with pytest.raises(StoreError, match="key 'a/b': a file is in the place of a directory") as caught:

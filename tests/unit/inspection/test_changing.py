@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Stores that others write to while they are looked at, and repairs that run at the same time."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.codecs import Crc32cCodec
+from zarrcore.storage import LocalStore, MemoryStore
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "raw": {"compressors": None},
+    "shards": {"compressors": [Crc32cCodec()], "shards": (100,)},
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("where", ["files", "memory"])
+def test_what_others_write_meanwhile_is_no_error(layout: str, where: str, tmp_path: Path) -> None:
+    # A warning may be of what a writer has not ended: chunks that a resize is about to remove.
+    store: Any = LocalStore(tmp_path) if where == "files" else MemoryStore()
+    options: dict[str, Any] = {"name": "a", "shape": 1000, "chunks": 10, "dtype": "i4", "overwrite": True}
+    array = zarrcore.create_array(store, **options, **LAYOUTS[layout])
+    ended = threading.Event()
+    failures: list[Exception] = []
+
+    def write() -> None:
+        number = 0
+        try:
+            while not ended.is_set():
+                number += 1
+                array[:] = np.arange(1000) + number
+                array[:500] = 0
+                if number % 5 == 0:
+                    array.resize(500)
+                    array.resize(1000)
+        except Exception as error:
+            failures.append(error)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(25):
+            for level in ("metadata", "index", "data"):
+                report = zarrcore.verify(store, level=level)  # type: ignore[arg-type]
+                assert report.errors == [], report
+    finally:
+        ended.set()
+        writer.join()
+    assert failures == []
+    array[:] = 0
+    array[:] = 1
+    assert zarrcore.verify(store).findings == []
+
+
+def test_a_chunk_that_is_removed_after_it_was_listed_is_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for layout, options in LAYOUTS.items():
+        store = LocalStore(tmp_path / layout)
+        array = zarrcore.create_array(store, shape=200, chunks=10, dtype="i4", **options)
+        array[:] = np.arange(200) + 1
+        listed = zarrcore.inspection.arrays.list_files
+
+        def list_then_remove(*args: Any, listed: Any = listed, store: Any = store, **kwargs: Any) -> Any:
+            found = listed(*args, **kwargs)
+            store.delete("c/1")
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(zarrcore.inspection.arrays, "list_files", list_then_remove)
+            report = zarrcore.verify(store)
+        assert [(f.severity, f.key, f.message) for f in report] == [
+            ("note", "c/1", "was removed after it was listed")
+        ]
+        assert report.ok
+
+
+def test_repairs_at_the_same_time_move_a_chunk_aside_once(tmp_path: Path) -> None:
+    store, aside = LocalStore(tmp_path / "a"), LocalStore(tmp_path / "aside")
+    array = zarrcore.create_array(
+        store, name="x", shape=400, chunks=10, dtype="i4", compressors=[Crc32cCodec()]
+    )
+    array[:] = np.arange(400) + 1
+    damaged = {f"x/c/{n}": b"damaged %d" % n for n in range(0, 40, 2)}
+    for key, value in damaged.items():
+        store.set(key, value)
+    reports = [zarrcore.verify(store) for _ in range(4)]
+    results: list[list[Any]] = [[] for _ in reports]
+    begin = threading.Barrier(len(reports))
+
+    def repair(number: int) -> None:
+        begin.wait()
+        results[number] = zarrcore.repair(reports[number], quarantine=aside, dry_run=False)
+
+    threads = [threading.Thread(target=repair, args=(number,)) for number in range(len(reports))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {key: aside.get(key) for key in aside.list()} == damaged
+    done = [action.key for result in results for action in result if action.done]
+    assert sorted(done) == sorted(damaged)
+    assert all(action.done or action.message == "is not damaged any more" for r in results for action in r)
+    assert zarrcore.verify(store).ok
