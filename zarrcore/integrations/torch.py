@@ -191,7 +191,7 @@ class ShuffledDataset(IterableDataset):  # type: ignore[misc]
         self._blocks = self._samples.blocks()
         self._shuffle, self._drop_last, self._given_threads = shuffle, drop_last, threads
         # Epoch, epoch that is resumed, its batches that are done, how often one was; for each worker, which
-        # of these it has gone on with: next time it begins anew.  Worker processes that stay see it change.
+        # of these it has gone on with: next time it begins again.  Worker processes that stay see it change.
         self._shared = torch.zeros(4 + _MOST_WORKERS, dtype=torch.int64).share_memory_()
         self._done = 0
 
