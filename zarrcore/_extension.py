@@ -96,7 +96,7 @@ def owner_of(cls: type, name: str) -> type | None:
 def hide_forms(cls: type, methods: Sequence[str], forms: Mapping[str, Any]) -> None:
     """Hide forms for the engine of a class of zarrcore in a user's, where that has methods of its own.
 
-    The engine would not call what the user wrote.  `forms` are the members that tell such a form, and what
+    The engine would not call what the user wrote.  `forms` are the members that name such a form, and what
     stands in their places; :func:`own_form` calls what is hidden, for methods of zarrcore.
     """
     if not is_of_a_user(cls) or not any(

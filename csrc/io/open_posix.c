@@ -114,21 +114,46 @@ static int open_without_links(int at, const char *path, int flags)
     return open_by_steps(at, path, flags);
 }
 
+/* What of a real path is below a real root; NULL: the path is outside. */
+static const char *below_root(const char *real, const char *real_root)
+{
+    const size_t n = strcmp(real_root, "/") == 0 ? 0 : strlen(real_root);
+
+    if (strncmp(real, real_root, n) != 0 || (real[n] != '/' && real[n] != '\0')) {
+        return NULL;
+    }
+    return real[n] == '/' && real[n + 1] != '\0' ? real + n + 1 : ".";
+}
+
+/* Does the deepest directory that exists of a path without a file lie outside?  What is not there is then not absent. */
+static bool ends_outside(char *path, const char *real_root)
+{
+    char *slash, *real = NULL;
+
+    while (real == NULL && (slash = strrchr(path, '/')) != NULL && slash != path) {
+        *slash = '\0';
+        real = realpath(path, NULL);
+    }
+    const bool outside = real != NULL && below_root(real, real_root) == NULL;
+    free(real);
+    return outside;
+}
+
 /* Open what a path with links resolves to, if that is inside of the root, which is open. */
-static int open_resolved(int root_fd, const char *root, const char *path, int flags)
+static int open_resolved(int root_fd, const char *root, char *path, int flags)
 {
     char *const real_root = realpath(root, NULL);
     char *const real = real_root != NULL ? realpath(path, NULL) : NULL;
-    int fd = -1;
+    int code = errno, fd = -1;
 
     if (real != NULL) {
-        const size_t n = strcmp(real_root, "/") == 0 ? 0 : strlen(real_root);
-        const bool inside = strncmp(real, real_root, n) == 0 && (real[n] == '/' || real[n] == '\0');
+        const char *const rest = below_root(real, real_root);
 
-        errno = EXDEV;
-        fd = inside ? open_without_links(root_fd, real[n] == '/' && real[n + 1] != '\0' ? real + n + 1 : ".", flags) : -1;
+        fd = rest != NULL ? open_without_links(root_fd, rest, flags) : -1;
+        code = rest != NULL ? errno : EXDEV;
+    } else if (real_root != NULL && code == ENOENT && ends_outside(path, real_root)) {
+        code = EXDEV;
     }
-    const int code = errno;
     free(real_root);
     free(real);
     errno = code;
@@ -146,7 +171,9 @@ static int open_linked(const zc_dir *dir, const char *name, int flags)
         errno = ENAMETOOLONG;
         return -1;
     }
-    if ((size_t)n <= dir->root_len + 1) {    /* the root, maybe with a slash, or a directory above it */
+    const size_t above = (size_t)n < dir->root_len ? (size_t)n : dir->root_len;
+    const char *const rest = path + above + strspn(path + above, "/");
+    if (*rest == '\0') {                     /* the root, maybe with slashes, or a directory above it */
         return zc_open_again(AT_FDCWD, path, flags, 0);
     }
     memcpy(root, path, dir->root_len);
@@ -155,7 +182,6 @@ static int open_linked(const zc_dir *dir, const char *name, int flags)
     if (root_fd < 0) {
         return -1;
     }
-    const char *const rest = path + dir->root_len + 1;
     int fd = open_without_links(root_fd, rest, flags);
     if (fd < 0 && errno == ELOOP) {
         errno = EXDEV;

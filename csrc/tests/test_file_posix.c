@@ -116,15 +116,18 @@ static void links_do_not_leave_the_root(void)
     put("root/real/c", "inside");
     CHECK(symlink("../outside", "root/out") == 0 && symlink("real", "root/in") == 0);
     CHECK(symlink("../outside/c", "root/file") == 0 && symlink("root", "way") == 0);
-    for (size_t i = 0; i < 6; i++) {
-        const char *const path = i % 2 == 0 ? "root" : "way";
-        const zc_symlinks links = rules[i / 2];
+    for (size_t i = 0; i < 12; i++) {
+        static const char *const paths[] = {"root", "way", "root/", "way//"};
+        const char *const path = paths[i % 4];
+        const zc_symlinks links = rules[i / 4];
         const bool all = links == ZC_SYMLINKS_FOLLOW, none = links == ZC_SYMLINKS_REFUSE;
 
-        CHECK(zc_dir_open(path, strlen(path), links, &root, &err) == ZC_OK);
+        CHECK(zc_dir_open(path, strcspn(path, "/"), links, &root, &err) == ZC_OK);
         CHECK(read_below(root, "real/c") == ZC_OK);
         CHECK(read_below(root, "in/c") == (none ? ZC_ERR_IO : ZC_OK));
         CHECK(read_below(root, "out/c") == (all ? ZC_OK : ZC_ERR_IO));
+        CHECK(read_below(root, "out/absent") == (all ? ZC_ERR_MISSING : ZC_ERR_IO));
+        CHECK(read_below(root, "in/absent") == (none ? ZC_ERR_IO : ZC_ERR_MISSING));
         CHECK(read_below(root, "file") == (all ? ZC_OK : ZC_ERR_IO));
         CHECK(failed_with(zc_file_replace(root, "out/c", "lost", 4, false, &err), EXDEV));
         CHECK(failed_with(zc_file_replace(root, "out/new/c", "lost", 4, true, &err), EXDEV));

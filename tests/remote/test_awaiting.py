@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from object_server import ObjectServer
 
 import zarrcore
+from zarrcore.codecs import BytesBytesCodec
+from zarrcore.registry import register_codec
 from zarrcore.storage import ObjectStore
 
 pytest.importorskip("obstore")
@@ -29,6 +32,25 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "strings": {"chunks": (5, 10), "dtype": "str"},
     "shards of strings": {"chunks": (1, 10), "shards": (10, 50), "dtype": "str"},
 }
+
+
+@dataclass(frozen=True)
+class InLoop(BytesBytesCodec):
+    """Decodes in an event loop of its own, as clients of services do."""
+
+    name: ClassVar[str] = "test.in_loop"
+
+    def encode(self, data: Any, spec: Any = None) -> bytes:
+        return bytes(data)
+
+    def decode(self, data: Any, spec: Any = None, max_size: int | None = None) -> bytes:
+        async def decoded() -> bytes:
+            return bytes(data)
+
+        return asyncio.run(decoded())
+
+
+register_codec("test.in_loop", InLoop)
 
 
 @pytest.fixture
@@ -55,6 +77,18 @@ def test_what_is_read_is_what_was_written(
             assert np.array_equal(await array.getitem(selection), values[selection])
         assert np.array_equal(await array.oindex.getitem(([0, 7], [3, 99])), values[np.ix_([0, 7], [3, 99])])
         assert np.array_equal(await array.vindex.getitem(([0, 7], [3, 99])), values[[0, 7], [3, 99]])
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("shards", [None, (10, 50)])
+def test_a_codec_may_run_an_event_loop(store: ObjectStore, shards: Any) -> None:
+    """It was called in the thread of the loop that awaits the chunks, which does not run another one."""
+    array, values = created(store, {"chunks": (5, 10), "shards": shards, "compressors": InLoop()})
+
+    async def main() -> None:
+        for selection in (..., 3, (slice(2, 9), slice(5, 80, 7))):
+            assert np.array_equal(await array.getitem(selection), values[selection])
 
     asyncio.run(main())
 

@@ -109,7 +109,8 @@ class ObjectServer:
 
     `objects` are the values by bucket and key, ``{"bucket/a/zarr.json": b"..."}``; tests may change them.
     `latency` is added to each answer, in seconds.  Where `private` is set, what nobody has signed is refused;
-    with a `region`, what is signed for another one.  Without `conditions`, those of readers are ignored.
+    with a `region`, what is signed for another one.  Without `conditions`, those of readers are ignored; tags
+    may be `weak`.
     `before_put` is called before a value is stored, with the request.  Long runs set `keeps_log` to False.
     """
 
@@ -119,6 +120,7 @@ class ObjectServer:
         self.private = private
         self.region: str | None = None
         self.conditions = True
+        self.weak = False
         self.before_put: Callable[[Request], object] | None = None
         self.log: list[Request] = []
         self.keeps_log = True
@@ -221,6 +223,7 @@ class ObjectServer:
         self.log.clear()
         self.latency, self.private, self.region = 0.0, False, None
         self.conditions = self.keeps_log = True
+        self.weak = False
         self.before_put = None
 
     # --- connections ---
@@ -369,7 +372,7 @@ class ObjectServer:
         data = self.objects.get(request.key)
         if data is None:
             return _refused(404, request)
-        headers = {"ETag": _etag(data), "Last-Modified": DATE, "Accept-Ranges": "bytes"}
+        headers = {"ETag": "W/" * self.weak + _etag(data), "Last-Modified": DATE, "Accept-Ranges": "bytes"}
         described, metadata = self._metadata.get(request.key, (None, {}))
         if described is data:
             headers |= metadata

@@ -109,7 +109,8 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
             if nbytes <= _MOST_AWAITED:
                 with suppress(Elsewhere):
                     store: Any = awaited.store
-                    return await store.run(partial(get_by, awaited, select, selection, out, fields))
+                    call = partial(get_by, awaited, select, selection, out, fields)
+                    return await store.run(call, inline=not awaited.metadata.chain().has_codec_of_user)
         return await in_thread(get_by, array, select, selection, out, fields)
 
     async def _set(self, select: Select, selection: Any, value: Any, fields: Fields | None = None) -> None:

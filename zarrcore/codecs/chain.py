@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from operator import floordiv
 from typing import Any
 
 import numpy as np
 
+from zarrcore._extension import is_of_a_user
 from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, named_configuration, sequence
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import (
@@ -183,6 +185,11 @@ class CodecChain:
             codecs = codecs[-1].codecs
         compressors = [codec for codec in codecs if isinstance(codec, BytesBytesCodec)]
         return bool(compressors) and all(codec.stage() is not None for codec in compressors)
+
+    @cached_property
+    def has_codec_of_user(self) -> bool:
+        """Whether a codec does not belong to zarrcore, those of inner chunks included."""
+        return any(_codecs_of_user(self.codecs))
 
     @property
     def _is_alone(self) -> bool:
@@ -467,6 +474,13 @@ def keeps_fill(codec: ArrayArrayCodec, spec: ArraySpec) -> bool:
     except ChunkError:
         return False
     return bool(there.tobytes() == after.tobytes() and back.tobytes() == before.tobytes())
+
+
+def _codecs_of_user(codecs: Iterable[Any]) -> Iterator[bool]:
+    for codec in codecs:
+        kind: Any = type(codec)
+        yield is_of_a_user(kind)
+        yield from _codecs_of_user(getattr(codec, "codecs", getattr(codec, "filters", ())))
 
 
 def _check_order(codecs: tuple[Codec, ...]) -> None:

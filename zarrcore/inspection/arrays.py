@@ -43,6 +43,7 @@ from zarrcore.metadata import layout
 from zarrcore.nodes.documents import NAMES
 from zarrcore.nodes.foreign import is_litter
 from zarrcore.storage import LocalStore
+from zarrcore.storage.derived import is_itself
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, key_prefix
 
@@ -99,7 +100,7 @@ class ArrayCheck:
 
     def _decoding_measures(self) -> bool:
         """Return whether decoding finds out the sizes of stored values, so that nobody else has to."""
-        is_file = isinstance(self._store, LocalStore)
+        is_file = is_itself(self._store, LocalStore)
         return is_file and layout_of(self._metadata) is None and self._decoding.tries
 
     def _measured(self, stored: Stored) -> tuple[Stored, np.ndarray]:

@@ -16,7 +16,7 @@ from zarrcore.engine.build import chunk_spec, chunk_store
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError, ChunkMemoryError
 from zarrcore.inspection.indexes import ShardLayout, layout_of
 from zarrcore.nodes.users import writing
-from zarrcore.storage.validation import key_prefix
+from zarrcore.storage.validation import as_view, key_prefix
 
 
 def chunk_lock(array: OpenArray, key: str) -> Any:
@@ -126,7 +126,7 @@ class EncodedChunk:
         """
         if check:
             self.check(value)
-        self._replace(bytes(value))
+        self._replace(bytes(as_view(value, self.key)))
 
     def check(self, value: Buffer) -> None:
         """Raise a ChunkDecodeError if bytes cannot be decoded as this chunk.
@@ -142,7 +142,7 @@ class EncodedChunk:
             codec = self._layout.codec
             chain, spec = codec.inner_chain(self._layout.spec), codec.inner_spec(self._layout.spec)
         try:
-            chain.decode(bytes(value), spec)
+            chain.decode(bytes(as_view(value, self.key)), spec)
         except ChunkError as error:
             raise self._located(error) from error
 

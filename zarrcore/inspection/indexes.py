@@ -17,6 +17,7 @@ from zarrcore.errors import ChunkError
 from zarrcore.inspection.listing import Stored
 from zarrcore.storage import LocalStore
 from zarrcore.storage.byte_range import RangeByteRequest, SuffixByteRequest
+from zarrcore.storage.derived import is_itself
 from zarrcore.storage.validation import answers, as_view
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def _read_files(
     store: Store, shards: Stored, layout: ShardLayout, native: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return encoded indexes, of shape (shards, bytes), and which could be read."""
-    if isinstance(store, LocalStore) and native is not None and native.is_native:
+    if is_itself(store, LocalStore) and native is not None and native.is_native:
         with suppress(ChunkError, MemoryError):  # found again, one by one
             encoded, sizes = engine.read_parts(
                 native, shards.coords, layout.index_nbytes, not layout.at_start

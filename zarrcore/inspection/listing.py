@@ -14,6 +14,7 @@ from zarrcore._core import engine
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_coords, chunk_key, key_maker
 from zarrcore.storage import LocalStore, Store
+from zarrcore.storage.derived import is_itself
 
 BATCH = 1 << 16  # keys that are looked at together
 
@@ -149,7 +150,7 @@ def list_files(store: Store, native: Any, *, sizes: bool) -> tuple[np.ndarray, n
 
     None if that is not possible: the array is in another kind of store, or there are links.
     """
-    if not isinstance(store, LocalStore) or not getattr(native, "is_native", False):
+    if not is_itself(store, LocalStore) or not getattr(native, "is_native", False):
         return None
     found = engine.list_stored(native, _MOST_FILES, sizes)
     if found is None:

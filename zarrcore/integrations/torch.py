@@ -6,13 +6,14 @@ Thin on purpose: loading in worker processes, pinning memory and moving to devic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from zarrcore.arrays.array import Array
-from zarrcore.integrations.torch_samples import Epoch, Samples, consumed_of, rebatch
+from zarrcore.integrations.torch_samples import Epoch, Samples, consumed_of, rebatch, whole
 
 try:
     import torch
@@ -26,6 +27,8 @@ else:
     _MISSING = None
 
 __all__ = ["MapDataset", "ShuffledDataset"]
+
+_MOST_WORKERS = 1024
 
 Sample: TypeAlias = "torch.Tensor | tuple[torch.Tensor, ...]"
 
@@ -110,10 +113,11 @@ class MapDataset:
     def __getitems__(self, numbers: Sequence[int]) -> list[Sample]:
         """Return the samples of a batch, read in one call; ``DataLoader`` asks for them in this way."""
         n = self._samples.n
-        for number in numbers:
+        wanted = [whole(number, "sample", -sys.maxsize, sys.maxsize) for number in numbers]
+        for number in wanted:
             if not -n <= number < n:
                 raise IndexError(f"sample {number} of {n}")
-        values = self._samples.read([number % n for number in numbers], _threads(self._given_threads))
+        values = self._samples.read([number % n for number in wanted], _threads(self._given_threads))
         batch = [_tensors([each]) for each in values]
         return [each[0] if len(each) == 1 else each for each in zip(*batch, strict=True)]
 
@@ -179,22 +183,21 @@ class ShuffledDataset(IterableDataset):  # type: ignore[misc]
         threads: int = 0,
     ) -> None:
         _require_torch()
-        if batch_size < 1 or window < 1:
-            raise ValueError(f"batch_size, window: expected positive numbers, got {batch_size} and {window}")
-        if not 0 <= rank < world_size:
-            raise ValueError(f"rank: expected 0 to {world_size - 1}, got {rank}")
+        self._batch_size, self._window = whole(batch_size, "batch_size", 1), whole(window, "window", 1)
+        self._world_size = whole(world_size, "world_size", 1)
+        self._rank = whole(rank, "rank", 0, self._world_size - 1)
+        self._seed = whole(seed, "seed", 0, 2**128)
         self._samples = Samples(arrays, crop, stride, starts)
         self._blocks = self._samples.blocks()
-        self._batch_size, self._window, self._shuffle = batch_size, window, shuffle
-        self._seed, self._drop_last, self._given_threads = seed, drop_last, threads
-        self._rank, self._world_size = rank, world_size
-        # Epoch, epoch that is resumed, its batches that are done: worker processes that stay see it change.
-        self._shared = torch.tensor([0, 0, 0]).share_memory_()
+        self._shuffle, self._drop_last, self._given_threads = shuffle, drop_last, threads
+        # Epoch, epoch that is resumed, its batches that are done, how often one was; for each worker, which
+        # of these it has gone on with: next time it begins again.  Worker processes that stay see it change.
+        self._shared = torch.zeros(4 + _MOST_WORKERS, dtype=torch.int64).share_memory_()
         self._done = 0
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch of the loops that begin from now on."""
-        self._shared[0] = epoch
+        self._shared[0] = whole(epoch, "epoch")
         self._done = 0
 
     def state_dict(self, batches: int | None = None) -> dict[str, int]:
@@ -206,22 +209,37 @@ class ShuffledDataset(IterableDataset):  # type: ignore[misc]
             Batches of this epoch that are done.  Default: what was read in this process; with worker
             processes the loop has to count.
         """
-        return {"epoch": int(self._shared[0]), "batches": self._done if batches is None else batches}
+        done = self._done if batches is None else whole(batches, "batches")
+        return {"epoch": int(self._shared[0]), "batches": done}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on after the batches that were done, with the same arguments and number of workers as before."""
-        self._shared[:] = torch.tensor([state["epoch"], state["epoch"], state["batches"]])
-        self._done = state["batches"]
+        """Go on after the batches that were done, with the same arguments and number of workers as before.
+
+        What was done is left out of the next loop over that epoch, and of no later one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not what :meth:`state_dict` returns.
+        """
+        if not isinstance(state, Mapping) or not {"epoch", "batches"} <= state.keys():
+            raise ValueError(f"state: expected epoch and batches, as of state_dict(), got {state!r:.200}")
+        epoch, done = (whole(state[name], name) for name in ("epoch", "batches"))
+        self._shared[:4] = torch.tensor([epoch, epoch, done, int(self._shared[3]) + 1])
+        self._done = done
 
     def __iter__(self) -> Iterator[Sample]:
         info = get_worker_info()
         worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
-        epoch, resumed, done = self._shared.tolist()
+        epoch, resumed, done, times = self._shared[:4].tolist()
+        own = 4 + min(worker, _MOST_WORKERS - 1)
+        if epoch != resumed or int(self._shared[own]) == times:
+            done = 0
+        else:
+            self._shared[own] = times
         parts = [self._part(epoch, one, workers) for one in range(workers)]
-        skipped = (
-            consumed_of(done, [self._batches_of(part) for part in parts], worker) if epoch == resumed else 0
-        )
-        self._done = done if epoch == resumed else 0
+        skipped = consumed_of(done, [self._batches_of(part) for part in parts], worker)
+        self._done = done
         windows = parts[worker].values(
             self._samples, skipped * self._batch_size, _threads(self._given_threads)
         )

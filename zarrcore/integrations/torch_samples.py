@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,24 @@ from zarrcore.arrays.batches import read_many
 
 Values = tuple[np.ndarray, ...]
 """For each array, its values of some samples: one after the other along the first dimension."""
+
+
+def whole(value: object, name: str, least: int = 0, most: int = 2**63 - 1) -> int:
+    """Return a number that a user gave, or that a file has, if it is a whole one within limits."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
+    if least <= number <= most:
+        return number
+    limits = "positive numbers" if least == 1 else "no less than 0" if most >= 2**62 else f"{least} to {most}"
+    raise ValueError(f"{name}: expected {limits}, got {number}")
+
+
+def _lengths(values: object, name: str) -> tuple[int, ...]:
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise TypeError(f"{name}: expected a sequence of lengths, got {values!r}")
+    return tuple(whole(value, name, 1) for value in values)
 
 
 class Samples:
@@ -29,12 +48,15 @@ class Samples:
         for number, array in enumerate(arrays):
             if not isinstance(array, Array):
                 raise TypeError(f"arrays: number {number} is no zarrcore.Array but {type(array).__name__}")
+            if array.dtype.kind not in "biufc":
+                raise TypeError(f"array {_name(array)}: torch has no tensors of its data type {array.dtype}")
         if crop is None and (stride is not None or starts is not None):
             raise ValueError("stride, starts: are of crops; rows have none")
         self.arrays = tuple(arrays)
-        self._ndim = 1 if crop is None else len(crop)
+        lengths = None if crop is None else _lengths(crop, "crop")
+        self._ndim = 1 if lengths is None else len(lengths)
         shape = self._common_shape()
-        self.crop = None if crop is None else _checked_crop(tuple(crop), shape, arrays[0])
+        self.crop = None if lengths is None else _checked_crop(lengths, shape, arrays[0])
         self._starts = None if starts is None else _checked_starts(starts, self.crop or (), shape, arrays[0])
         self._grid = self._count_crops(shape, stride)
         self.n = len(self._starts) if self._starts is not None else int(np.prod([n for n, _ in self._grid]))
@@ -58,8 +80,8 @@ class Samples:
         """For each dimension the number of samples, and how far they are from each other."""
         if self.crop is None:
             return [(shape[0], 1)]
-        steps = self.crop if stride is None else tuple(stride)
-        if len(steps) != len(self.crop) or min(steps) < 1:
+        steps = self.crop if stride is None else _lengths(stride, "stride")
+        if len(steps) != len(self.crop):
             raise ValueError(f"stride: expected {len(self.crop)} positive numbers, got {steps}")
         return [((n - c) // s + 1, s) for n, c, s in zip(shape, self.crop, steps, strict=True)]
 
@@ -131,8 +153,8 @@ def _name(array: Array) -> str:
 
 
 def _checked_crop(crop: tuple[int, ...], shape: tuple[int, ...], array: Array) -> tuple[int, ...]:
-    if not crop or min(crop) < 1:
-        raise ValueError(f"crop: expected positive lengths, got {crop}")
+    if not crop:
+        raise ValueError("crop: expected positive numbers, got none")
     if any(c > n for c, n in zip(crop, shape, strict=True)):
         raise ValueError(f"crop: {crop} is larger than array {_name(array)} of shape {array.shape}")
     return crop

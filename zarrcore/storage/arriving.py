@@ -64,14 +64,17 @@ class Arrivals(Store, announces=False):
         """Return one for a store, if its values can be awaited."""
         return None if getattr(store, "_awaiting", None) is None else Arrivals(store)
 
-    async def run(self, call: Callable[[], T]) -> T:
-        """Make a call that reads from this store; raise Elsewhere if that takes the store itself."""
+    async def run(self, call: Callable[[], T], *, inline: bool = True) -> T:
+        """Make a call that reads from this store; raise Elsewhere if that takes the store itself.
+
+        Without `inline` it is made in a thread: what users wrote may run an event loop of its own, or block.
+        """
         parts: dict[tuple[str, Any], Any] = {}
         versions: dict[str, str] = {}
         nbytes = 0
         for _ in range(_MOST_ROUNDS):
             try:
-                if nbytes <= _MOST_INLINE:
+                if inline and nbytes <= _MOST_INLINE:
                     return self._made(call, parts)
                 return await asyncio.to_thread(self._made, call, parts)
             except _Wanted as wanted:

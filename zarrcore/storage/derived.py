@@ -48,5 +48,11 @@ def hide_shortcuts(cls: type, plain: type) -> None:
             setattr(cls, name, False)
 
 
+def is_itself(store: object, kind: type) -> bool:
+    """Return whether a store is of a class, and lists and moves values as that does."""
+    methods = (*_MOVING, "delete", "exists", "list", "list_prefix")
+    return isinstance(store, kind) and all(getattr(type(store), m) is getattr(kind, m) for m in methods)
+
+
 def _calling(method: Any) -> Any:
     return lambda self, *args, **options: method(self, *args, **options)

@@ -38,7 +38,7 @@ class Tags:
             old = self._noted.pop(key, None)
             self._noted[key] = tag, scope
             dropped = self._noted.popitem(last=False) if len(self._noted) > _MOST else None
-        if old is not None and old[0] != tag:
+        if old is not None and (tag is None or old[0] != tag):  # without a tag it may be another value
             announce(scope, key)
         if dropped is not None:  # nobody can find out any more whether it has changed
             announce(dropped[1][1], dropped[0])
@@ -61,7 +61,7 @@ class Tags:
         seen: set[str] = getattr(self._read, "seen", set())
         with _lock:
             tags = {key: self._noted.get(key, (None, ""))[0] for key in keys if key not in seen}
-            unknown = {key for key in tags if key not in self._noted}
+        unknown = {key for key, tag in tags.items() if tag is None}  # nobody can ask about them
         asked = [(key, tag) for key, tag in tags.items() if tag is not None]
         found = unknown | {key for (key, _), is_other in zip(asked, ask(asked), strict=True) if is_other}
         for key in found:

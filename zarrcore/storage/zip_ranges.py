@@ -17,7 +17,7 @@ from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, SuffixByteR
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.spans import Span, joined
-from zarrcore.storage.validation import too_large
+from zarrcore.storage.validation import as_view, too_large
 from zarrcore.storage.versions import Fetched
 
 _TAIL = 1 << 17  # bytes at the end of an archive in which its directory probably is
@@ -93,18 +93,29 @@ class RangedArchive:
             raise FileNotFoundError(f"{self.target}: there is no such archive")
         size = tail.size
         if size is None:  # a store without versions
-            size = len(tail.value) if len(tail.value) < _TAIL else self.target.store.getsize(self.target.path)
+            size = len(tail.value) if len(tail.value) < _TAIL else self._whole_size()
         self._version, self._size = tail.version, size
         segments = [(size - len(tail.value), tail.value)]
         self._zip = self._opened(_Segments(self, [segments], MAX_DOCUMENT_NBYTES), str(self.target))
         self._offsets = sorted({*(info.header_offset for info in self._zip.filelist), self._zip.start_dir})
+
+    def _whole_size(self) -> int:
+        store, key = self.target.store, self.target.path
+        size: object = store.getsize(key)
+        if not isinstance(size, int) or size < _TAIL:
+            reason = f"expected its size from getsize, got {size!r:.80}"
+            raise StoreError(f"{store}: key {key!r}: {reason}", key=key)
+        return size
 
     def _ask(self, part: ByteRange, same: str | None) -> Fetched:
         store, key = self.target.store, self.target.path
         if store._versioned:
             return store._fetch(key, part, same=same)
         value = store.get(key, part)
-        return Fetched(None if value is None else bytes(value))
+        try:
+            return Fetched(None if value is None else bytes(as_view(value, key)))
+        except TypeError as error:
+            raise StoreError(f"{store}: {error}", key=key) from error
 
     def fetch(self, spans: Sequence[Span]) -> list[tuple[int, bytes]]:
         """Return ranges of the archive, all at once, with where they begin."""

@@ -249,7 +249,63 @@ def test_workers_go_on_where_they_were_left(rows, labels, done):
     assert [label.tolist() for _, label in DataLoader(dataset, **options)] == whole[done:]
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_was_done_is_left_out_once(rows, labels, workers):
+    """Loops that call set_epoch for no epoch, or begin it twice, lost the same samples in each."""
+    dataset = ShuffledDataset(rows, labels, batch_size=8, window=2)
+    loader = DataLoader(dataset, batch_size=None, num_workers=workers, persistent_workers=workers > 0)
+    for _ in range(2):
+        dataset.load_state_dict({"epoch": 0, "batches": 5})
+        assert len(order_of(loader)) < N
+        assert [sorted(order_of(loader)) for _ in range(2)] == [list(range(N))] * 2
+    dataset.load_state_dict({"epoch": 1, "batches": 5})
+    dataset.set_epoch(1)  # as loops do that begin with the epoch of a state
+    assert len(order_of(loader)) < N
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        None,
+        [0, 1],
+        {"epoch": 0},
+        {"epoch": 0, "batches": -1},
+        {"epoch": -1, "batches": 1},
+        {"epoch": 0, "batches": 1.5},
+        {"epoch": "0", "batches": 1},
+        {"epoch": 2**64, "batches": 1},
+        {"epoch": None, "batches": None},
+    ],
+    ids=str,
+)
+def test_states_from_elsewhere_are_looked_at(rows, labels, state):
+    """Minus one batch was an epoch of the last batch alone, and half of one was none."""
+    dataset = ShuffledDataset(rows, labels, batch_size=8, window=2)
+    with pytest.raises((TypeError, ValueError), match="state: expected|epoch: expected|batches: expected"):
+        dataset.load_state_dict(state)
+    assert sorted(order_of(dataset)) == list(range(N))
+    with pytest.raises((TypeError, ValueError), match="epoch: expected"):
+        dataset.set_epoch(-1)
+    with pytest.raises((TypeError, ValueError), match="batches: expected"):
+        dataset.state_dict(batches=-1)
+
+
 # --- what goes wrong ---
+
+
+@pytest.mark.parametrize("dtype", ["string", "bytes", "U3", "M8[s]", [("x", "i4")]])
+def test_data_types_that_torch_lacks_are_refused_at_once(dtype):
+    array = zarrcore.create_array({}, shape=4, chunks=2, dtype=dtype)
+    for make in (MapDataset, lambda array: ShuffledDataset(array, batch_size=2)):
+        with pytest.raises(TypeError, match="torch has no tensors of its data type"):
+            make(array)
+
+
+@pytest.mark.parametrize("number", [1.5, "1", None])
+def test_a_sample_has_a_whole_number(rows, number):
+    with pytest.raises(TypeError, match="sample: expected a whole number"):
+        MapDataset(rows)[number]
 
 
 def test_arrays_of_different_lengths(rows, tmp_path):
@@ -277,6 +333,27 @@ def test_a_crop_that_reaches_out_of_the_array(volume):
 def test_sizes_that_make_no_sense(rows, bad):
     with pytest.raises(ValueError, match="expected positive numbers"):
         ShuffledDataset(rows, **bad)
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ({"batch_size": 2.5}, "batch_size: expected a whole number, got 2.5"),
+        ({"window": "4"}, "window: expected a whole number"),
+        ({"seed": -1}, "seed: expected no less than 0, got -1"),
+        ({"rank": 0.5, "world_size": 2}, "rank: expected a whole number"),
+        ({"rank": 2, "world_size": 2}, "rank: expected 0 to 1, got 2"),
+        ({"world_size": 0}, "world_size: expected positive numbers, got 0"),
+        ({"crop": 3}, "crop: expected a sequence of lengths, got 3"),
+        ({"crop": (2.5,)}, "crop: expected a whole number, got 2.5"),
+        ({"crop": "ab"}, "crop: expected a sequence"),
+        ({"crop": (2,), "stride": (1.5,)}, "stride: expected a whole number"),
+    ],
+    ids=str,
+)
+def test_arguments_of_a_wrong_kind_are_refused_at_once(rows, bad, reason):
+    with pytest.raises((TypeError, ValueError), match=reason):
+        ShuffledDataset(rows, **{"batch_size": 4, **bad})
 
 
 @pytest.mark.parametrize("workers", [0, 2])

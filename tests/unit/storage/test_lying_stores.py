@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import BaseZarrError, NodeIOError
-from zarrcore.storage import MemoryStore, ReferenceStore, WrapperStore
+from zarrcore.errors import BaseZarrError, NodeIOError, StoreError
+from zarrcore.storage import MemoryStore, ReferenceStore, StorePath, WrapperStore, ZipStore
 from zarrcore.storage.validation import as_view
 
 GROUP = b'{"zarr_format":3,"node_type":"group"}'
@@ -129,3 +129,33 @@ class Unreadable:
 def test_values_whose_bytes_cannot_be_had_name_the_key() -> None:
     with pytest.raises(TypeError, match="'a/c/0': expected a bytes-like value, got Unreadable"):
         as_view(Unreadable(), "a/c/0")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("answer", ["text", 5, 10**15, pytest.param(object(), id="object"), 1.5], ids=repr)
+def test_archives_that_are_no_bytes_are_named(answer: Any) -> None:
+    """A number was taken for so many zeros."""
+    store = store_of(get=lambda self, key, byte_range=None: answer)
+    archive = ZipStore(StorePath(store, "a.zip"))
+    with pytest.raises(StoreError, match=r"key 'a.zip': expected a bytes-like value, got "):
+        list(archive.list())
+    with pytest.raises(StoreError, match=r"key 'a.zip': expected a bytes-like value"):
+        archive.get("c/0")
+
+
+@pytest.mark.parametrize("size", [None, "70000", -1, 3, 1.5], ids=repr)
+def test_archives_of_no_size_are_named(size: Any) -> None:
+    values = {"get": lambda self, key, byte_range=None: bytes(1 << 17), "getsize": lambda self, key: size}
+    with pytest.raises(StoreError, match="key 'a.zip': expected its size from getsize"):
+        list(ZipStore(StorePath(store_of(**values), "a.zip")).list())
+
+
+def test_encoded_chunks_that_are_no_bytes_are_refused() -> None:
+    """Three was taken for three zeros."""
+    array = zarrcore.create_array(store := {}, shape=3, dtype="u1", compressors=None)
+    array[:] = 1
+    before = dict(store)
+    for check in (True, False):
+        for wrong in (3, "abc", None, 10**15):
+            with pytest.raises(TypeError, match="expected a bytes-like value"):
+                array.encoded(0).put(wrong, check=check)
+    assert store == before

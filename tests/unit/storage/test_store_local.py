@@ -371,6 +371,26 @@ def test_chunks_are_not_written_outside(tmp_path, follow_symlinks, n_chunks):
 
 
 @posix
+@pytest.mark.parametrize("n_chunks", [1, 64])
+def test_links_in_an_array_that_is_the_whole_store(tmp_path, n_chunks):
+    """A link was looked for at the same path below the root of the file system."""
+    array = zarrcore.create_array(tmp_path / "root", shape=n_chunks, chunks=1, dtype="i4")
+    array[...] = 7
+    os.rename(tmp_path / "root" / "c" / "0", tmp_path / "root" / "elsewhere")
+    os.symlink("../elsewhere", tmp_path / "root" / "c" / "0")
+    assert array[...].tolist() == zarrcore.open_array(tmp_path / "root")[...].tolist() == [7] * n_chunks
+    os.rename(tmp_path / "root" / "c", tmp_path / "root" / "real")
+    os.symlink("real", tmp_path / "root" / "c")
+    array[...] = 8
+    assert zarrcore.open_array(tmp_path / "root")[...].tolist() == [8] * n_chunks
+    assert len([*(tmp_path / "root" / "real").iterdir()]) == n_chunks
+    os.unlink(tmp_path / "root" / "c")
+    os.symlink("/etc", tmp_path / "root" / "c")
+    with pytest.raises(ChunkIOError, match="a symbolic link leads out of the store"):
+        array[...]
+
+
+@posix
 def test_links_in_the_path_of_the_root_are_followed(tmp_path):
     (tmp_path / "real").mkdir()
     os.symlink(tmp_path / "real", tmp_path / "link")
