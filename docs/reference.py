@@ -149,8 +149,8 @@ def entries() -> Iterator[Entry]:
 def overview(module: str, title: str, found: list[Entry]) -> Iterator[str]:
     """Yield the page of a module: its docstring, and a table of each group of names."""
     yield from (title, "=" * len(title), "", f".. automodule:: {module}", "   :no-members:", "")
-    if module != "zarrcore":
-        yield f"The examples begin with ``import zarrcore`` and ``from {module} import *``.\n"
+    everything = f" and ``from {module} import *``" if module != "zarrcore" else ""
+    yield f"The examples begin with ``import numpy as np``, ``import zarrcore``{everything}.\n"
     for kind, heading in _GROUPS.items():
         group = [entry for entry in found if entry.kind == kind]
         if group:

@@ -7,6 +7,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -73,6 +74,14 @@ def test_the_index_of_the_guide_has_all_pages() -> None:
     assert sorted({*re.findall(r"\((\w[\w-]*\.md)\)", index), "index.md"}) == sorted(
         path.name for path in (DOCS / "guide").glob("*.md")
     )
+
+
+def test_the_page_about_installing_names_all_extras_for_users() -> None:
+    page = (DOCS / "install.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {*project["optional-dependencies"]} - {"demo", "dev", "lint", "peers", "test", "wheels"}
+    rows = re.findall(r"^\| (`[^|]*`) \|", page.partition("## With pip")[0], re.MULTILINE)
+    assert sorted(re.findall(r"`(.*?)`", " ".join(rows))) == sorted(extras)
 
 
 def test_benchmarks_section() -> None:

@@ -21,7 +21,7 @@ NEEDS = {
     "docs/guide/zarr-python.md": ("dask", "zarr"),
 }
 TASKS = [str(page.relative_to(ROOT)) for page in GUIDE if page.stem != "index"]
-PAGES = ["README.md", "docs/index.md", *TASKS]
+PAGES = ["README.md", "docs/index.md", "docs/install.md", *TASKS]
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "README.md").is_file(), reason="only the package is here, not its source tree"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every public name of the documented modules has a page of its own, and an example that runs."""
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.storage import StorePath, make_store_path
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -54,9 +55,16 @@ def find_place(text: str, options: tuple[str, ...] = ()) -> tuple[StorePath, Any
 
 def open_place(text: str, options: tuple[str, ...] = (), mode: str = "r") -> Any:
     """Open the array or group that an argument names, which is there."""
-    import zarrcore
+    from zarrcore.nodes.open import open_node
 
-    return zarrcore.open(store_path(text, options, mode), mode=mode)
+    place, metadata = open_node(store_path(text, options, mode))
+    if is_array_metadata(metadata):  # as zarrcore.open does, without what it needs to create one
+        from zarrcore.arrays.array import Array
+
+        return Array(metadata, place)
+    from zarrcore.api.nodes import open_group
+
+    return open_group(place, mode=mode)
 
 
 def open_array(text: str, options: tuple[str, ...] = (), mode: str = "r") -> Any:
