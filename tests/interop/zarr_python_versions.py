@@ -21,7 +21,8 @@ UNIT = "tests/unit/integrations"
 TESTS = (
     f"{UNIT}/test_zarr_python_pipeline.py {UNIT}/test_accelerate.py {UNIT}/test_zarr_python_engines.py "
     f"{UNIT}/test_zarr_python_objects.py {UNIT}/test_zarr_python_data_types.py "
-    f"{UNIT}/test_zarr_python_extensions.py tests/unit/storage/test_store_zarr_python.py"
+    f"{UNIT}/test_zarr_python_extensions.py {UNIT}/test_zarr_python_threads.py "
+    "tests/unit/storage/test_store_zarr_python.py"
 ).split()
 
 
