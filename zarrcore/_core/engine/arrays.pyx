@@ -204,7 +204,8 @@ cdef class NativeArray:
     # ---- calls
 
     cdef int run(self, zc_selection *selection, int threads, bint write, bint write_empty,
-                 const zc_given *blocks=NULL, bint prefetch=False, object token=None, const zc_trial *trial=NULL) except -1:
+                 const zc_given *blocks=NULL, bint prefetch=False, object token=None,
+                 const zc_trial *trial=NULL) except -1:
         """Run one call of the engine and raise what went wrong; it may be cancelled by `token`."""
         cdef zc_call call
         cdef zc_store store

@@ -512,8 +512,8 @@ cdef extern from "engine/stored.h" nogil:
         char *others
         size_t others_n
 
-    int zc_list_stored(const zc_array *array, const zc_local *local, cbool sizes, size_t most, int (*pause)(void *) noexcept,
-                       void *pause_arg, zc_stored *out)
+    int zc_list_stored(const zc_array *array, const zc_local *local, cbool sizes, size_t most,
+                       int (*pause)(void *) noexcept, void *pause_arg, zc_stored *out)
     void zc_stored_free(zc_stored *stored)
 
 

@@ -34,9 +34,9 @@ def list_stored(NativeArray array not None, size_t most, bint sizes=False):
 
     `chunks` are the positions that keys name, in no order, as int64 of shape (number, dimensions); they may lie outside
     of the grid.  `sizes` are those of their files: -1 for what is no file, -2 unless sizes are asked for.  `others` are
-    the paths below the array of all that is no chunk; of directories those without entries, with a slash.  None: the array
-    is in another kind of store, or there are more than `most` entries, symbolic links, or what cannot be listed.  The
-    GIL is released.
+    the paths below the array of all that is no chunk; of directories those without entries, with a slash.  None: the
+    array is in another kind of store, or there are more than `most` entries, symbolic links, or what cannot be listed.
+    The GIL is released.
     """
     cdef zc_local local
     cdef zc_stored found
@@ -89,7 +89,8 @@ def try_chunks(NativeArray array not None, chunks, threads=0):
     """Decode chunks, many at a time, and keep nothing of them; return how many bytes each has in the store.
 
     -1: it is absent; -2: it lies outside of the grid, or cannot be read or decoded, for a reason that
-    :meth:`NativeArray.read` raises; 0 if the store does not tell.  `chunks` are positions in the grid, of shape (number, dimensions).  The GIL is released.
+    :meth:`NativeArray.read` raises; 0 if the store does not tell.  `chunks` are positions in the grid, of shape
+    (number, dimensions).  The GIL is released.
 
     Raises
     ------
@@ -102,10 +103,10 @@ def try_chunks(NativeArray array not None, chunks, threads=0):
 
 
 def read_parts(NativeArray array not None, chunks, size_t nbytes, bint last, threads=0):
-    """Read the first or last bytes of values in files: return them, and the sizes of the values as of :func:`try_chunks`.
+    """Read the first or last bytes of values in files: return them, and the sizes of the values.
 
-    The bytes are uint8 of shape (number, nbytes), and undefined where the size is negative; -2: the value could not
-    be read, or is too short.
+    The sizes are those of :func:`try_chunks`; -2: the value could not be read, or is too short.  The bytes are uint8 of
+    shape (number, nbytes), and undefined where the size is negative.
     """
     cdef zc_trial trial
     cdef cnp.ndarray parts = np.empty((len(chunks), nbytes), np.uint8)

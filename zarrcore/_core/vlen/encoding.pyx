@@ -273,11 +273,16 @@ def check(cnp.ndarray items not None, str codec not None, to_item not None, *, b
     cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
     cdef size_t count = cnp.PyArray_SIZE(items), i
     cdef PyObject *item
+    cdef bint fits
     for i in range(count):
         _fetch(slots, i, count)
         item = zc_take(slots + i)
         try:
-            if not (_is_text(item) if utf8 else item != NULL and IsBytes(item) and <size_t>BytesSize(item) <= MAX_LENGTH):
+            if utf8:
+                fits = _is_text(item)
+            else:
+                fits = item != NULL and IsBytes(item) and <size_t>BytesSize(item) <= MAX_LENGTH
+            if not fits:
                 _encoded(<object>item if item != NULL else None, i, codec, to_item, utf8)
         finally:
             zc_let_go(item)
