@@ -130,8 +130,7 @@ static bool is_key(const char *name, size_t n)
         for (to = from; to < end && name[to] != '/';) {
             to++;
         }
-        const bool dots = to - from <= 2 && name[from] == '.' && name[to - 1] == '.';
-        if (to == from || dots) {
+        if (to == from || (to - from <= 2 && name[from] == '.' && name[to - 1] == '.')) {
             return false;
         }
     }

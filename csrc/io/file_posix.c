@@ -30,7 +30,7 @@
 
 #define TRANSFER_MAX ((size_t)0x7ffff000)    /* more than that no system moves in one call */
 #define NAME_TRIES 16                        /* temporary names */
-#define PARENT_TRIES 4                       /* someone else may remove empty directories meanwhile */
+#define PARENT_TRIES 100                     /* someone else may remove empty directories meanwhile */
 
 #ifdef __APPLE__
 #define MTIME(st) ((st).st_mtimespec)

@@ -215,6 +215,14 @@ def longer(data: bytes) -> bytes:
     return in_directory(data, KEY, 24, "<I", 64)
 
 
+def nameless() -> bytes:
+    """The last entry has no name, so that nothing follows it in the directory."""
+    out = io.BytesIO(small())
+    with zipfile.ZipFile(out, "a") as file:
+        file.writestr(zipfile.ZipInfo(""), b"")
+    return out.getvalue()
+
+
 FLAT, DEFLATED = small(), small(zipfile.ZIP_DEFLATED)
 HOSTILE: dict[str, tuple[int, bytes]] = {
     "two-entries-at-one-place": (CORRUPT, offset_of("a/zarr.json")(FLAT)),
@@ -236,6 +244,7 @@ HOSTILE: dict[str, tuple[int, bytes]] = {
     "absolute": (CORRUPT, renamed(FLAT, b"/a/c/00")),
     "empty-part": (CORRUPT, renamed(FLAT, b"a//c/00")),
     "dot": (CORRUPT, renamed(FLAT, b"a/./c/0")),
+    "no-name": (CORRUPT, nameless()),
     "nul": (CORRUPT, renamed(FLAT, b"a/c/0\0/")),
     "other-encoding": (UNSUPPORTED, renamed(FLAT, b"a/c/0/\xe9")),
     "not-utf8": (CORRUPT, in_last(renamed(FLAT, b"a/c/0/\xe9"), 8, "<H", 0x800)),

@@ -8,8 +8,8 @@ started it, and might have given it its own memory.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn, Self
 
 from zarrcore.config import config
@@ -86,9 +86,6 @@ class Credentials:
 
     def __init__(self, value: Any) -> None:
         self._value = value
-        reduction = sys.modules.get("multiprocessing.reduction")  # whose pickler would have loaded it
-        if reduction is not None:
-            reduction.ForkingPickler.register(Credentials, _reduced)
 
     def __reduce__(self) -> Any:
         return _reduced(self) if config.get("pickle.credentials") else (_withheld, ())
@@ -115,6 +112,9 @@ def _given(value: Any) -> Any:
 
 def _withheld() -> Any:
     return WITHHELD
+
+
+ForkingPickler.register(Credentials, _reduced)  # its picklers know what is registered when they are made
 
 
 def refuse_without(store: str) -> NoReturn:

@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 
 from zarrcore._typing import Buffer
+from zarrcore.config import config
 from zarrcore.errors import InvalidKeyError, ReadOnlyError, StoreError
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
@@ -101,8 +102,9 @@ class StoreTests:
         raise NotImplementedError("a subclass of StoreTests defines make_store(tmp_path)")
 
     def reopened(self, store: Store) -> Store:
-        """Return the same store after a round trip through pickle."""
-        copy: Store = pickle.loads(pickle.dumps(store))
+        """Return the same store after a round trip through pickle, with its credentials."""
+        with config.set({"pickle.credentials": True}):
+            copy: Store = pickle.loads(pickle.dumps(store))
         return copy
 
     @pytest.fixture
