@@ -47,12 +47,17 @@ static bool is_lock_file(const char *name)
     return rest[-1] != 's' && *rest != '\0' && strchr("0123456789abcdef", *rest) != NULL && rest[1] == '\0';
 }
 
-static int64_t size_in(int fd, const char *name, unsigned char type)
+/* The size of a regular file; false: it has been removed since it was listed. */
+static bool find_size(int fd, const char *name, unsigned char type, int64_t *out)
 {
     struct stat st;
 
-    return type == DT_REG && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
-               ? (int64_t)st.st_size : ZC_SIZE_NONE;
+    *out = ZC_SIZE_NONE;
+    if (type == DT_REG && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno != ENOENT;
+    }
+    *out = type == DT_REG && S_ISREG(st.st_mode) ? (int64_t)st.st_size : ZC_SIZE_NONE;
+    return true;
 }
 
 static int walk_directory(state *s, int fd, size_t n, int levels);
@@ -72,7 +77,7 @@ static int visit(state *s, DIR *list, const struct dirent *entry, size_t above, 
 {
     const zc_walk *const walk = s->walk;
     const size_t n = above + strlen(entry->d_name);
-    const bool counts = !walk->sizes && entry->d_type == DT_REG;
+    int64_t size = ZC_SIZE_NOT_ASKED;
 
     if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
         return ELOOP;
@@ -87,8 +92,10 @@ static int visit(state *s, DIR *list, const struct dirent *entry, size_t above, 
     if (entry->d_type == DT_DIR) {
         return walk_inner(s, dirfd(list), entry->d_name, n, levels);
     }
-    return walk->on_entry(walk->arg, s->path, n,
-                          counts ? ZC_SIZE_NOT_ASKED : size_in(dirfd(list), entry->d_name, entry->d_type));
+    if ((walk->sizes || entry->d_type != DT_REG) && !find_size(dirfd(list), entry->d_name, entry->d_type, &size)) {
+        return 0;
+    }
+    return walk->on_entry(walk->arg, s->path, n, size);
 }
 
 /* The entries of a directory whose path has n bytes; the descriptor is closed. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -52,7 +53,8 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json
             raise ValueError("npy is no text: send it to a file or a program")
         if values.dtype.hasobject or values.dtype.kind == "T":
             raise ValueError(f"npy has no safe form of {values.dtype}: use json")
-        np.save(sys.stdout.buffer, values, allow_pickle=False)
+        # Only what numpy does not take for a file of the system: it asks such a file for its position.
+        np.save(SimpleNamespace(write=sys.stdout.buffer.write), values, allow_pickle=False)
     elif form == "csv":
         _write_csv(np.asarray(values))
     elif form == "json":
