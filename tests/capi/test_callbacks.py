@@ -226,14 +226,7 @@ def test_a_chunk_that_cannot_be_read_is_named(library: Any, error_of: Any, memor
             return library.reply_error(request.contents.reply, b"no route to host")
         return memory.answer(request.contents)
 
-    def fail_all(user: int, requests: Any, n: int) -> int:
-        for i in range(n):
-            requests[i].status = fail(user, ctypes.pointer(requests[i]))
-        return 0
-
-    memory.replace("get", fail)
-    if memory.functions["get_ranges"]:
-        memory.replace("get_ranges", fail_all)
+    memory.answer_by(fail)
     tree = Tree(library, error_of, memory.open(error_of))
     tree.create_array("a", V3)
     tree.write("a", VALUES)
@@ -257,14 +250,7 @@ def lying(memory: Memory, tree_of: Any, answer: Any) -> Tree:
             return answer(request.contents)
         return memory.answer(request.contents)
 
-    def get_ranges(user: int, requests: Any, n: int) -> int:
-        for i in range(n):
-            requests[i].status = get(user, ctypes.pointer(requests[i]))
-        return 0
-
-    memory.replace("get", get)
-    if memory.functions["get_ranges"]:
-        memory.replace("get_ranges", get_ranges)
+    memory.answer_by(get)
     return tree_of()
 
 

@@ -20,6 +20,8 @@ import zarrcore
 
 zarr = pytest.importorskip("zarr")
 
+from zarr_python_selections import read, write, write_model  # noqa: E402
+
 from zarrcore.integrations.zarr_python.metadata import is_known_release, release  # noqa: E402
 
 OURS = "zarrcore.integrations.zarr_python.CodecPipeline"
@@ -78,27 +80,6 @@ SELECTIONS: list[tuple[str, Any]] = [
     ("vindex", VALUES % 5 == 0),
     ("blocks", (1, slice(1, 3))),
 ]
-
-
-def read(array: Any, kind: str, selection: Any) -> Any:
-    return array[selection] if kind == "basic" else getattr(array, kind)[selection]
-
-
-def write(array: Any, kind: str, selection: Any, value: Any) -> None:
-    if kind == "basic":
-        array[selection] = value
-    else:
-        getattr(array, kind)[selection] = value
-
-
-def write_model(model: Any, kind: str, selection: Any, value: Any) -> None:
-    """Write with zarr-python alone; before 3.4 it cannot write some outer selections to shards."""
-    if release() >= (3, 4) or model.shards is None or kind == "blocks":  # whose blocks are shards
-        write(model, kind, selection, value)
-        return
-    plain = zarr.create_array({}, data=model[:])
-    write(plain, kind, selection, value)
-    model[:] = plain[:]
 
 
 @pytest.mark.parametrize("options", ARRAYS.values(), ids=ARRAYS)
