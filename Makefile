@@ -16,7 +16,7 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-versions zarr-python-guide xarray-suite dask-suite pytest soak \
-        demo smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind csrc-foreign fuzz fuzz-test asan tsan bench bench-capi \
+        demo packages smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind csrc-foreign fuzz fuzz-test asan tsan bench bench-capi \
         bench-random style lint lib wheel portable contents stubs docs clean
 
 help: ## show this list
@@ -62,7 +62,7 @@ $(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
 
 # ---- tests ----
 
-test: style csrc-test fuzz-test pytest s3 smoke ## everything: style and types, C and Python tests, the other Pythons here
+test: style csrc-test fuzz-test pytest s3 ## style and types, C and Python tests
 
 # With PYTEST_ARGS one process, as for a debugger; else one for each core, and then the tests that want to be alone.
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
@@ -80,7 +80,7 @@ soak: build ## long runs of the tests of faults, of several processes, of models
 
 # Sessions of aiohttp that zarr-python's stores leave open are not ours.
 s3: build $(S3)/.complete ## the tests of remote stores, with servers of their own
-	ZARRCORE_NEED_S3=1 PYTHONPATH=$(CURDIR) $(S3)/bin/python -m pytest -p no:cacheprovider tests/s3 tests/remote \
+	ZARRCORE_NEED_S3=1 PYTHONPATH=$(CURDIR) $(S3)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -p no:cacheprovider tests/s3 tests/remote \
 	    -W "ignore:Unclosed:ResourceWarning" -W "ignore:Exception ignored:pytest.PytestUnraisableExceptionWarning"
 
 $(SUITE)/.complete: tests/interop/zarr-suite-requirements.txt $(ENV)/.complete
@@ -146,6 +146,8 @@ tsan: $(ENV)/.complete ## the Python tests of concurrency under ThreadSanitizer
 	    $(PYTEST) -s -p no:cacheprovider --timeout=600 -m threads $(PYTEST_ARGS)
 
 comma := ,
+
+packages: smoke system-libs ## what is built for others: wheels for the other Pythons here, and with Debian's libraries
 
 smoke: $(ENV)/.complete ## build a wheel for each other Python here, install it, import it, write and read back
 	$(PY) wheels/build_wheels.py --plain --others
