@@ -1,7 +1,8 @@
 """The pages of the reference: one for each module, with a table of its names, and one for each name.
 
-Descriptions and examples are those of the docstrings.  What has no docstring of its own, constants and types
-for annotations, and errors, whose examples are longer than all else about them, have theirs in docs/examples.
+Descriptions and examples are those of the docstrings.  What has no docstring of its own (constants and types
+for annotations), coroutines, which have that of the function that they run, and errors, whose examples are
+longer than all else about them, have theirs in docs/examples.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ EXAMPLES = Path(__file__).parent / "examples"
 #: Modules with a page of the reference, and what the page is about.
 MODULES = {
     "zarrcore": "Arrays and groups",
+    "zarrcore.api.synchronous": "The same functions under zarr-python's name",
+    "zarrcore.api.asynchronous": "The same as coroutines",
     "zarrcore.storage": "Stores",
     "zarrcore.codecs": "Codecs",
     "zarrcore.dtype": "Data types",
@@ -36,6 +39,15 @@ MODULES = {
     "zarrcore.migration": "From format 2 to 3",
     "zarrcore.typing": "Types of arguments",
     "zarrcore.types": "Types of zarr-python",
+    "zarrcore.abc.buffer": "Base classes: buffers",
+    "zarrcore.abc.codec": "Base classes: codecs",
+    "zarrcore.abc.store": "Base classes: stores",
+    "zarrcore.buffer": "Buffers",
+    "zarrcore.buffer.cpu": "Buffers in memory",
+    "zarrcore.testing.process": "Tests: processes",
+    "zarrcore.testing.store": "Tests: stores",
+    "zarrcore.testing.strategies": "Tests: random arrays",
+    "zarrcore.testing.threads": "Tests: threads",
     "zarrcore.dask": "dask",
     "zarrcore.torch": "PyTorch",
     "zarrcore.xarray": "xarray",
@@ -46,12 +58,14 @@ _WITH_INHERITED = {"Array", "AsyncArray", "Group", "AsyncGroup"}
 
 _GROUPS = {
     "function": "Functions",
+    "coroutine": "Coroutines",
     "class": "Classes",
     "error": "Errors and warnings",
     "constant": "Constants and types",
 }
 _DIRECTIVES = {
     "function": "autofunction",
+    "coroutine": "py:function",
     "class": "autoclass",
     "error": "autoexception",
     "constant": "py:data",
@@ -65,7 +79,8 @@ class Entry:
     module: str
     name: str
     page: str
-    is_indexed: bool = True  # what two modules have is looked up where it is first
+    first: Entry | None = None  # what two modules have is looked up where it is first
+    is_module: bool = False  # a module of that name has the place in the index
 
     @property
     def value(self) -> Any:
@@ -74,10 +89,12 @@ class Entry:
 
     @property
     def kind(self) -> str:
-        """Its group: "function", "class", "error" or "constant"."""
+        """Its group: "function", "coroutine", "class", "error" or "constant"."""
         value = self.value
         if isinstance(value, type) and value.__module__.startswith("zarrcore"):
             return "error" if issubclass(value, BaseException) else "class"
+        if inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value):
+            return "coroutine"
         is_function = inspect.isroutine(value) or isinstance(value, ufunc) or hasattr(value, "ufunc")
         return "function" if is_function else "constant"
 
@@ -99,12 +116,25 @@ class Entry:
     def lines(self) -> Iterator[str]:
         """Yield its page."""
         yield from (self.name, "=" * len(self.name), "", f".. currentmodule:: {self.module}", "")
+        if self.first:
+            same = f":doc:`{self.first.module}.{self.first.name} <{self.first.page}>`"
+            yield f"The same as {same}{'' if self.text else '; its example begins as it does there'}.\n"
         kind, text = self.kind, indent(self.text, "   ")
-        yield f".. {_DIRECTIVES[kind]}:: {self.name if kind == 'constant' else f'{self.module}.{self.name}'}"
-        if not self.is_indexed:
+        name = f"{self.module}.{self.name}"
+        shown = {"constant": self.name, "coroutine": f"{name}(*args, **kwargs)"}.get(kind, name)
+        yield f".. {_DIRECTIVES[kind]}:: {shown}"
+        if self.first or self.is_module:
             yield "   :no-index:"
         if self.name in _WITH_INHERITED:
             yield "   :inherited-members: object"
+        if kind == "coroutine":
+            yield from (
+                "   :async:",
+                "",
+                f"   {self.summary}",
+                "",
+                f"   Takes what :func:`zarrcore.{self.name}` takes.",
+            )
         if text and kind != "constant":
             yield from ("", "   .. rubric:: Examples")
         yield from ("", text)
@@ -134,16 +164,17 @@ def entries() -> Iterator[Entry]:
     Some file systems do not tell ``zarrcore.Array`` from ``zarrcore.array``.
     """
     taken = {module.lower() for module in MODULES}
-    seen: list[Any] = []
+    seen: list[Entry] = []
     for module in MODULES:
         for name in names(module):
-            entry = Entry(module, name, f"{module}.{name}")
+            entry = Entry(module, name, f"{module}.{name}", is_module=f"{module}.{name}" in MODULES)
             if entry.page.lower() in taken:
                 entry = replace(entry, page=f"{entry.page}-{entry.kind}")
-            is_known = entry.kind != "constant" and any(entry.value is value for value in seen)
+            if entry.kind != "constant":
+                entry = replace(entry, first=next((one for one in seen if one.value is entry.value), None))
             taken.add(entry.page.lower())
-            seen.append(entry.value)
-            yield replace(entry, is_indexed=not is_known and f"{module}.{name}" not in MODULES)
+            seen.append(entry)
+            yield entry
 
 
 def overview(module: str, title: str, found: list[Entry]) -> Iterator[str]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = {name: getattr(synchronous, name) for name in synchronous.__all__ if name != "print_debug_info"}
 _FUNCTIONS |= {"compact": compact, "repair": repair, "verify": verify}
+__all__ = sorted(_FUNCTIONS)
 
 
 def _coroutine(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:

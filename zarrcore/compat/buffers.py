@@ -37,6 +37,11 @@ class Buffer:
     ----------
     array_like : ndarray
         One dimension, items of one byte.
+
+    Examples
+    --------
+    >>> (Buffer.from_bytes(b"0123")[1:3] + Buffer.from_bytes(b"ab")).to_bytes()
+    b'12ab'
     """
 
     def __init__(self, array_like: Any) -> None:
@@ -112,6 +117,12 @@ class NDBuffer:
     ----------
     array : ndarray
         The array, which is not copied.
+
+    Examples
+    --------
+    >>> NDBuffer.create(shape=(2, 2), dtype="i2", fill_value=7).as_numpy_array()
+    array([[7, 7],
+           [7, 7]], dtype=int16)
     """
 
     def __init__(self, array: Any) -> None:
@@ -181,7 +192,14 @@ class NDBuffer:
 
 
 class BufferPrototype(NamedTuple):
-    """The classes of buffers that a program works with."""
+    """The classes of buffers that a program works with.
+
+    Examples
+    --------
+    >>> prototype = BufferPrototype(Buffer, NDBuffer)
+    >>> prototype.nd_buffer.empty((2, 3), "f4").shape
+    (2, 3)
+    """
 
     buffer: type[Buffer]
     nd_buffer: type[NDBuffer]
@@ -192,7 +210,13 @@ buffer_prototype = BufferPrototype(Buffer, NDBuffer)
 
 
 def default_buffer_prototype() -> BufferPrototype:
-    """Return the classes that :func:`zarrcore.registry.get_buffer_class` and ``get_ndbuffer_class`` give."""
+    """Return the classes that :func:`zarrcore.registry.get_buffer_class` and ``get_ndbuffer_class`` return.
+
+    Examples
+    --------
+    >>> default_buffer_prototype().buffer.from_bytes(b"ab").to_bytes()
+    b'ab'
+    """
     from zarrcore.registry import get_buffer_class, get_ndbuffer_class
 
     return BufferPrototype(get_buffer_class(), get_ndbuffer_class())

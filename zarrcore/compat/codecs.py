@@ -30,7 +30,13 @@ CodecOutput = np.ndarray | bytes | bytearray | memoryview
 
 @runtime_checkable
 class SupportsSyncCodec(Protocol):
-    """An object that encodes and decodes without an event loop, as all codecs do here."""
+    """An object that encodes and decodes without an event loop, as all codecs do here.
+
+    Examples
+    --------
+    >>> isinstance(zarrcore.codecs.ZstdCodec(), SupportsSyncCodec)
+    True
+    """
 
     def encode(self, chunk: CodecInput, spec: ArraySpec, /) -> CodecOutput:
         """Encode a chunk, or the bytes that stand for one."""

@@ -22,6 +22,12 @@ def in_child(check: Callable[[], object]) -> bool:
     -------
     bool
         Whether it returned something true.
+
+    Examples
+    --------
+    >>> array = zarrcore.ones(4)
+    >>> in_child(lambda: array[:].sum() == 4)
+    True
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python warns where other threads exist

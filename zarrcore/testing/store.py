@@ -90,6 +90,14 @@ class StoreTests:
         Of several threads that call ``set_if_not_exists``, one wins.
     picklable : bool
         A store that was pickled shows the same values.
+
+    Examples
+    --------
+    In a test module; pytest finds the tests that the class inherits:
+
+    >>> class TestMyStore(StoreTests):
+    ...     def make_store(self, tmp_path):
+    ...         return zarrcore.storage.LocalStore(tmp_path / "data")
     """
 
     validates_keys: ClassVar[bool] = True

@@ -64,6 +64,12 @@ def array_shapes(
     Returns
     -------
     strategy of tuple of int
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(array_shapes(min_side=2), lambda shape: len(shape) == 3)
+    (2, 2, 2)
     """
     return st.lists(st.integers(min_side, max_side), min_size=min_dims, max_size=max_dims).map(tuple)
 
@@ -81,6 +87,12 @@ def chunk_shapes(shape: Sequence[int], *, excess: int = 3) -> SearchStrategy[tup
     Returns
     -------
     strategy of tuple of int
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(chunk_shapes((10, 20)), lambda chunks: chunks[1] > 4)
+    (1, 5)
     """
     return st.tuples(*(st.integers(1, max(length, 1) + excess) for length in shape))
 
@@ -96,6 +108,12 @@ def inner_chunk_shapes(chunk_shape: Sequence[int]) -> SearchStrategy[tuple[int, 
     Returns
     -------
     strategy of tuple of int
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(inner_chunk_shapes((8, 12)), lambda chunks: chunks[0] > 2)
+    (4, 1)
     """
     divisors = [[n for n in range(1, length + 1) if length % n == 0] for length in chunk_shape]
     return st.tuples(*map(st.sampled_from, divisors))
@@ -115,6 +133,12 @@ def chunk_edges(draw: DrawFn, length: int, *, longest: int = 6) -> tuple[int, ..
     Returns
     -------
     strategy of tuple of int
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(chunk_edges(5, longest=4), lambda edges: len(edges) == 2)
+    (1, 4)
     """
     edges = [draw(st.integers(1, longest))]
     while sum(edges) < length:
@@ -138,6 +162,12 @@ def dtypes(*, zarr_format: int = 3, flexible: bool = True) -> SearchStrategy[np.
     Returns
     -------
     strategy of numpy.dtype
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(dtypes(flexible=False), lambda dtype: dtype.kind == "c").kind
+    'c'
     """
     codes = st.sampled_from(_NUMBERS + (_FLEXIBLE if flexible else ()))
     if zarr_format == 3:
@@ -160,6 +190,12 @@ def numpy_arrays(draw: DrawFn, shape: Sequence[int], dtype: Any) -> np.ndarray:
     -------
     strategy of numpy.ndarray
         In C order, in Fortran order, or with strides of 0.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(numpy_arrays((2, 3), "f4"), lambda values: values.any()).shape
+    (2, 3)
     """
     dtype = np.dtype(dtype)
     high = draw(st.sampled_from((2, 120)))
@@ -197,6 +233,12 @@ def slices(draw: DrawFn, length: int) -> slice:
     Returns
     -------
     strategy of slice
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(slices(10), lambda part: part.step == -1)
+    slice(None, None, -1)
     """
     bound = st.none() | st.integers(-length - 2, length + 2)
     return slice(draw(bound), draw(bound), draw(_STEPS))
@@ -217,6 +259,12 @@ def basic_indices(draw: DrawFn, shape: Sequence[int], *, integers: bool = True) 
     -------
     strategy of tuple
         As numpy takes it.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(basic_indices((4, 5)), lambda index: len(index) == 2)
+    (slice(None, None, None), slice(None, None, None))
     """
     entries: list[Any] = []
     for length in shape:
@@ -243,6 +291,12 @@ def orthogonal_indices(draw: DrawFn, shape: Sequence[int]) -> tuple[np.ndarray |
     -------
     strategy of tuple
         As ``Array.oindex`` takes it.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(orthogonal_indices((4, 5)), lambda index: isinstance(index[1], np.ndarray))
+    (slice(None, None, None), array([], dtype=int64))
     """
     return tuple(draw(slices(length) | _indices(length)) for length in shape)
 
@@ -267,6 +321,12 @@ def point_indices(draw: DrawFn, shape: Sequence[int], *, most: int = 20) -> tupl
     -------
     strategy of tuple of numpy.ndarray
         One array of int64 for each dimension, all of one length.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(point_indices((4, 5)), lambda index: len(index[0]) == 2)[0].shape
+    (2,)
     """
     count = draw(st.integers(0, most)) if all(shape) else 0
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -285,6 +345,13 @@ def masks(draw: DrawFn, shape: Sequence[int]) -> np.ndarray:
     Returns
     -------
     strategy of numpy.ndarray
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(masks((2, 3)), lambda mask: mask.all())
+    array([[ True,  True,  True],
+           [ True,  True,  True]])
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     mask: np.ndarray = rng.random(tuple(shape)) < draw(st.sampled_from((0.5, 0.0, 0.1, 1.0)))
@@ -303,6 +370,12 @@ def block_indices(draw: DrawFn, grid_shape: Sequence[int]) -> tuple[int | slice,
     Returns
     -------
     strategy of tuple
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(block_indices((3,)), lambda index: index != (slice(None),))
+    (0,)
     """
     entries: list[int | slice] = []
     for count in grid_shape:
@@ -338,6 +411,13 @@ def arrays(
     Returns
     -------
     strategy of (Array, numpy.ndarray)
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> array, values = find(arrays(), lambda found: found[0].ndim == 1)
+    >>> np.array_equal(array[:], values)
+    True
     """
     shape = draw(array_shapes() if shapes is None else shapes)
     zarr_format = draw(st.sampled_from((3, 2)) if zarr_formats is None else zarr_formats)
