@@ -51,6 +51,7 @@ html_show_sourcelink = False
 #: Where links to files of the repository lead that are no pages; without it they are plain text.
 REPOSITORY = os.environ.get("ZARRCORE_REPOSITORY", "")
 
+_BLANK = re.compile(r"\n\n+```$", re.MULTILINE)  # doctest wants an empty line before the end of a block
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(((?!https?:|mailto:|#)[^)\s]+)\)")
 
 
@@ -76,7 +77,7 @@ def on_page(app: Any, docname: str, source: list[str]) -> None:
     """Change the links of a page before it is parsed."""
     path = Path(app.env.doc2path(docname))
     if path.suffix == ".md":
-        source[0] = links_of_the_site(source[0], path.parent)
+        source[0] = _BLANK.sub("\n```", links_of_the_site(source[0], path.parent))
 
 
 def on_include(app: Any, path: Path, parent: str, content: list[str]) -> None:

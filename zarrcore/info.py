@@ -61,6 +61,20 @@ def format_bytes(size: int) -> str:
     return f"{size} ({size / 1024**power:.1f}{' KMGTP'[power]})"
 
 
+def size_text(nbytes: int) -> str:
+    """Return a number of bytes with a binary unit.
+
+    Examples
+    --------
+    >>> size_text(500), size_text(3 << 20)
+    ('500 B', '3.0 MiB')
+    """
+    if nbytes < 1024:
+        return f"{nbytes} B"
+    power = min((nbytes.bit_length() - 1) // 10, 6)
+    return f"{nbytes / 1024**power:.1f} {'KMGTPE'[power - 1]}iB"
+
+
 def attribute_rows(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return a row with the names of attributes, if there are any."""
     names = printable(", ".join(attributes))

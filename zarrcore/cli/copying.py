@@ -8,8 +8,9 @@ import click
 
 from zarrcore.cli.places import is_remote, json_option, open_place, store_path, takes_options, value_of
 from zarrcore.cli.progress import progress_bar
-from zarrcore.cli.text import print_json, size_text
+from zarrcore.cli.text import print_json
 from zarrcore.errors import CopyError, printable
+from zarrcore.info import size_text
 from zarrcore.storage import StorePath
 
 Counts = tuple[int, int, int]

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import click
 
 from zarrcore.cli.places import find_place, json_option, open_array, open_place, takes_place
-from zarrcore.cli.text import can_print, print_json, shape_text, size_text, table
+from zarrcore.cli.text import can_print, in_lines, print_json, shape_text, table
 from zarrcore.errors import printable
+from zarrcore.info import size_text
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable
 from zarrcore.nodes.reading import stored_size
@@ -42,9 +43,10 @@ def tree(place: str, options: tuple[str, ...], depth: int | None, sizes: bool, a
         bars, branch, last = "|   ", "|-- ", "`-- "
     for path, lasts, facts in rows:
         indent = "".join(gap if is_last else bars for is_last in lasts[:-1])
-        mark = (last if lasts[-1] else branch) if lasts else ""
+        mark, below = ("", "") if not lasts else (last, gap) if lasts[-1] else (branch, bars)
         name = path.rpartition("/")[2] if lasts else f"/{node.place.path}"
-        click.echo(f"{indent}{mark}{printable(f'{name} {_facts_text(facts)}'.rstrip())}")
+        shown = printable(f"{name} {_facts_text(facts)}".rstrip())
+        click.echo(in_lines(shown, f"{indent}{mark}", f"{indent}{below}{gap}"))
 
 
 class _Node(NamedTuple):

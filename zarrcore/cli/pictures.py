@@ -12,7 +12,8 @@ import numpy as np
 
 from zarrcore.cli import png
 from zarrcore.cli.places import json_option, open_array, selection_of, takes_options
-from zarrcore.cli.text import can_print, print_json, size_text
+from zarrcore.cli.text import can_print, print_json
+from zarrcore.info import size_text
 
 _MOST_PIXELS = 1024  # of a side of the picture
 

@@ -19,7 +19,8 @@ from zarrcore.cli.places import (
     storage_options,
     takes_options,
 )
-from zarrcore.cli.text import print_json, size_text, table
+from zarrcore.cli.text import print_json, table
+from zarrcore.info import size_text
 
 _MOST_BYTES = 1 << 28  # of a selection that nobody has chosen
 

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
 from zarrcore.errors import masked, printable
-
-
-def size_text(nbytes: int) -> str:
-    """Return a number of bytes with a binary unit.
-
-    Examples
-    --------
-    >>> size_text(500), size_text(3 << 20)
-    ('500 B', '3.0 MiB')
-    """
-    if nbytes < 1024:
-        return f"{nbytes} B"
-    power = min((nbytes.bit_length() - 1) // 10, 6)
-    return f"{nbytes / 1024**power:.1f} {'KMGTPE'[power - 1]}iB"
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -64,3 +52,12 @@ def can_print(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def in_lines(text: str, first: str, others: str) -> str:
+    """Return a text after `first`; on a terminal that is narrow in lines, the others after `others`."""
+    room = shutil.get_terminal_size().columns - len(others) if sys.stdout.isatty() else 0
+    if room < 20:
+        return first + text
+    lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+    return first + f"\n{others}".join(lines)

@@ -9,8 +9,9 @@ import click
 
 from zarrcore.cli.places import json_option, open_place, split_place, storage_options, store_path, takes_place
 from zarrcore.cli.progress import progress_bar
-from zarrcore.cli.text import print_json, size_text
+from zarrcore.cli.text import print_json
 from zarrcore.errors import printable
+from zarrcore.info import size_text
 
 _LEVELS = click.Choice(["metadata", "index", "data"])
 _COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}

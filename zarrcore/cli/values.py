@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from zarrcore.cli.places import json_option, open_array, selection_of, takes_options
-from zarrcore.cli.text import print_json, size_text
+from zarrcore.cli.text import print_json
 from zarrcore.errors import printable
 from zarrcore.indexing import basic_selection
+from zarrcore.info import size_text
 
 _MOST_BYTES = 1 << 30  # of values that become text
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.display.drawing import Side, drawing, starts
 from zarrcore.display.page import Budget, attributes, brief, guarded, head, table, text
-from zarrcore.info import format_bytes
+from zarrcore.info import size_text
 from zarrcore.metadata import layout
 from zarrcore.storage.validation import key_prefix
 
@@ -39,7 +39,7 @@ def _page(array: ArrayDescription, kind: str) -> str:
     shown = attributes(array.metadata.attributes, budget)
     more = f"<div class='zc-dim'>drawn: the last 3 of {array.ndim} dimensions</div>" if array.ndim > 3 else ""
     side = f"<div>{picture}{more}</div>" if picture else ""
-    return f'{head(kind, array.store_path)}<div class="zc-side"><div>{rows}{shown}</div>{side}</div>'
+    return f'{head(kind, array.store_path)}<div class="zc-side"><div>{rows}</div>{side}</div>{shown}'
 
 
 def _rows(array: ArrayDescription, stored: _Stored | None, count: int) -> list[tuple[str, str]]:
@@ -54,7 +54,7 @@ def _rows(array: ArrayDescription, stored: _Stored | None, count: int) -> list[t
         rows.append(("Shards", _lengths(layout.grid_edges(metadata))))
     rows.append(("Chunks", _lengths(layout.grid_edges(metadata) if inner is None else inner)))
     rows.append(("Fill value", text(array.fill_value, 60)))
-    rows.append(("Size", text(f"{format_bytes(array.nbytes)} bytes")))
+    rows.append(("Size", text(size_text(array.nbytes))))
     unit = "chunks" if inner is None else "shards"
     rows.append(("Stored", _stored_text(array, stored, count, unit)))
     filters, serializer, compressors = layout.codecs_of(metadata)
@@ -73,8 +73,8 @@ def _lengths(edges: tuple[int | tuple[int, ...], ...]) -> str:
 def _stored_text(array: ArrayDescription, stored: _Stored | None, count: int, unit: str) -> str:
     if stored is None:
         return f'<span class="zc-dim">of {count:,} {unit}, not counted: see chunk_info()</span>'
-    ratio = f", ratio {array.nbytes / stored.nbytes:.1f}" if stored.nbytes else ""
-    return text(f"{len(stored.chunks)} of {count} {unit}, {format_bytes(stored.nbytes)} bytes{ratio}")
+    ratio = f", ratio {array.nbytes / stored.nbytes:,.1f}" if stored.nbytes else ""
+    return text(f"{len(stored.chunks)} of {count} {unit}, {size_text(stored.nbytes)}{ratio}")
 
 
 def _count(edge: int | tuple[int, ...], length: int) -> int:

@@ -141,6 +141,20 @@ def test_tree_shows_what_cannot_be_read(command: Callable[..., Result], store: P
     assert "depth (unreadable: " in shown.out and "counts 16 x 16" in shown.out
 
 
+def test_a_tree_goes_on_below_its_bars_where_a_terminal_is_narrow(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert on_terminal("tree", str(store)).splitlines() == [
+        "/",
+        "├── counts 16 x 16 int16, shards 8 x",
+        "│       8, chunks 4 x 4",
+        "└── region",
+        "    └── depth 20 x 30 float32,",
+        "            chunks 5 x 10",
+    ]
+
+
 def test_names_and_errors_are_escaped(command: Callable[..., Result], tmp_path: Path) -> None:
     group = zarrcore.create_group(tmp_path / "odd.zarr")
     group.create_array(f"red{ESCAPE}", shape=2, dtype="i1")
