@@ -55,6 +55,12 @@ def test_every_python_is_tested_and_has_a_wheel() -> None:
     assert '"3.14t"' in tests and '"cp314t-*"' in wheels
 
 
+def test_the_tour_is_run_where_the_site_is_built() -> None:
+    """Its test is skipped where Jupyter is not installed."""
+    workflow = text(".github/workflows/docs.yml")
+    assert workflow.index("pip install nbclient ipykernel") < workflow.index("tests/unit/test_docs.py")
+
+
 def test_workflows_have_no_rights_that_they_do_not_need() -> None:
     for path in WORKFLOWS:
         workflow = path.read_text(encoding="utf-8")
