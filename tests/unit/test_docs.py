@@ -80,7 +80,7 @@ def test_the_page_about_installing_names_all_extras_for_users() -> None:
     page = (DOCS / "install.md").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {*project["optional-dependencies"]} - {"demo", "dev", "lint", "peers", "test", "wheels"}
-    rows = re.findall(r"^\| (`[^|]*`) \|", page.partition("## With pip")[0], re.MULTILINE)
+    rows = re.findall(r"^\| (`[^|]*`) \|", page.partition("## Against the libraries")[0], re.MULTILINE)
     assert sorted(re.findall(r"`(.*?)`", " ".join(rows))) == sorted(extras)
 
 

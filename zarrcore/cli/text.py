@@ -59,5 +59,6 @@ def in_lines(text: str, first: str, others: str) -> str:
     room = shutil.get_terminal_size().columns - len(others) if sys.stdout.isatty() else 0
     if room < 20:
         return first + text
-    lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
-    return first + f"\n{others}".join(lines)
+    whole = text.replace(" x ", "\0x\0")  # shapes stay on one line; names with that character are escaped
+    lines = textwrap.wrap(whole, room, break_long_words=False, break_on_hyphens=False)
+    return first + f"\n{others}".join(lines).replace("\0", " ")

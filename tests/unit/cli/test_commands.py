@@ -147,8 +147,8 @@ def test_a_tree_goes_on_below_its_bars_where_a_terminal_is_narrow(
     monkeypatch.setenv("COLUMNS", "40")
     assert on_terminal("tree", str(store)).splitlines() == [
         "/",
-        "├── counts 16 x 16 int16, shards 8 x",
-        "│       8, chunks 4 x 4",
+        "├── counts 16 x 16 int16, shards",
+        "│       8 x 8, chunks 4 x 4",
         "└── region",
         "    └── depth 20 x 30 float32,",
         "            chunks 5 x 10",
