@@ -82,6 +82,12 @@ def is_of_a_user(cls: type) -> bool:
     return cls.__module__.partition(".")[0] != "zarrcore"
 
 
+def is_a_users(item: object) -> bool:
+    """Return whether the class of an object does not belong to zarrcore."""
+    cls: Any = type(item)
+    return is_of_a_user(cls)
+
+
 @cache
 def of_ours(cls: type) -> Any:
     """Return the class of zarrcore that a class is, or that it is made from."""

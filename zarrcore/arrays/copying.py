@@ -17,6 +17,7 @@ from zarrcore.arrays.access import get, put
 from zarrcore.arrays.chunks import can_list, grid_axes, present_chunks
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.regions import RegionGrid
+from zarrcore.codecs.chain import with_held
 from zarrcore.engine.build import chunk_spec, chunk_store, largest_chunk
 from zarrcore.engine.chunk_place import most_stored, reason
 from zarrcore.engine.projection import Axis, axes_of, batches
@@ -29,7 +30,7 @@ from zarrcore.errors import (
     shown,
 )
 from zarrcore.keys.base import key_maker
-from zarrcore.metadata import ArrayMetadata, layout
+from zarrcore.metadata import ArrayMetadata, known, layout
 from zarrcore.node import state_of
 from zarrcore.progress import Step
 from zarrcore.storage.base import Store
@@ -98,7 +99,25 @@ def same_bytes(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
         and layout.grid_edges(source) == layout.grid_edges(dest)
         and same_fill(source, dest)
         and (_said(source) == _said(dest) or _said_in_format_3(source, dest))
+        and _do_alike(source, dest)
     )
+
+
+def _do_alike(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
+    """Return whether codecs and data types of users do the same; documents need not tell all of them."""
+    ours, theirs = ([*with_held(m.chain().codecs), m.data_type] for m in (source, dest))
+    if not any(map(known.may_differ, (*ours, *theirs))):
+        return True
+    return len(ours) == len(theirs) and all(map(_is_alike, ours, theirs))
+
+
+def _is_alike(one: object, other: object) -> bool:
+    if one is other or not known.may_differ(one):
+        return type(one) is type(other)
+    try:
+        return type(one) is type(other) and bool(vars(one) == vars(other))
+    except Exception:  # of what is compared: nothing is known then
+        return False
 
 
 def same_fill(source: ArrayMetadata, dest: ArrayMetadata) -> bool:

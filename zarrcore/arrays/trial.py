@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zarrcore._extension import is_a_users
 from zarrcore._validate import at
-from zarrcore.codecs.chain import CodecChain, IgnoredCodec
+from zarrcore.codecs.chain import CodecChain, IgnoredCodec, held_by, with_held
 from zarrcore.codecs.sharding import ShardingCodec
 from zarrcore.dtypes.layout import vary
 from zarrcore.errors import ChunkError, MetadataValidationError
+from zarrcore.registry import codec_registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -69,6 +71,47 @@ def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
         ) from error
 
 
+def refuse_misread_codecs(metadata: ArrayMetadata) -> None:
+    """Refuse codecs of users, with names of others, whose chunks these would read otherwise."""
+    codecs = metadata.chain().codecs
+    if metadata.zarr_format != 3 or not any(map(_has_name_of_another, with_held(codecs))):
+        return
+    tried = _small(metadata.chain(), metadata.chunk_spec())
+    if tried is None:
+        return
+    chain, spec = tried
+    values = np.empty(spec.shape, spec.np_dtype)
+    values[...] = spec.fill
+    vary(values, 1)
+    names = ", ".join(repr(codec.name) for codec in with_held(codecs) if _has_name_of_another(codec))
+    with at("codecs"):
+        others = CodecChain.from_json(chain.to_json(), spec)
+        try:
+            encoded = chain.encode(values, spec, write_empty=True)
+            alike = _has_items(others.decode(encoded, spec), chain.decode(encoded, spec))
+        except ChunkError:
+            alike = False
+        if not alike:
+            raise MetadataValidationError(
+                f"{names}: what is registered under these names reads something else than what these encode; "
+                "register them, or give them names of their own"
+            )
+
+
+def _has_name_of_another(codec: Codec) -> bool:
+    return (
+        is_a_users(codec)
+        and codec.name in codec_registry
+        and codec_registry.get(codec.name) is not type(codec)
+    )
+
+
+def _has_items(found: np.ndarray, expected: np.ndarray) -> bool:
+    if expected.dtype.kind in "OT":
+        return bool((found == expected).all())
+    return found.tobytes() == expected.tobytes()
+
+
 def _refuse_cast_fill(chain: CodecChain, spec: ArraySpec) -> None:
     """Refuse a fill value that a cast changes (Zarr extensions, codec ``cast_value``: "data_type").
 
@@ -104,7 +147,8 @@ def _check_inputs(chain: CodecChain, spec: ArraySpec) -> None:
 
 
 def _is_sure(codec: Codec) -> bool:
-    return codec.name in _SURE and getattr(codec, "cname", None) != "snappy"
+    is_ours = not is_a_users(codec)
+    return is_ours and codec.name in _SURE and getattr(codec, "cname", None) != "snappy"
 
 
 def _all_codecs(codecs: Iterable[Any]) -> Iterator[Any]:
@@ -112,8 +156,8 @@ def _all_codecs(codecs: Iterable[Any]) -> Iterator[Any]:
     for codec in codecs:
         if isinstance(codec, IgnoredCodec):
             continue
-        if codec.name in ("sharding_indexed", "filters"):
-            yield from _all_codecs(getattr(codec, "filters", None) or codec.codecs)
+        if codec.name in ("sharding_indexed", "filters") and not is_a_users(codec):
+            yield from _all_codecs(held_by(codec))
         else:
             yield codec
 

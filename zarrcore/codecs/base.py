@@ -295,6 +295,8 @@ class ArrayBytesCodec(Codec):
     """Whether `encode` takes strings as arrays of ``str`` objects and of fixed length (``U``) too."""
     stores_shape: ClassVar[bool] = False
     """Whether encoded chunks tell their shape."""
+    cuts_chunks: ClassVar[bool] = False
+    """Whether chunks are shards, whose inner chunks are read and written without this class."""
     _results = {
         **Codec._results,
         "encoded_size": _SIZE_OR_NONE,
@@ -362,7 +364,10 @@ class ArrayBytesCodec(Codec):
         return None
 
 
-ArrayBytesCodec._forms = {name: vars(ArrayBytesCodec)[name] for name in ("native", "decode_into")}
+ArrayBytesCodec._forms = {
+    **{name: vars(ArrayBytesCodec)[name] for name in ("native", "decode_into")},
+    "cuts_chunks": False,
+}
 
 
 class BytesBytesCodec(Codec):

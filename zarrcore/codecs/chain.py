@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from zarrcore._extension import is_of_a_user
+from zarrcore._extension import is_a_users
 from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, named_configuration, sequence
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import (
@@ -85,7 +85,21 @@ def parse_codecs(data: object) -> tuple[Codec, ...]:
 
 def _levels(codecs: Sequence[Codec]) -> int:
     """Levels of these codecs and of those that they hold."""
-    return 1 + max((_levels(held) for codec in codecs if (held := getattr(codec, "codecs", ()))), default=0)
+    return 1 + max((_levels(held) for codec in codecs if (held := held_by(codec))), default=0)
+
+
+def held_by(codec: object) -> tuple[Codec, ...]:
+    """Return the codecs that a codec holds: those of inner chunks, or filters of format 2."""
+    found = getattr(codec, "codecs", None) or getattr(codec, "filters", None)
+    items = found if isinstance(found, (tuple, list)) else ()  # a user's may have other things there
+    return tuple(item for item in items if isinstance(item, Codec))
+
+
+def with_held(codecs: Iterable[Codec]) -> Iterator[Codec]:
+    """Yield codecs and those that they hold."""
+    for codec in codecs:
+        yield codec
+        yield from with_held(held_by(codec))
 
 
 @dataclass(frozen=True)
@@ -181,7 +195,7 @@ class CodecChain:
         Of shards those of the inner chunks.
         """
         codecs: tuple[Any, ...] = self.codecs
-        while not self.bytes_bytes and codecs[-1].name == "sharding_indexed":
+        while not self.bytes_bytes and getattr(codecs[-1], "cuts_chunks", False):
             codecs = codecs[-1].codecs
         compressors = [codec for codec in codecs if isinstance(codec, BytesBytesCodec)]
         return bool(compressors) and all(codec.stage() is not None for codec in compressors)
@@ -189,7 +203,7 @@ class CodecChain:
     @cached_property
     def has_codec_of_user(self) -> bool:
         """Whether a codec does not belong to zarrcore, those of inner chunks included."""
-        return any(_codecs_of_user(self.codecs))
+        return any(map(is_a_users, with_held(self.codecs)))
 
     @property
     def _is_alone(self) -> bool:
@@ -258,7 +272,7 @@ class CodecChain:
     @property
     def is_sharded(self) -> bool:
         """Whether chunks are cut into inner chunks."""
-        return self.array_bytes.name == "sharding_indexed"
+        return self.array_bytes.cuts_chunks
 
     @property
     def is_only_shards(self) -> bool:
@@ -474,13 +488,6 @@ def keeps_fill(codec: ArrayArrayCodec, spec: ArraySpec) -> bool:
     except ChunkError:
         return False
     return bool(there.tobytes() == after.tobytes() and back.tobytes() == before.tobytes())
-
-
-def _codecs_of_user(codecs: Iterable[Any]) -> Iterator[bool]:
-    for codec in codecs:
-        kind: Any = type(codec)
-        yield is_of_a_user(kind)
-        yield from _codecs_of_user(getattr(codec, "codecs", getattr(codec, "filters", ())))
 
 
 def _check_order(codecs: tuple[Codec, ...]) -> None:

@@ -15,6 +15,7 @@ from zarrcore import indexing
 from zarrcore._typing import Buffer, SelectionLike
 from zarrcore.arrays.chunks import grid_axes
 from zarrcore.arrays.opened import OpenArray
+from zarrcore.codecs.blosc import BloscCodec
 from zarrcore.codecs.sharding import EMPTY, ShardingCodec
 from zarrcore.engine.build import build_engine
 from zarrcore.engine.projection import ChunkPart, axes_of, dim_of, dims_of, project, project_points
@@ -286,7 +287,9 @@ def _is_known_by_indexes(metadata: ArrayMetadata) -> bool:
         return False
     codecs = metadata.inner_codecs
     compressors = [codec for codec in codecs if codec.kind == "bytes->bytes"]
-    return bool(compressors) and not any(codec.name in ("blosc", "sharding_indexed") for codec in codecs)
+    return bool(compressors) and not any(
+        isinstance(codec, BloscCodec) or getattr(codec, "cuts_chunks", False) for codec in codecs
+    )
 
 
 def _where_it_runs(is_native: bool, metadata: ArrayMetadata) -> tuple[str, tuple[str, ...]]:

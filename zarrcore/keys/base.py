@@ -112,19 +112,24 @@ def _failed(encoding: ChunkKeyEncoding, where: str, error: Exception) -> Metadat
 
 
 def check_keys(encoding: ChunkKeyEncoding, grid_shape: tuple[int, ...]) -> None:
-    """Refuse an encoding that has one key for two chunks, of the first, its neighbours and the last."""
-    if 0 in grid_shape:
-        return
-    first = (0,) * len(grid_shape)
-    neighbours = (
-        (*first[:axis], 1, *first[axis + 1 :]) for axis, count in enumerate(grid_shape) if count > 1
-    )
+    """Refuse an encoding that has one key for two chunks."""
     tried: dict[str, tuple[int, ...]] = {}
-    for coords in {first, *neighbours, tuple(count - 1 for count in grid_shape)}:
+    for coords in some_chunks(grid_shape):
         key = chunk_key(encoding, coords)
         if key in tried:
             fail(None, f"keys that differ for the chunks {tried[key]} and {coords}", key)
         tried[key] = coords
+
+
+def some_chunks(grid_shape: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """Return the first chunk of a grid, its neighbours and the last one, for trials."""
+    if 0 in grid_shape:
+        return set()
+    first = (0,) * len(grid_shape)
+    neighbours = (
+        (*first[:axis], 1, *first[axis + 1 :]) for axis, count in enumerate(grid_shape) if count > 1
+    )
+    return {first, *neighbours, tuple(count - 1 for count in grid_shape)}
 
 
 def coordinates(parts: list[str], key: str) -> tuple[int, ...]:

@@ -192,7 +192,7 @@ class ArrayMetadata:
         """The sharding codec, or None if chunks are not shards."""
         chain = self.chain()
         codec = chain.array_bytes
-        if codec.name != "sharding_indexed":
+        if not chain.is_sharded:
             return None
         from zarrcore.codecs.sharding import ShardingCodec
         from zarrcore.codecs.transpose import TransposeCodec

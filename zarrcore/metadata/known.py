@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from zarrcore._extension import is_of_a_user
 from zarrcore.codecs.base import ArraySpec, Codec
-from zarrcore.codecs.chain import CodecChain, IgnoredCodec
+from zarrcore.codecs.chain import CodecChain, IgnoredCodec, with_held
 from zarrcore.metadata.departures import Departure
 from zarrcore.registry import registrations
 
@@ -56,7 +59,10 @@ def keep(
     fill_value = metadata.fill_value
     if isinstance(fill_value, np.void) or not isinstance(fill_value, (np.generic, str, bytes, type(None))):
         return
-    if any(isinstance(codec, IgnoredCodec) for codec in metadata.chain().codecs):
+    codecs = metadata.chain().codecs
+    if any(isinstance(codec, IgnoredCodec) for codec in codecs):
+        return
+    if not _are_as_they_say(codecs, metadata.data_type, metadata.chunk_grid, metadata.chunk_key_encoding):
         return
     _add(_kept, key, ({name: vars(metadata)[name] for name in (*names, "_chain")}, departures))
 
@@ -83,10 +89,39 @@ def keep_text(text: bytes, metadata: Any) -> None:
     _add(_texts, (registrations(), text), (type(metadata), dict(vars(metadata)), attributes))
 
 
+def _are_as_they_say(codecs: Iterable[Codec], *others: object) -> bool:
+    """Return whether objects that compare equal, or that a document describes alike, do the same.
+
+    Of those of users only their classes know.
+    """
+    return not any(may_differ(item) or _has_more(item) for item in (*with_held(codecs), *others))
+
+
+def _has_more(item: object) -> bool:
+    """Return whether an object has a value that it is not compared by."""
+    cls: Any = type(item)
+    return any(getattr(item, name) != default for name, default in _uncompared(cls))
+
+
+def may_differ(item: object) -> bool:
+    """Return whether the class of an object is not zarrcore's, or one that a package has for zarr-python."""
+    cls: Any = type(item)
+    return is_of_a_user(getattr(cls, "lender", cls))
+
+
+@cache
+def _uncompared(cls: Any) -> tuple[tuple[str, Any], ...]:
+    """Return the members of a class that its instances are not compared by, with their defaults."""
+    members = fields(cls) if is_dataclass(cls) else ()
+    return tuple((member.name, member.default) for member in members if not member.compare)
+
+
 def chain_of(codecs: tuple[Codec, ...], spec: ArraySpec) -> CodecChain:
     """Return the chain of `codecs` for chunks of `spec`, a known one if there is one."""
     fill = spec.fill
     if not isinstance(fill, np.generic) or isinstance(fill, np.void):
+        return CodecChain.from_codecs(codecs, spec)
+    if not _are_as_they_say(codecs, spec.dtype):
         return CodecChain.from_codecs(codecs, spec)
     key = (codecs, spec.shape, spec.dtype, type(fill), fill.tobytes())  # 0.0 equals -0.0, their bytes do not
     try:

@@ -12,13 +12,13 @@ import numpy as np
 from zarrcore._extension import is_of_a_user
 from zarrcore._validate import at, describe, fail, integer, named_configuration, sequence, shape
 from zarrcore.codecs.base import ArraySpec, Codec
-from zarrcore.codecs.chain import CodecChain, parse_codecs
+from zarrcore.codecs.chain import CodecChain, held_by, parse_codecs
 from zarrcore.dtypes import ZDType
 from zarrcore.errors import DataTypeValidationError, MetadataValidationError, NodeTypeValidationError
 from zarrcore.grids import ChunkGrid, RegularGrid, parse_chunk_grid
 from zarrcore.grids.base import check_cover, check_kept
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
-from zarrcore.keys.base import check_keys
+from zarrcore.keys.base import check_keys, chunk_key, some_chunks
 from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import ZARR_JSON, parse_attributes, refuse_nan
@@ -201,8 +201,29 @@ class ArrayV3Metadata(ArrayMetadata):
             with at(where):
                 spelt = item.to_json()
                 name, _, must_understand = named_configuration(spelt)
-                if name != item.name and must_understand and name not in registry:
+                is_known = name in registry
+                if name != item.name and must_understand and not is_known:
                     fail(None, f"JSON of {item.name!r} from to_json", spelt)
+                if is_known:
+                    self._check_stands_for(item, registry.get(name), spelt)
+
+    def _check_stands_for(self, item: Any, registered: Any, spelt: Any) -> None:
+        """Refuse an extension of a user with a name of zarrcore's, whose class would read it otherwise."""
+        if type(item) is registered or is_of_a_user(registered):
+            return
+        refusal = f"a class that is registered as {item.name!r}, or has another name: as what is stored it is"
+        if not isinstance(item, registered):
+            fail(None, f"{refusal} read by {registered.__name__} of zarrcore", type(item).__name__)
+        if isinstance(item, Codec):
+            return  # see arrays.trial
+        again = registered.from_json(named_configuration(spelt)[1])
+        if isinstance(item, ChunkGrid):
+            alike = item.native() == again.native()
+        else:
+            counts = self.chunk_grid.grid_shape(self.shape)
+            alike = all(chunk_key(item, coords) == again.encode(coords) for coords in some_chunks(counts))
+        if not alike:
+            fail(None, f"{refusal} read as {again!r}", type(item).__name__)
 
     def _check_readable(self) -> None:
         """Refuse a data type of a user whose JSON is read as something else, or not at all."""
@@ -218,7 +239,8 @@ class ArrayV3Metadata(ArrayMetadata):
                 if isinstance(error, KeyError) and name == own._zarr_v3_name:
                     return  # it may be registered later, or elsewhere
                 raise
-            if found.item_size != own.item_size or found.to_json(zarr_format=3) != spelt:
+            alike = found.to_native_dtype() == own.to_native_dtype()
+            if not alike or found.to_json(zarr_format=3) != spelt:
                 fail(None, f"JSON of {own!r} from to_json", spelt)
         with at("fill_value"):
             fill_value = own.to_json_scalar(self.fill_value, zarr_format=3)
@@ -273,7 +295,7 @@ class ArrayV3Metadata(ArrayMetadata):
     def _shard_units(self) -> tuple[int, ...]:
         """Return lengths that divide those of every chunk: those of inner chunks."""
         chain = self.chain()
-        if chain.array_bytes.name != "sharding_indexed":
+        if not chain.is_sharded:
             return (1,) * self.ndim
         lengths: tuple[int, ...] = chain.array_bytes.chunk_shape  # type: ignore[attr-defined]
         specs = chain.array_specs(self.chunk_spec())
@@ -314,7 +336,7 @@ def _with_inner(where: str, codecs: Iterable[Codec]) -> Iterator[tuple[str, Code
     """Yield codecs, and those that they hold, with their places."""
     for i, codec in enumerate(codecs):
         yield f"{where}[{i}]", codec
-        yield from _with_inner(f"{where}[{i}].configuration.codecs", getattr(codec, "codecs", ()))
+        yield from _with_inner(f"{where}[{i}].configuration.codecs", held_by(codec))
 
 
 def _is_of_a_user(item: object) -> bool:
