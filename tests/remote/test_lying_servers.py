@@ -157,10 +157,10 @@ def test_a_large_value_comes_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_listing_that_never_ends_is_an_error() -> None:
     """A server that returns the same token again and again was asked for ever."""
     page = (
-        '<?xml version="1.0"?><ListBucketResult><Name>bucket</Name><IsTruncated>true</IsTruncated>'
-        "<NextContinuationToken>same</NextContinuationToken><Contents><Key>data/a/c/0</Key><Size>5</Size>"
-        "<LastModified>2020-01-01T00:00:00.000Z</LastModified><ETag>a</ETag></Contents></ListBucketResult>"
-    ).encode()
+        b'<?xml version="1.0"?><ListBucketResult><Name>bucket</Name><IsTruncated>true</IsTruncated>'
+        b"<NextContinuationToken>same</NextContinuationToken><Contents><Key>data/a/c/0</Key><Size>5</Size>"
+        b"<LastModified>2020-01-01T00:00:00.000Z</LastModified><ETag>a</ETag></Contents></ListBucketResult>"
+    )
 
     def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
         yield head("200 OK", Content_Length=len(page))

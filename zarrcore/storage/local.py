@@ -435,9 +435,7 @@ class LocalStore(Store):
                 linked.add(identity)
             stack.append((below, is_linked or is_link, identity, inner))
 
-    def _entries(
-        self, prefix: str, with_sizes: bool, unreadable: bool
-    ) -> tuple[Any, builtins.list[_Entry]]:
+    def _entries(self, prefix: str, with_sizes: bool, unreadable: bool) -> tuple[Any, builtins.list[_Entry]]:
         """Return what identifies a directory and its entries, the first one last."""
         with self._scan(prefix) as (entries, fd):
             found = [

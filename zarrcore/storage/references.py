@@ -210,7 +210,7 @@ class ReferenceStore(Store):
         asked += [(url, RangeByteRequest(*span), None) for url, span in ranges]
         places = [self._source(url) for url, _, _ in asked]
         waits = any(place.store._concurrent_requests() for place in places)
-        wants = [(place, *rest) for place, (_, *rest) in zip(places, asked, strict=True)]
+        wants = [(place, part, most) for place, (_, part, most) in zip(places, asked, strict=True)]
         answers = in_parallel(_read, wants) if waits else [_read(one) for one in wants]
         for (number, *_), answer in zip(whole, answers, strict=False):
             values[number] = self._taken(requests[number][0], found[number], answer)
@@ -285,10 +285,10 @@ def _directory(url: str, options: Any) -> Store:
 
 def _read(one: tuple[StorePath, ByteRange | None, int | None]) -> bytes | None:
     place, part, most = one
-    is_bounded = part is None and most is not None
-    value = (
-        place.store._get_chunks([place.path], most)[0] if is_bounded else place.store.get(place.path, part)
-    )  # type: ignore[arg-type]
+    if part is None and most is not None:
+        value = place.store._get_chunks([place.path], most)[0]
+    else:
+        value = place.store.get(place.path, part)
     return None if value is None else bytes(value)
 
 

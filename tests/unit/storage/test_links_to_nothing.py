@@ -123,7 +123,7 @@ def test_files_by_other_packages(tmp_path: Path, package: str, place: str) -> No
         store = ObjectStore(pytest.importorskip("obstore.store").LocalStore(str(tmp_path)))
     array = zarrcore.open_array(store, path="a", mode="r")
     for selection in (..., (0, 0)):
-        with pytest.raises(ChunkIOError, match="key 'a/c/0/0'.*points to nothing"):
+        with pytest.raises(ChunkIOError, match="key 'a/c/./.'.*points to nothing"):
             array[selection]
     for part in (None, (0, 1)):
         with pytest.raises(StoreError, match="points to nothing"):

@@ -289,7 +289,7 @@ def test_a_directory_may_be_called_like_an_archive(tmp_path):
 @pytest.mark.parametrize("is_far", [False, True])
 @pytest.mark.parametrize("damage", ["version 23.5", "can't decode byte 0xff"])
 def test_a_damaged_directory_names_the_archive(tmp_path, is_far, damage):
-    """Of a version of the format that there is not, and of names that are no UTF-8, the error was a bare one."""
+    """The version of a format that there is not, or a name that is no UTF-8, was a bare error."""
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("ä/b", b"value")
