@@ -22,7 +22,7 @@ def printable(text: str) -> str:
 
 
 _CREDENTIALS = re.compile(
-    r"""(https?://)[^\s/?#@]+@ | (://)[^\s/?#@]*:[^\s/?#@]*@ |
+    r"""(https?://)[^\s/?#@]+@ | (://)[^\s/?#@:]*:[^\s/?#@]*@ |
     ([?&][\w.%-]*(?:token|sig|signature|secret|password|key|credential|auth)=)[^\s&#'"]+""",
     re.IGNORECASE | re.VERBOSE,
 )

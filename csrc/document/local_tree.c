@@ -176,7 +176,7 @@ static zc_status local_list(const zarrcore_store *store, const char *path, zc_na
         if (list != NULL) {
             closedir(list);
         }
-    } else if (code != ENOENT && code != ENOTDIR && code != ENOLINK) {
+    } else if (code != ENOENT && code != ENOTDIR) {
         status = zc_fail_path(code, "cannot open directory", whole, err);
     }
     free(whole);

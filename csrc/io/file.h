@@ -62,8 +62,8 @@ typedef struct zc_file {
 zc_status zc_dir_open(const char *path, size_t root_len, zc_symlinks links, zc_dir **out, zc_error *err);
 
 /* openat for a path below the root; writes: even ZC_SYMLINKS_FOLLOW keeps inside.  A descriptor, or -1 and errno: EXDEV if a
- * link leaves the root or is not to be followed, ENOLINK if the path is that of a link to nothing (a
- * directory is then absent: ENOENT).  POSIX only. */
+ * link leaves the root or is not to be followed, ENOLINK if the path is that of a link to nothing or leads through one: what is
+ * there is not known, as where a disk is not mounted.  POSIX only. */
 int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes);
 
 /* Are both the same directory, as far as the system can tell?  One that was removed while it was held open is not the one
@@ -78,7 +78,7 @@ void zc_dir_close(zc_dir *dir);
 /*
  * Open a regular file for reading; name is relative to dir.
  * ZC_ERR_MISSING if nothing is there (ENOENT), and only then.  A directory, FIFO, socket, device, symbolic link to
- * nothing (content kept elsewhere, as by git-annex) or out of the root, or a file where a directory above it should be (ENOTDIR) is
+ * nothing (content kept elsewhere, as by git-annex), also above it, or out of the root, or a file where a directory above it should be (ENOTDIR) is
  * ZC_ERR_IO at once, never a hang.
  */
 zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err);

@@ -44,6 +44,25 @@ static bool is_link(int at, const char *name)
     return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
 }
 
+/* Is a path that of a link to nothing, or is such a link in the place of a directory of it? */
+static bool leads_to_nothing(int at, const char *path)
+{
+    char above[PATH_MAX];
+    struct stat st;
+    size_t n = strlen(path);
+
+    if (n >= sizeof above) {
+        return false;
+    }
+    memcpy(above, path, n + 1);
+    while (n > 0 && fstatat(at, above, &st, AT_SYMLINK_NOFOLLOW) != 0) {     /* as far as there is something */
+        while (n > 0 && above[--n] != '/') {
+        }
+        above[n] = '\0';
+    }
+    return n > 0 && S_ISLNK(st.st_mode) && fstatat(at, above, &st, 0) != 0;
+}
+
 /* The path without the component that it starts with, and its length. */
 static const char *skip_component(const char *path, size_t *n)
 {
@@ -208,7 +227,7 @@ int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes)
     }
     fd = follow ? zc_open_again(at, name, flags, 0) : open_linked(dir, name, flags);
     if (fd < 0 && errno == ENOENT) {
-        errno = (flags & O_DIRECTORY) == 0 && is_link(at, name) ? ENOLINK : ENOENT;
+        errno = leads_to_nothing(at, name) ? ENOLINK : ENOENT;
     }
     return fd;
 }

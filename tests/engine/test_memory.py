@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.errors import ChunkMemoryError
 
 limits_memory = pytest.mark.skipif(
     "san" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer needs memory itself"
@@ -159,3 +160,19 @@ def test_memory_that_runs_out_is_an_error_and_no_crash(options: dict[str, Any], 
     program = SCARCE.format(options=options, threads=threads, most=9 << 20, step=1 << 16)
     done = limited(program, resource.RLIM_INFINITY)
     assert (done.returncode, done.stdout) == (0, "refused True\n"), done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("call", ["read", "write"])
+def test_too_little_memory_for_a_chunk_of_a_codec_in_python_names_it(call: str) -> None:
+    """It was a MemoryError without a word."""
+    store = zarrcore.storage.MemoryStore()
+    encoding = {"name": "fanout", "configuration": {"max_children": 1001}}  # whose keys only Python knows
+    array = zarrcore.create_array(
+        store, data=np.arange(1, 17, dtype="i4"), chunks=4, chunk_key_encoding=encoding
+    )
+    stored = json.loads(bytes(store.get("zarr.json") or b""))
+    stored["chunk_grid"]["configuration"]["chunk_shape"] = [2**55]
+    store.set("zarr.json", json.dumps(stored).encode())
+    array = zarrcore.open_array(store)
+    with pytest.raises(ChunkMemoryError, match=r"array '/', chunk \(0,\), key 'c/"):
+        array[...] if call == "read" else array.__setitem__(0, 1)

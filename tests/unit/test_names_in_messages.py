@@ -73,6 +73,29 @@ def test_credentials_in_urls_are_masked(url: str, shown: str) -> None:
     assert masked(url) == shown
 
 
+def test_what_a_server_sends_is_masked_in_one_pass() -> None:
+    """Each colon after "://" was tried as the one before a password, to the end of the text."""
+    text = "://" + ":" * 2_000_000
+    assert masked(text) == text
+
+
+def test_a_page_of_a_server_is_no_message() -> None:
+    """A page of a megabyte was a message of a megabyte, in every log."""
+
+    class Refusing(type(fsspec_of_memory())):  # type: ignore[misc]
+        def cat_ranges(self, paths: Any, *args: Any, **options: Any) -> Any:
+            return [RuntimeError("<html>" * 1_000_000) for _ in paths]
+
+    store = FsspecStore(Refusing(), path="/x")
+    with pytest.raises(StoreError, match="key 'c/0': RuntimeError: <html>") as caught:
+        store.get("c/0")
+    assert len(str(caught.value)) < 3000
+
+
+def fsspec_of_memory() -> Any:
+    return pytest.importorskip("fsspec").filesystem("memory")
+
+
 def test_a_store_of_a_url_with_credentials_shows_none() -> None:
     fsspec = pytest.importorskip("fsspec")
 

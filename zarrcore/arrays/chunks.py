@@ -24,7 +24,7 @@ from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import ConflictError, StoreError
 from zarrcore.keys import ChunkKeyEncoding
-from zarrcore.keys.base import chunk_coords, key_maker
+from zarrcore.keys.base import chunk_coords, key_maker, names_hidden_by
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
@@ -55,11 +55,16 @@ def parse_shape(shape: Any) -> tuple[int, ...]:
 
 
 def stored_chunks(
-    array: ArrayDescription, axes: Sequence[Axis] | None = None, keys: Iterable[str] | None = None
+    array: ArrayDescription,
+    axes: Sequence[Axis] | None = None,
+    keys: Iterable[str] | None = None,
+    *,
+    hidden: bool = False,
 ) -> Iterator[tuple[tuple[int, ...], str]]:
     """Grid position and key of every chunk that is stored, found by listing the store (or among `keys`).
 
     Keys that cannot be read backwards are looked for within `axes`, by default those of the array's shape.
+    With `hidden`, also chunks that reading shows not to be absent: something else is in their way.
     """
     prefix = key_prefix(array.path)
     encoding = array.metadata.chunk_key_encoding
@@ -72,13 +77,17 @@ def stored_chunks(
         coords = chunk_coords(encoding, key[len(prefix) :], array.ndim)
         if coords is not None:
             yield coords, key
+        elif hidden and array.store._is_near and not is_document(key):
+            for name in names_hidden_by(encoding, key[len(prefix) :], array.ndim):
+                if (coords := chunk_coords(encoding, name, array.ndim)) is not None:
+                    yield coords, prefix + name
 
 
 def _listed(array: ArrayDescription) -> Iterator[str]:
     """Yield the keys below an array."""
     prefix = key_prefix(array.path)
     with reading(array.store_path, prefix):
-        yield from map(key_text, chunk_store(array.metadata, array.store_path).list_prefix(prefix))
+        yield from map(key_text, chunk_store(array.metadata, array.store_path)._list_stored(prefix))
 
 
 def grid_axes(array: ArrayDescription) -> tuple[Axis, ...]:
@@ -87,10 +96,13 @@ def grid_axes(array: ArrayDescription) -> tuple[Axis, ...]:
 
 
 def present_chunks(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Position and key of each chunk of the grid that may be stored: those listed, or else all of them."""
+    """Position and key of each chunk of the grid that may be stored: those listed, or else all of them.
+
+    Which are is found by reading them: to leave one out would take it for absent.
+    """
     if not can_list(array):
         return _whole_grid(array, axes)
-    return (found for found in stored_chunks(array, axes) if is_within(found[0], axes))
+    return (found for found in stored_chunks(array, axes, hidden=True) if is_within(found[0], axes))
 
 
 def is_within(coords: Sequence[int], axes: Sequence[Axis]) -> bool:

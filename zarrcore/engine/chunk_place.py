@@ -13,6 +13,7 @@ from zarrcore.errors import (
     ChunkError,
     ChunkIOError,
     ChunkLockError,
+    ChunkMemoryError,
     RegionOverlapWarning,
     StoreError,
 )
@@ -146,10 +147,12 @@ class ChunkPlace:
             yield
         except ChunkError as error:
             raise error.located(array=self._path, chunk=self.coords, key=self.key) from error.__cause__
-        except (MemoryError, RegionOverlapWarning):
+        except RegionOverlapWarning:
             raise
         except Exception as error:
             where: Any = {"array": self._path, "chunk": self.coords, "key": self.key, "codec": codec}
+            if isinstance(error, MemoryError):
+                raise ChunkMemoryError(f"out of memory: {reason(error)}", **where) from error
             raise (ChunkIOError if isinstance(error, StoreError) else kind)(reason(error), **where) from error
 
 

@@ -37,7 +37,7 @@ def member_path(path: str) -> str:
     """Return the path of a member, which is not the group itself."""
     name = normalize_path(path)
     if not name:
-        raise KeyError(path)
+        raise KeyError(f"a member of a group has a name, got {path!r}")
     return name
 
 

@@ -39,6 +39,7 @@ from zarrcore.inspection.listing import (
 )
 from zarrcore.inspection.nodes import Node
 from zarrcore.inspection.report import Findings, reason
+from zarrcore.keys.base import names_hidden_by
 from zarrcore.metadata import layout
 from zarrcore.nodes.documents import NAMES
 from zarrcore.nodes.foreign import is_litter
@@ -200,8 +201,22 @@ class ArrayCheck:
                 self._found.add("warning", "temporary", "left by a writer that did not end", **place)
         elif name.rpartition("/")[2] in DOCUMENTS:
             self._found.add("warning", "stray", "a metadata document below an array", **place)
-        elif not any(other.read([name])[1][0] for other in self._others):
+        elif any(other.read([name])[1][0] for other in self._others):
+            return
+        elif (what := self._in_the_way(name)) is not None:
+            self._found.add("error", "store", what, **place)
+        else:
             self._found.add("warning", "stray", "is no chunk key of this array", **place)
+
+    def _in_the_way(self, name: str) -> str | None:
+        """Return why chunks cannot be read where something else is in the place of one, or above some."""
+        for chunk in names_hidden_by(self._metadata.chunk_key_encoding, name, len(self._grid)):
+            if self._store._is_near and self._keys.read([chunk])[1][0]:
+                try:
+                    self._store.get(self._prefix + chunk)
+                except Exception as error:
+                    return f"is in the place of a chunk, or above some: {reason(error)}"
+        return None
 
     # --- sizes ---
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +50,7 @@ class Node:
 
     path: str
     names: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)  # names of links to nothing, and of what is no file
     values: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, Exception] = field(default_factory=dict)
     metadata: dict[int, Any] = field(default_factory=dict)
@@ -108,10 +109,12 @@ class NodeWalk:
             # An array of format 2 may have all its chunks there: they are not listed only to find documents.
             is_flat = isinstance(self._store, LocalStore) and self._store.exists(join_path(path, ZARRAY_JSON))
             node.names = [ZARR_JSON, *_V2_NAMES] if is_flat else sorted(self._store.list_dir(path))
+            if not is_flat:
+                node.unreadable = [*self._store._unreadable_names(key_prefix(path))]
         except Exception as error:
             node.errors[""] = error
             node.names = [ZARR_JSON, *_V2_NAMES]  # which may be there although they cannot be listed
-        names = [name for name in node.names if name in (ZARR_JSON, *_V2_NAMES)]
+        names = [name for name in (*node.names, *node.unreadable) if name in (ZARR_JSON, *_V2_NAMES)]
         if not names and "meta" in node.names:
             names = [name for name in documents.NAMES[1] if name in node.names]
         for name in names:
@@ -200,6 +203,7 @@ class NodeWalk:
         if "" in node.errors:
             return
         self._temporaries(node)
+        self._unreadable(node)
         if not node.metadata and (node.is_broken or node.path != self._place.path):
             yield from self._without_document(node)
             return
@@ -226,6 +230,13 @@ class NodeWalk:
                     self._found.add("warning", "temporary", text, path=node.path, key=key)
         except Exception as error:
             self._found.add("error", "store", reason(error), path=node.path)
+
+    def _unreadable(self, node: Node) -> None:
+        """Name what may have been an array or a group, as a link to a disk that is not mounted."""
+        for name in node.unreadable:
+            if name not in DOCUMENTS:  # which were read, and are errors
+                text = "a link to nothing, or something else that can be neither read nor listed"
+                self._found.add("warning", "stray", text, path=node.path, key=join_path(node.path, name))
 
     def _is_value(self, key: str) -> bool:
         try:
@@ -274,7 +285,17 @@ class NodeWalk:
                 "note", "metadata", "a directory above nodes without a document of its own",
                 path=node.path, clause='Zarr v3, "Group metadata"',
             )  # fmt: skip
-        yield from sorted(tops - {node.path})
+        yield from self._leading_on(node.path, sorted(tops - {node.path}))
+
+    def _leading_on(self, top: str, paths: Sequence[str]) -> Iterator[str]:
+        """Yield those of some paths on the way to which no link leads to where the walk has been."""
+        known: dict[str, bool] = {}
+        for path in paths:
+            for part in (*_above(path, top), path):
+                if part != top and part not in known:
+                    known[part] = leads_on(StorePath(self._store, part), self._linked)
+            if all(known.get(part, True) for part in (*_above(path, top), path)):
+                yield path
 
     # --- consolidated metadata ---
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import ClassVar
 
@@ -104,6 +104,15 @@ def chunk_coords(encoding: ChunkKeyEncoding, key: str, ndim: int) -> tuple[int, 
     is_position = isinstance(coords, tuple) and len(coords) == ndim
     fits = is_position and all(isinstance(n, int) and 0 <= n < 2**62 for n in coords)
     return coords if fits and encode(coords) == key else None
+
+
+def names_hidden_by(encoding: ChunkKeyEncoding, name: str, ndim: int) -> Iterator[str]:
+    """Yield names of chunks, some perhaps of none, that no file can have where one has this name."""
+    parts, usual = name.split("/"), chunk_key(encoding, (0,) * ndim).split("/")
+    for n in range(1, len(parts)):
+        yield "/".join(parts[:n])
+    if len(parts) < len(usual):
+        yield "/".join([*parts, *usual[len(parts) :]])
 
 
 def _failed(encoding: ChunkKeyEncoding, where: str, error: Exception) -> MetadataValidationError:

@@ -110,10 +110,10 @@ def stored_size(place: StorePath) -> int:
 
 
 def keys_below(place: StorePath) -> Iterator[str]:
-    """Yield the keys below a place."""
+    """Yield the keys below a place, also those whose values cannot be read: no copy leaves them out."""
     with reading(place, key_prefix(place.path)):
         start = key_prefix(place.path)
-        for key in map(key_text, place.store.list_prefix(place.path)):
+        for key in map(key_text, place.store._list_stored(place.path)):
             if not key.startswith(start):
                 raise ValueError(f"the store lists what is not below: {key!r}")
             yield key

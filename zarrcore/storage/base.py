@@ -500,6 +500,14 @@ class Store(ABC):
         """
         return ((key, self._size(key)) for key in self.list_prefix(prefix))
 
+    def _list_stored(self, prefix: str) -> Iterator[str]:
+        """Yield keys as :meth:`list_prefix`, also those that cannot be read, as links to nothing."""
+        return self.list_prefix(prefix)
+
+    def _unreadable_names(self, prefix: str) -> Iterable[str]:
+        """Return the names, directly below a prefix, of what :meth:`list_dir` leaves out for that reason."""
+        return ()
+
     def _temporary_names(self, prefix: str) -> Iterable[str]:
         """Return the names, directly below a prefix, of temporary files of this store."""
         return ()
@@ -713,6 +721,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     getsize_prefix = passed_on(Store.getsize_prefix, "get", "getsize", *_LISTS)
     list = passed_on(Store.list)
     list_prefix = passed_on(Store.list_prefix, "list")
+    _list_stored = passed_on(Store._list_stored, *_LISTS)
     list_dir = passed_on(Store.list_dir, *_LISTS)
     is_empty = passed_on(Store.is_empty, *_LISTS)
     set = passed_on(Store.set)

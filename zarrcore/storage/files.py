@@ -24,6 +24,7 @@ _READ_FLAGS = (
 _TEMPORARY = re.compile(r"\.zc-[0-9a-f]{16}\.partial")
 LOCK_FILE = ".zc-locks"  # as csrc/io/lock.h has it; where the system lacks some locks there are several
 _LOCK_FILES = re.compile(r"\.zc-locks(-d?[0-9a-f])?")
+TO_NOTHING = "a symbolic link in this path points to nothing"
 _SMALL = 1 << 20  # bytes that are read in one go
 
 
@@ -40,6 +41,22 @@ def is_lock_file(name: str) -> bool:
 def is_own(name: str) -> bool:
     """Return whether a file of that name is one that stores keep for themselves, and no value."""
     return name.startswith(".zc-") and (is_temporary(name) or is_lock_file(name))
+
+
+def may_be_directory(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a directory or leads to one, or nobody knows before it is opened."""
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        return error.errno != errno.ELOOP  # links that lead back to themselves lead to nothing
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a regular file or leads to one."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def size_of(entry: os.DirEntry[str]) -> int | None:
@@ -186,8 +203,17 @@ def close(fd: int) -> None:
         os.close(fd)
 
 
+def leads_to_nothing(path: str) -> bool:
+    """Return whether a path that is not there is that of a link to nothing, or leads through one."""
+    while path != (above := os.path.dirname(path)):
+        if os.path.lexists(path):
+            return os.path.islink(path) and not os.path.exists(path)
+        path = above
+    return False
+
+
 def _dangling(path: str) -> StoreError:
-    return StoreError(f"{path}: the symbolic link points to nothing")
+    return StoreError(f"{path}: {TO_NOTHING}")
 
 
 def _require_regular(path: str, status: os.stat_result) -> None:

@@ -13,7 +13,7 @@ from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import StoreError, masked, shown
+from zarrcore.errors import InvalidKeyError, StoreError, masked, shown
 from zarrcore.storage import files
 from zarrcore.storage.base import overrides
 from zarrcore.storage.byte_range import (
@@ -227,6 +227,7 @@ class FsspecStore(RemoteStore):
         if absent is ALLOWED_EXCEPTIONS and self._is_local and not is_document(key):
             absent = (FileNotFoundError,)
         if isinstance(answer, absent):
+            self._refuse_hidden(key)
             return None
         if isinstance(answer, BaseException):
             status, message = getattr(answer, "status", None), str(answer).lower()
@@ -422,6 +423,8 @@ class FsspecStore(RemoteStore):
 
     def _path(self, key: str) -> str:
         validate_key(key)
+        if ".zc-" in key and any(map(files.is_own, key.split("/"))):
+            raise InvalidKeyError(f"invalid store key {key!r}: the name is for temporary files and locks")
         return f"{self._root}/{key}" if self._root else f"{self._files.root_marker}{key}"
 
     def _below(self, prefix: str) -> str:

@@ -380,21 +380,39 @@ class LocalStore(Store):
             names = [
                 entry.name
                 for entry in entries
-                if entry.is_dir() or (entry.is_file() and not files.is_own(entry.name))
+                if files.may_be_directory(entry) or (files.is_file(entry) and not files.is_own(entry.name))
             ]
         return iter(sorted(names))
 
-    def _walk(self, prefix: str, *, temporary: bool = False) -> Iterator[str]:
+    def _unreadable_names(self, prefix: str) -> Iterable[str]:
+        with self._scan(prefix) as (entries, _):
+            found = [
+                entry.name
+                for entry in entries
+                if not files.may_be_directory(entry) and not files.is_file(entry)
+            ]
+        return sorted(found)
+
+    def _list_stored(self, prefix: str) -> Iterator[str]:
+        if overrides(self, LocalStore):
+            return super()._list_stored(prefix)
+        return self._walk(validate_prefix(prefix), unreadable=True)
+
+    def _walk(self, prefix: str, *, temporary: bool = False, unreadable: bool = False) -> Iterator[str]:
         """Keys below a prefix, directory by directory, each directory in sorted order."""
         is_named = files.is_temporary if temporary else files.is_own
-        return (key for key, _ in self._walk_all(prefix) if is_named(key[key.rfind("/") + 1 :]) is temporary)
+        found = self._walk_all(prefix, unreadable=unreadable)
+        return (key for key, _ in found if is_named(key[key.rfind("/") + 1 :]) is temporary)
 
-    def _walk_all(self, prefix: str, *, with_sizes: bool = False) -> Iterator[tuple[str, int | None]]:
-        """All files below a prefix; with sizes also empty directories, and what is no file."""
+    def _walk_all(
+        self, prefix: str, *, with_sizes: bool = False, unreadable: bool = False
+    ) -> Iterator[tuple[str, int | None]]:
+        """All files below a prefix, and what is no file if asked; with sizes that and empty directories."""
+        choice = with_sizes, with_sizes or unreadable
         # Of all paths that lead to a directory through links, the first is walked; no link back to a
         # directory that it lies in is.
         # A stack of entries still to be looked at, because directories may be nested deeply.
-        stack = [(prefix, False, *self._entries(prefix, with_sizes))]
+        stack = [(prefix, False, *self._entries(prefix, *choice))]
         linked = set()
         while stack:
             above, is_linked, _, entries = stack[-1]
@@ -406,23 +424,25 @@ class LocalStore(Store):
                 yield above + name, size
                 continue
             below = f"{above}{name}/"
-            identity, inner = self._entries(below, with_sizes)
+            identity, inner = self._entries(below, *choice)
             if with_sizes and not inner:
                 yield below, None
             if is_linked or is_link:
                 if identity in linked or any(identity == outer[2] for outer in stack):
+                    if with_sizes and inner:
+                        yield below, None
                     continue
                 linked.add(identity)
             stack.append((below, is_linked or is_link, identity, inner))
 
-    def _entries(self, prefix: str, with_sizes: bool) -> tuple[Any, builtins.list[_Entry]]:
+    def _entries(self, prefix: str, with_sizes: bool, unreadable: bool) -> tuple[Any, builtins.list[_Entry]]:
         """Return what identifies a directory and its entries, the first one last."""
         with self._scan(prefix) as (entries, fd):
             found = [
                 (entry.name, is_directory, entry.is_symlink(), files.size_of(entry) if with_sizes else None)
                 for entry in entries
                 if not files.is_lock_file(entry.name)
-                and ((is_directory := entry.is_dir()) or with_sizes or entry.is_file())
+                and ((is_directory := files.may_be_directory(entry)) or unreadable or files.is_file(entry))
             ]
             if not found:
                 return None, found

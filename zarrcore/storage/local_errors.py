@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from zarrcore.errors import InvalidKeyError, StoreError
+from zarrcore.storage.files import TO_NOTHING, leads_to_nothing
 
 # What file systems say of names that they cannot have.
 _BAD_NAMES = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}
@@ -40,6 +41,8 @@ def explained(error: OSError, key: str, path: str) -> Exception:
             "followed (LocalStore(follow_symlinks=True) reads it; nothing is written through it)",
             key=key,
         )
+    if error.errno == errno.ENOLINK or (isinstance(error, FileNotFoundError) and leads_to_nothing(path)):
+        return StoreError(f"key {key!r}: {TO_NOTHING} ({error.filename})", key=key)
     if isinstance(error, NotADirectoryError):
         reason = f"a file is in the place of a directory above it ({error.filename})"
         return StoreError(f"key {key!r}: {reason}", key=key)

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _MOST_AT_ONCE = 20 << 20  # bytes of one request; more are sent in parts, so that none takes too long
+_MOST_ROOM = 256 << 20  # bytes of an answer for which room is made before they have come
 _NOT_IMPLEMENTED = "status code: 501 "
 _MARK = "zarrcoreput"  # no name that a proxy refuses: neither signs nor upper case
 _ABSENT = ()  # the version of no value
@@ -183,6 +184,7 @@ class ObjectStore(RemoteStore):
             try:
                 return bytes(self._wait(lambda: self._get(key, request, most)))
             except FileNotFoundError:
+                self._refuse_hidden(key)
                 return None
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
@@ -290,6 +292,7 @@ class ObjectStore(RemoteStore):
         most: int | None = None,
         known: str | None = None,
         same: str | None = None,
+        is_sized: bool = False,
     ) -> Fetched:
         request, errors = as_request(part), obstore().exceptions
         options = {name: tag for name, tag in (("if_none_match", known), ("if_match", same)) if tag}
@@ -305,7 +308,7 @@ class ObjectStore(RemoteStore):
                     return Fetched(is_replaced=True)
                 if most is not None and size > most and request is None:
                     raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
-                return Fetched(bytes(found.bytes()), tag, size)
+                return Fetched(bytes(_received(found)), tag, size)
             except FileNotFoundError:
                 return Fetched(is_replaced=same is not None)
             except errors.NotModifiedError:
@@ -313,10 +316,11 @@ class ObjectStore(RemoteStore):
             except errors.PreconditionError:
                 return Fetched(is_replaced=True)
             except errors.NotSupportedError:
-                if request is None:
+                if request is None or is_sized:
                     raise
             except errors.BaseError as error:
-                if "416 " not in str(error) and self._client.kind not in ("MemoryStore", "LocalStore"):
+                is_here = self._client.kind in ("MemoryStore", "LocalStore")
+                if is_sized or ("416 " not in str(error) and not is_here):
                     raise
             return self._fetch_by_size(key, request, same)
 
@@ -332,7 +336,7 @@ class ObjectStore(RemoteStore):
             return Fetched(is_replaced=True)
         if start == stop:
             return Fetched(b"", tag, size)
-        return self._fetch(key, RangeByteRequest(start, stop), same=same or tag)
+        return self._fetch(key, RangeByteRequest(start, stop), same=same or tag, is_sized=True)
 
     @property
     def _awaiting(self) -> Callable[..., Awaitable[Any]] | None:
@@ -371,9 +375,11 @@ class ObjectStore(RemoteStore):
             size, tag = int(found.meta["size"]), found.meta["e_tag"]
             if most is not None and request is None and size > most:
                 raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+            if _is_much(found):
+                return Elsewhere()
             data = await found.bytes_async()
         except FileNotFoundError:
-            return None
+            return None if self._local_root() is None else Elsewhere()
         except Exception as error:
             # What else there is to be done about it, the call that waits does.
             is_refused = isinstance(error, (package.exceptions.PermissionDeniedError, StoreError))
@@ -405,8 +411,9 @@ class ObjectStore(RemoteStore):
         with self._failures(key, request):
             try:
                 found = self._ask("get", self._root + key, options=options)
-                data, tag = found.bytes(), found.meta["e_tag"]
+                data, tag = _received(found), found.meta["e_tag"]
             except FileNotFoundError:
+                self._refuse_hidden(key)
                 return None, None
             except obstore().exceptions.PreconditionError:
                 tag = None
@@ -426,6 +433,7 @@ class ObjectStore(RemoteStore):
             try:
                 return self._get(key, request, most)
             except FileNotFoundError:
+                self._refuse_hidden(key)
                 return None
 
     def _get(self, key: str, request: ByteRange | None, most: int | None) -> Buffer:
@@ -435,7 +443,7 @@ class ObjectStore(RemoteStore):
         errors = obstore().exceptions
         try:
             if wanted is not None:
-                return self._ask("get", self._root + key, options={"range": wanted}).bytes()  # type: ignore[no-any-return]
+                return _received(self._ask("get", self._root + key, options={"range": wanted}))
         except errors.NotSupportedError:  # counted from the end, which not all stores can
             pass
         except errors.BaseError as error:
@@ -458,7 +466,7 @@ class ObjectStore(RemoteStore):
             self._client.tags.note(self._root + key, strong(meta["e_tag"]), self._bucket)
         names = {"e_tag": meta["e_tag"], "version": meta["version"]}
         version = tuple((name, is_) for name, is_ in names.items() if strong(is_))
-        return found.bytes(), version or None
+        return _received(found), version or None
 
     def _head(self, key: str) -> int:
         """Return the size of a value; FileNotFoundError if there is none."""
@@ -496,8 +504,12 @@ class ObjectStore(RemoteStore):
     def _objects(self, prefix: str) -> Iterator[Any]:
         start = self._root + prefix
         with self._failures(prefix):
-            pages = self._first_page(start)
-            for page in pages:
+            before = None
+            for page in self._first_page(start):
+                first = page[0]["path"] if page else None
+                if first is not None and first == before:
+                    raise StoreError("the server lists the same again and again")
+                before = first
                 yield from (item for item in page if item["path"].startswith(start))
 
     def _first_page(self, start: str) -> Iterator[Any]:
@@ -682,6 +694,26 @@ class ObjectStore(RemoteStore):
 
     def _concurrent_requests(self) -> int:
         return concurrency()
+
+
+def _is_much(found: Any) -> bool:
+    """Return whether an answer is so large, as the server has it, that obstore is not to make room for it."""
+    start, stop = found.range
+    return bool(stop - start > _MOST_ROOM)
+
+
+def _received(found: Any) -> Buffer:
+    """Return the bytes of an answer; where they are many, room is made for what has come.
+
+    A server may claim any size; obstore makes room for that at once, and ends the process if there is none.
+    """
+    if not _is_much(found):
+        return found.bytes()  # type: ignore[no-any-return]
+    data = b"".join(found.stream(min_chunk_size=_MOST_AT_ONCE))
+    start, stop = found.range
+    if len(data) != stop - start:
+        raise StoreError(f"{stop - start} bytes were announced, {len(data)} came")
+    return data
 
 
 def _range_of(request: ByteRange) -> Any:

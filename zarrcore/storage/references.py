@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
+from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import StoreError, masked, shown
 from zarrcore.storage.base import Store
 from zarrcore.storage.buckets import kind_of
@@ -33,7 +34,7 @@ from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.spans import Span, joined
 from zarrcore.storage.urls import store_of_url
-from zarrcore.storage.validation import too_large, validate_key, validate_prefix
+from zarrcore.storage.validation import is_document, too_large, validate_key, validate_prefix
 
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")
 _TEMPLATE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -175,38 +176,43 @@ class ReferenceStore(Store):
         return own_form(self, "get_partial_values", [(key, byte_range)])[0]  # type: ignore[no-any-return]
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
-        keys = list(keys)
-        for key in keys:
-            size = self._size(key)
-            if size is not None and size > most:
-                raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
-        return self.get_many(keys)
+        return self._values([(key, None) for key in keys], most)
 
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
+        return self._values(list(key_ranges))
+
+    def _values(
+        self, key_ranges: Sequence[tuple[str, ByteRange | None]], most: int | None = None
+    ) -> Sequence[bytes | None]:
+        """Return values or parts of them; whole ones have at most so many bytes, if that is given."""
         requests = [(validate_key(key), part) for key, part in key_ranges]
         found = [self._refs.find(key) for key, _ in requests]
         values: list[bytes | None] = [None] * len(requests)
         spans: dict[str, dict[int, Span]] = {}
-        whole: list[tuple[int, str, ByteRange | None]] = []
-        for number, ((_, part), ref) in enumerate(zip(requests, found, strict=True)):
+        whole: list[tuple[int, str, ByteRange | None, int | None]] = []
+        for number, ((key, part), ref) in enumerate(zip(requests, found, strict=True)):
+            size = len(ref) if isinstance(ref, bytes) else None if ref is None else ref.size
+            if most is not None and size is not None and size > most:
+                raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
             if isinstance(ref, bytes):
                 values[number] = ref[slice(*resolve_range(part, len(ref)))]
             elif ref is not None and ref.size is None:
-                whole.append((number, ref.url, part))
+                bound = MAX_DOCUMENT_NBYTES if is_document(key) else None
+                whole.append((number, ref.url, part, bound if most is None else most))
             elif ref is not None and ref.size is not None:
                 start, stop = resolve_range(part, ref.size)
                 spans.setdefault(ref.url, {})[number] = ref.offset + start, ref.offset + stop
-        asked: list[tuple[str, ByteRange | None]] = [(url, part) for _, url, part in whole]
+        asked: list[tuple[str, ByteRange | None, int | None]] = [one[1:] for one in whole]
         wanted = {url: [span for span in own.values() if span[0] < span[1]] for url, own in spans.items()}
         ranges = [(url, span) for url, own in wanted.items() for span in joined(own)]
-        asked += [(url, RangeByteRequest(*span)) for url, span in ranges]
-        places = [self._source(url) for url, _ in asked]
+        asked += [(url, RangeByteRequest(*span), None) for url, span in ranges]
+        places = [self._source(url) for url, _, _ in asked]
         waits = any(place.store._concurrent_requests() for place in places)
-        pairs = [(place, part) for place, (_, part) in zip(places, asked, strict=True)]
-        answers = in_parallel(_read, pairs) if waits else [_read(pair) for pair in pairs]
-        for (number, _, _), answer in zip(whole, answers, strict=False):
+        wants = [(place, part, most) for place, (_, part, most) in zip(places, asked, strict=True)]
+        answers = in_parallel(_read, wants) if waits else [_read(one) for one in wants]
+        for (number, *_), answer in zip(whole, answers, strict=False):
             values[number] = self._taken(requests[number][0], found[number], answer)
         parts: dict[str, list[tuple[int, bytes]]] = {}
         for (url, (start, _)), answer in zip(ranges, answers[len(whole) :], strict=True):
@@ -277,9 +283,12 @@ def _directory(url: str, options: Any) -> Store:
     return store_of_url(url, options)
 
 
-def _read(one: tuple[StorePath, ByteRange | None]) -> bytes | None:
-    place, part = one
-    value = place.store.get(place.path, part)
+def _read(one: tuple[StorePath, ByteRange | None, int | None]) -> bytes | None:
+    place, part, most = one
+    if part is None and most is not None:
+        value = place.store._get_chunks([place.path], most)[0]
+    else:
+        value = place.store.get(place.path, part)
     return None if value is None else bytes(value)
 
 

@@ -18,7 +18,7 @@ from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StoreError, masked
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, described
-from zarrcore.storage.files import real_directory
+from zarrcore.storage.files import TO_NOTHING, leads_to_nothing, real_directory
 from zarrcore.storage.validation import is_document
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _WRITES = 64  # at the same time, where no setting has a limit
 _READS = 256
 _pool: tuple[int, int, _Threads] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
+_MOST_TOLD = 2000  # characters of an error, in which a server may have its whole page
 _TOLD = re.compile(r"<Code>(\w{1,99})</Code>")
 
 
@@ -165,6 +166,12 @@ class RemoteStore(Store):
         """Return the directory, if the values are files of this machine."""
         return None
 
+    def _refuse_hidden(self, key: str) -> None:
+        """Refuse to take for absent what a link to nothing hides, if the values are files of this machine."""
+        root = self._local_root()
+        if root is not None and leads_to_nothing(f"{root}/{key}"):
+            raise StoreError(f"{self}: key {key!r}: {TO_NOTHING}", key=key)
+
     def _address(self, path: str) -> str:
         root = self._local_root()
         return super()._address(path) if root is None else real_directory(f"{root}/{path}")
@@ -189,7 +196,7 @@ class RemoteStore(Store):
     def _failed(self, key: str, error: BaseException, part: ByteRange | None = None) -> BaseException:
         if isinstance(error, BaseZarrError) or not isinstance(error, Exception):
             return error
-        reason, _, rest = f"{type(error).__name__}: {error}".partition("\n")
+        reason, _, rest = f"{type(error).__name__}: {error}"[:_MOST_TOLD].partition("\n")
         if told := _TOLD.search(rest):  # by the server, in XML: there is no such bucket, for example
             reason = f"{reason.partition('<?xml')[0]}{told[1]}"
         if "performing PROPFIND" in reason:

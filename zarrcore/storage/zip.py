@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, Self
 
@@ -13,7 +15,7 @@ from zarrcore._extension import own_form
 from zarrcore._locks import RLock
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import BaseZarrError, InvalidKeyError, ReadOnlyError, StoreError, printable
+from zarrcore.errors import BaseZarrError, InvalidKeyError, ReadOnlyError, StoreError, printable, shown
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.byte_range import ByteRange, as_request, resolve_range
 from zarrcore.storage.place import StorePath
@@ -324,15 +326,23 @@ class _Archive:
     def _open(self) -> zipfile.ZipFile:
         if self.mode == "a" and isinstance(self.target, str):
             _refuse_other_file(self.target)
-        try:
+        with _named_damage(str(self.target)):
             file = zipfile.ZipFile(self.target, self.mode, self.compression, self._allow_zip64)
-        except zipfile.BadZipFile as error:
-            reason = f"is not a ZIP archive, or an unfinished one: {error}"
-            raise StoreError(f"{printable(str(self.target))} {reason}") from error
         _check_names(file, str(file.filename))
         if self.mode in ("w", "x"):
             self.mode = "a"  # opened again, the archive keeps what has been written
         return file
+
+
+@contextmanager
+def _named_damage(where: str) -> Iterator[None]:
+    """Have what zipfile raises of a damaged directory name the archive."""
+    try:
+        yield
+    except zipfile.BadZipFile as error:
+        raise StoreError(f"{printable(where)} is not a ZIP archive, or an unfinished one: {error}") from error
+    except (NotImplementedError, UnicodeDecodeError, OverflowError, struct.error) as error:
+        raise StoreError(f"{printable(where)} cannot be used: {shown(error)}") from error
 
 
 def _check_names(file: zipfile.ZipFile, where: str) -> None:
@@ -350,10 +360,8 @@ def _check_names(file: zipfile.ZipFile, where: str) -> None:
 
 def _ranged(file: Any, where: str) -> zipfile.ZipFile:
     """Return the directory of an archive in another store."""
-    try:
+    with _named_damage(where):
         directory = zipfile.ZipFile(file)
-    except zipfile.BadZipFile as error:
-        raise StoreError(f"{printable(where)} is not a ZIP archive, or an unfinished one: {error}") from error
     _check_names(directory, where)
     return directory
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ChunkIOError, CopyError, StoreError
+from zarrcore.errors import ChunkIOError, CopyError, InvalidKeyError, StoreError
 from zarrcore.storage import (
     FsspecStore,
     LocalStore,
@@ -254,3 +254,15 @@ def test_files_of_this_machine_are_known_as_such(tmp_path):
     with pytest.raises(CopyError, match="lies in it"):
         zarrcore.copy_store(store, LocalStore(tmp_path / "real"), if_exists="replace")
     assert array[...].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("protocol", ["memory", "file"])
+def test_names_that_listings_leave_out_are_refused(tmp_path, protocol):
+    """A group of such a name was stored, and was no member of the one above it: a copy went without it."""
+    root = zarrcore.create_group(FsspecStore(fsspec.filesystem(protocol), path=str(tmp_path / "x")))
+    for name in (".zc-locks", ".zc-0123456789abcdef.partial"):
+        with pytest.raises(InvalidKeyError, match="the name is for temporary files"):
+            root.create_group(name)
+        with pytest.raises(InvalidKeyError, match="the name is for temporary files"):
+            root.create_array(f"a/{name}/b", data=np.arange(3))
+    assert "b" not in str(root.tree())

@@ -13,7 +13,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import ReadOnlyError, StoreError
-from zarrcore.storage import ZipStore
+from zarrcore.storage import LocalStore, StorePath, ZipStore
 from zarrcore.testing.process import in_child
 
 
@@ -284,3 +284,22 @@ def test_a_directory_may_be_called_like_an_archive(tmp_path):
     (tmp_path / "other.zip").write_bytes(b"no archive")
     with pytest.raises(StoreError, match="is not a ZIP archive"):
         zarrcore.open(tmp_path / "other.zip", mode="r")
+
+
+@pytest.mark.parametrize("is_far", [False, True])
+@pytest.mark.parametrize("damage", ["version 23.5", "can't decode byte 0xff"])
+def test_a_damaged_directory_names_the_archive(tmp_path, is_far, damage):
+    """The version of a format that there is not, or a name that is no UTF-8, was a bare error."""
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ä/b", b"value")
+    data = bytearray(path.read_bytes())
+    entry = data.index(b"PK\1\2")
+    if damage.startswith("version"):
+        data[entry + 6] = 235
+    else:
+        data[entry + 46] = 0xFF
+    path.write_bytes(data)
+    store = ZipStore(StorePath(LocalStore(tmp_path), "a.zip") if is_far else path)
+    with pytest.raises(StoreError, match=rf"a\.zip cannot be used: .*{damage}"):
+        store.get("b")

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""Web servers whose answers are not what their headers claim."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import BaseZarrError, ChunkIOError, StoreError
+from zarrcore.storage import (
+    CacheStore,
+    MemoryStore,
+    OffsetByteRequest,
+    ReferenceStore,
+    Store,
+    StorePath,
+    SuffixByteRequest,
+    ZipStore,
+    make_store,
+)
+
+pytest.importorskip("obstore")
+
+HUGE = 2**62
+WORDS = {
+    "client_options": {"timeout": "20s", "allow_http": True},
+    "retry_config": {"max_retries": 0, "retry_timeout": timedelta(seconds=8)},
+}
+
+
+@contextmanager
+def serving(answer: Callable[[str, str, str | None], Iterator[bytes]]) -> Iterator[str]:
+    """The URL of a server: each connection has one request, `answer(method, path, range)` has its answer."""
+
+    def serve(connection: socket.socket) -> None:
+        with suppress(OSError), connection, connection.makefile("rb") as lines:
+            method, path, _ = lines.readline().decode().split(" ", 2)
+            headers = {}
+            while line := lines.readline().decode().strip():
+                name, _, value = line.partition(":")
+                headers[name.lower()] = value.strip()
+            for part in answer(method, path, headers.get("range")):
+                connection.sendall(part)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/data"
+    finally:
+        listener.close()
+
+
+def head(status: str, **headers: object) -> bytes:
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([f"HTTP/1.1 {status}", "Connection: close", *lines, "", ""]).encode()
+
+
+def claims_much(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+    """A size that no memory has, and some bytes of it, in several pieces."""
+    first = re.match(r"bytes=(\d+)-$", wanted or "")
+    if first:
+        spans = {
+            "Content_Range": f"bytes {first[1]}-{HUGE - 1}/{HUGE}",
+            "Content_Length": HUGE - int(first[1]),
+        }
+        yield head("206 Partial Content", ETag='"a"', **spans)
+    else:
+        yield head("200 OK", ETag='"a"', Content_Length=HUGE)
+    if method == "GET":
+        for _ in range(40):
+            yield b"x" * (1 << 18)
+
+
+READS: dict[str, Callable[[Store, str, Path], Any]] = {
+    "value": lambda store, url, path: store.get("k"),
+    "from an offset": lambda store, url, path: store.get("k", OffsetByteRequest(100)),
+    "end": lambda store, url, path: store.get("k", SuffixByteRequest(100)),
+    "document": lambda store, url, path: store.get("zarr.json"),
+    "cache": lambda store, url, path: CacheStore(store, path, max_bytes=1 << 20).get("k"),
+    "end by a cache": lambda store, url, path: CacheStore(store, path, max_bytes=1 << 20).get(
+        "k", SuffixByteRequest(100)
+    ),
+    "archive": lambda store, url, path: [*ZipStore(StorePath(store, "k.zip")).list()],
+    "reference": lambda store, url, path: ReferenceStore({"k": [f"{url}/k"]}, storage_options=WORDS).get("k"),
+    "references": lambda store, url, path: ReferenceStore(f"{url}/k.json", target_options=WORDS),
+    "copy": lambda store, url, path: zarrcore.copy_store(ReferenceStore({"k": [f"{url}/k"]}), {}),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_size_that_no_memory_has_is_an_error(tmp_path: Path, read: str) -> None:
+    """The process ended: obstore makes room for what a server claims, and aborts if there is none."""
+    with serving(claims_much) as url, pytest.raises(BaseZarrError) as caught:
+        READS[read](make_store(url, storage_options=WORDS), url, tmp_path / "cache")
+    assert "recursion" not in str(
+        caught.value
+    )  # where ranges are ignored, sizes were asked for again and again
+
+
+VALUES = np.arange(1, 65, dtype="i4").reshape(8, 8)
+
+
+def test_references_to_whole_files_are_read_as_far_as_metadata_go() -> None:
+    """The size was asked for by HEAD, and GET was trusted to have as much."""
+    source = MemoryStore()
+    zarrcore.create_array(source, data=VALUES, chunks=(4, 4))
+
+    def two_sizes(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+        return (
+            claims_much(method, path, None) if method == "GET" else iter([head("200 OK", Content_Length=50)])
+        )
+
+    with serving(two_sizes) as url:
+        refs = {"zarr.json": bytes(source.get("zarr.json") or b"")}
+        refs |= {key: [f"{url}/{key}"] for key in source.list() if key != "zarr.json"}  # type: ignore[misc]
+        array = zarrcore.open_array(ReferenceStore(refs, storage_options=WORDS), mode="r")
+        with pytest.raises(ChunkIOError, match=f"the value has {HUGE} bytes, at most"):
+            array[...]
+        refs = {"a/zarr.json": [f"{url}/x"]}  # type: ignore[dict-item]
+        with pytest.raises(StoreError, match=f"the value has {HUGE} bytes, at most"):
+            ReferenceStore(refs, storage_options=WORDS).get("a/zarr.json")
+
+
+def test_a_large_value_comes_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    from zarrcore.storage import obstore
+
+    monkeypatch.setattr(obstore, "_MOST_ROOM", 1000)
+    value = bytes(range(256)) * 40
+
+    def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+        yield head("200 OK", Content_Length=len(value) + 5 * path.endswith("short"))
+        yield value[:3000]
+        yield value[3000:]
+
+    with serving(answer) as url:
+        store = make_store(url, storage_options=WORDS)
+        assert store.get("k") == value
+        with pytest.raises(StoreError, match="key 'short'"):
+            store.get("short")
+
+
+def test_a_listing_that_never_ends_is_an_error() -> None:
+    """A server that returns the same token again and again was asked for ever."""
+    page = (
+        b'<?xml version="1.0"?><ListBucketResult><Name>bucket</Name><IsTruncated>true</IsTruncated>'
+        b"<NextContinuationToken>same</NextContinuationToken><Contents><Key>data/a/c/0</Key><Size>5</Size>"
+        b"<LastModified>2020-01-01T00:00:00.000Z</LastModified><ETag>a</ETag></Contents></ListBucketResult>"
+    )
+
+    def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+        yield head("200 OK", Content_Length=len(page))
+        yield page
+
+    with serving(answer) as url:
+        words = {"key": "k", "secret": "s", "endpoint_url": url.rpartition("/")[0], **WORDS}
+        store = make_store("s3://bucket/data", storage_options=words)
+        for call in (store.list, lambda: store.list_prefix("a"), lambda: zarrcore.copy_store(store, {})):
+            with pytest.raises(StoreError, match="the server lists the same again and again"):
+                [*call()]

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+"""What is there and cannot be read, as below a link to a disk that is not mounted, is nowhere absent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import BaseZarrError, ChunkIOError, NodeIOError, StoreError
+from zarrcore.storage import FsspecStore, LocalStore, ObjectStore
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="links take rights there")
+
+VALUES = np.arange(1, 17).reshape(4, 4)
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "chunks": {},
+    "shards": {"shards": (4, 2)},
+    "format 2": {"zarr_format": 2},
+    "format 2, directories": {
+        "zarr_format": 2,
+        "chunk_key_encoding": {"name": "v2", "configuration": {"separator": "/"}},
+    },
+}
+
+
+def made(path: Path, layout: str = "chunks", follow_symlinks: Any = "inside") -> zarrcore.Array:
+    store = LocalStore(path, follow_symlinks=follow_symlinks)
+    return zarrcore.create_array(store, name="a", data=VALUES, chunks=(2, 2), **LAYOUTS[layout])
+
+
+def linked(path: Path, target: str = "nowhere") -> None:
+    """Put a link in the place of what is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    path.symlink_to(target)
+
+
+@pytest.mark.parametrize("follow", ["inside", True, False])
+@pytest.mark.parametrize(
+    ("layout", "place"),
+    [("chunks", "a/c"), ("chunks", "a/c/0"), ("shards", "a/c"), ("format 2, directories", "a/0")],
+)
+def test_chunks_below_a_link_to_nothing_are_not_absent(
+    tmp_path: Path, layout: str, place: str, follow: Any
+) -> None:
+    """They were read as fill values, and chunks of fill values were "removed" there."""
+    array = made(tmp_path, layout, follow)
+    linked(tmp_path / place)
+    for call in (
+        lambda: array[...],
+        lambda: array[0, 0],
+        lambda: array.__setitem__((0, 0), 5),
+        lambda: array.__setitem__((slice(0, 2), slice(0, 2)), 0),
+        lambda: array.__setitem__((slice(0, 2), slice(0, 2)), 5),
+    ):
+        with pytest.raises(ChunkIOError, match=r"array 'a', chunk \(0, 0\), key 'a/.*symbolic link"):
+            call()
+    with pytest.raises(StoreError, match="symbolic link"):
+        array.store.get(f"{place}/0")
+    with pytest.raises(StoreError, match="symbolic link"):
+        array.store.delete(f"{place}/0")
+
+
+def copies(array: zarrcore.Array) -> dict[str, Callable[[], Any]]:
+    source = zarrcore.open_array(array.store, path="a", mode="r")
+    return {
+        "copy_store": lambda: zarrcore.copy_store(array.store, {}),
+        "copy": lambda: zarrcore.copy(source, zarrcore.create_group({})),
+        "from_array": lambda: zarrcore.from_array({}, data=source),
+        "other chunks": lambda: zarrcore.from_array({}, data=source, chunks=(4, 4), shards=None),
+    }
+
+
+@pytest.mark.parametrize("how", ["copy_store", "copy", "from_array", "other chunks"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_copy_leaves_out_a_chunk_that_is_a_link_to_nothing(tmp_path: Path, layout: str, how: str) -> None:
+    """As git-annex has it for what was not fetched; the copy read as fill values there."""
+    array = made(tmp_path, layout)
+    key = next(key for key in array.store.list() if not key.rpartition("/")[2].startswith((".z", "zarr")))
+    linked(tmp_path / key)
+    with pytest.raises(BaseZarrError, match=key):
+        copies(array)[how]()
+
+
+@pytest.mark.parametrize("how", ["copy", "from_array", "other chunks"])
+@pytest.mark.parametrize("place", ["a/c", "a/c/0"])
+def test_no_copy_leaves_out_chunks_below_a_link_to_nothing(tmp_path: Path, place: str, how: str) -> None:
+    array = made(tmp_path)
+    linked(tmp_path / place)
+    with pytest.raises(BaseZarrError, match="'a/c/0/0'"):
+        copies(array)[how]()
+
+
+@pytest.mark.parametrize("how", ["copy", "from_array", "other chunks"])
+def test_no_copy_leaves_out_a_chunk_in_whose_place_is_a_directory(tmp_path: Path, how: str) -> None:
+    array = made(tmp_path)
+    (tmp_path / "a/c/0/1").unlink()
+    (tmp_path / "a/c/0/1").mkdir()
+    (tmp_path / "a/c/0/1/file").write_bytes(b"")
+    with pytest.raises(BaseZarrError, match="'a/c/0/1'"):
+        copies(array)[how]()
+
+
+@pytest.mark.parametrize("package", ["fsspec", "obstore"])
+@pytest.mark.parametrize("place", ["a/c", "a/c/0/0"])
+def test_files_by_other_packages(tmp_path: Path, package: str, place: str) -> None:
+    """For them, what a link to nothing hides is not there."""
+    array = made(tmp_path)
+    linked(tmp_path / place)
+    module = pytest.importorskip(package)
+    if package == "fsspec":
+        store: Any = FsspecStore(module.filesystem("file"), path=str(tmp_path))
+    else:
+        store = ObjectStore(pytest.importorskip("obstore.store").LocalStore(str(tmp_path)))
+    array = zarrcore.open_array(store, path="a", mode="r")
+    for selection in (..., (0, 0)):
+        with pytest.raises(ChunkIOError, match="key 'a/c/./.'.*points to nothing"):
+            array[selection]
+    for part in (None, (0, 1)):
+        with pytest.raises(StoreError, match="points to nothing"):
+            store.get("a/c/0/0", part)
+    assert store.get("a/d/0/0") is None
+
+
+def test_a_move_by_copying_leaves_nothing_out(tmp_path: Path) -> None:
+    array = made(tmp_path / "elsewhere")
+    group = zarrcore.create_group(LocalStore(tmp_path / "root"))
+    shutil.copytree(tmp_path / "elsewhere" / "a", tmp_path / "root" / "real")
+    (tmp_path / "root" / "a").symlink_to("real")
+    linked(tmp_path / "root" / "real" / "c" / "0" / "1")
+    with pytest.raises((BaseZarrError, OSError), match="points to nothing"):
+        group.move("a", "b")
+    assert "a" in group
+    assert array.shape == group["a"].shape
+
+
+def test_a_link_to_itself_hides_no_others(tmp_path: Path) -> None:
+    """One such link, in any directory, was an error of the whole listing."""
+    store = made(tmp_path).store
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "a" / "loop").symlink_to("loop")
+    root = zarrcore.open_group(store, mode="w-", path="g")
+    (tmp_path / "g" / "loop").symlink_to("loop")
+    root.create_array("b", data=VALUES)
+    assert [*store.list_dir("g")] == ["b", "zarr.json"]
+    assert [name for name, _ in root.members(max_depth=None)] == ["b"]
+    assert "b" in str(root.tree())
+    assert "a/c/0/0" in store.list()
+    with pytest.raises(NodeIOError, match="symbolic link"):
+        zarrcore.open_group(store, path="g/loop", mode="r")
+
+
+def odd(path: Path, kind: str) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "directory":
+        path.mkdir()
+        (path / "file").write_bytes(b"")
+    elif kind == "file":
+        path.write_bytes(b"")
+    else:
+        path.symlink_to(path.name if kind == "loop" else "nowhere")
+
+
+@pytest.mark.parametrize("kind", ["nowhere", "loop", "fifo"])
+@pytest.mark.parametrize("layout", ["chunks", "format 2"])
+def test_verify_names_what_cannot_be_read(tmp_path: Path, layout: str, kind: str) -> None:
+    """A group whose own documents could not be read had no finding, nor had what was once a node."""
+    store = made(tmp_path, layout).store
+    for name in ("g", "h"):
+        zarrcore.create_group(store, path=name, attributes={"x": 1}, zarr_format=array_format(layout))
+    document = "zarr.json" if layout == "chunks" else ".zattrs"
+    odd(tmp_path / "g" / document, kind)
+    odd(tmp_path / "h", kind)
+    report = zarrcore.verify(store)
+    found = {(finding.severity, finding.key) for finding in report.findings}
+    assert ("error", f"g/{document}") in found
+    assert ("warning", "h") in found
+
+
+def array_format(layout: str) -> int:
+    return int(LAYOUTS[layout].get("zarr_format", 3))
+
+
+@pytest.mark.parametrize(
+    ("layout", "place", "kind"),
+    [
+        ("chunks", "a/c", "nowhere"),
+        ("chunks", "a/c/0", "file"),
+        ("chunks", "a/c", "fifo"),
+        ("chunks", "a/c/0/1", "directory"),
+        ("chunks", "a/c/0/1", "nowhere"),
+        ("shards", "a/c/0/1", "directory"),
+        ("format 2", "a/0.1", "directory"),
+        ("format 2, directories", "a/0", "nowhere"),
+    ],
+)
+def test_what_hides_chunks_is_an_error_of_verify(tmp_path: Path, layout: str, place: str, kind: str) -> None:
+    """Reading them is one; the report had a warning of a name that is no chunk key, and ended with code 0."""
+    array = made(tmp_path, layout)
+    odd(tmp_path / place, kind)
+    with pytest.raises(ChunkIOError):
+        array[...]
+    report = zarrcore.verify(array.store)
+    assert any(f.severity == "error" and f.key.startswith(place) for f in report.findings)
+
+
+@pytest.mark.parametrize("name", ["zarr.json", "x"])
+def test_verify_follows_links_that_lead_back_up_once(tmp_path: Path, name: str) -> None:
+    """Two of them made it visit as many places as there are ways through them."""
+    zarrcore.create_group(LocalStore(tmp_path))
+    for above in "ab":
+        (tmp_path / above).mkdir()
+        (tmp_path / above / name).symlink_to("..")
+    assert zarrcore.verify(LocalStore(tmp_path)).groups <= 2
