@@ -90,9 +90,9 @@ typedef struct zarrcore_error {
 } zarrcore_error;
 
 #ifdef __cplusplus
-#define ZARRCORE_ERROR_INIT {sizeof(zarrcore_error), 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}}
+#define ZARRCORE_ERROR_INIT {sizeof(zarrcore_error), 0, 0, -1, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}}
 #else
-#define ZARRCORE_ERROR_INIT {.struct_size = sizeof(zarrcore_error)}
+#define ZARRCORE_ERROR_INIT {.struct_size = sizeof(zarrcore_error), .chunk_ndim = -1}
 #endif
 
 /* Place of an inner chunk in its shard.  One that is not there has ZARRCORE_EMPTY in both. */
