@@ -73,7 +73,7 @@ def build(directory: Path, name: str) -> ModuleType:
 
 
 def test_every_example_is_tried() -> None:
-    """Those in sh are what test_examples.py, test_readers.py, test_cython.py and wheels/check_library.py do."""
+    """Those in sh are done by test_examples.py, test_readers.py, test_cython.py, wheels/check_library.py."""
     assert sorted(kind for kind, _ in BLOCKS) == ["c", "c", "c", "cython", "sh", "sh", "sh", "sh"]
 
 
