@@ -114,9 +114,10 @@ csrc-asan: $(ENV)/.complete ## the same under AddressSanitizer and UBSan
 csrc-tsan: $(ENV)/.complete ## the same under ThreadSanitizer
 	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check SANITIZE=thread $(NATIVE)
 
-VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --fair-sched=yes
+VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite \
+    --fair-sched=yes --max-threads=1100 --suppressions=tests/valgrind.supp
 csrc-valgrind: $(ENV)/.complete ## the same under valgrind, which is slow
-	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check RUN="$(VALGRIND)" $(NATIVE)
+	ZC_EMULATED=1 $(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check RUN="$(VALGRIND)" $(NATIVE)
 
 # New inputs that libFuzzer finds go to build/fuzz, and are used again the next time.
 FUZZ_SECONDS ?= 60

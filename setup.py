@@ -9,6 +9,7 @@ all from the environment:
 ZARRCORE_LIBS, ZARRCORE_<LIB>_DIR    where the compression libraries come from, see wheels/native_libs.py
 ZARRCORE_DEFLATE=auto                whether and which libdeflate is linked, see there
 ZARRCORE_ZSTD=auto                   whether a newer zstd is linked in the place of blosc's, see there
+ZARRCORE_LIBRARY=auto                whether libzarrcore is part of the package, see wheels/c_library.py
 ZARRCORE_SANITIZE=address,undefined  instrument our code (or `thread`)
 ZARRCORE_COVERAGE=1                  count executed lines for gcov
 ZARRCORE_DEBUG=1                     assertions and debug information, little optimisation
@@ -32,6 +33,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "wheels"))
 
+import c_library  # noqa: E402
 import native_libs  # noqa: E402
 
 #: Callers before what they call: a linker that looks through the archive once then keeps this order.
@@ -190,6 +192,24 @@ class BuildExt(build_ext):
             ext.export_symbols = [f"PyInit_{name.rpartition('.')[2]}" for name in names]
             self.compile_modules(ext, [source for name in names for source in sources[name]], core)
         super().build_extensions()
+        if not (self.inplace or self.editable_mode or self.tools.msvc) and self.tools.flavour == "release":
+            self.build_library()
+
+    def build_library(self) -> None:
+        """libzarrcore and what finds it, into the package, next to its headers."""
+        try:
+            if not c_library.is_wanted():
+                return
+        except c_library.LibraryError as error:
+            raise SystemExit(f"error: {error}") from None
+        c_library.build(
+            Path(self.build_lib, "zarrcore"),
+            compiler=self.compiler.compiler_so,
+            args=self.tools.compile_args() + self.tools.core_args(),
+            objects=self.core_objects,
+            native=(self.libs.cflags(), self.libs.ldflags()),
+            temp=self.inner_temp / "library",
+        )
 
     def get_export_symbols(self, ext: Extension) -> list[str]:
         """The init functions of an extension's modules; it need not have one of its own name."""
@@ -205,7 +225,7 @@ class BuildExt(build_ext):
     def build_core(self) -> str:
         """The archive of everything in csrc that knows no Python."""
         args = self.tools.compile_args() + self.tools.core_args()
-        objects = self.compile_changed(
+        objects = self.core_objects = self.compile_changed(
             core_sources(),
             include_dirs=["csrc", *self.libs.include_dirs],
             macros=[*self.libs.define_macros, ("ZC_VERSION", self.distribution.get_version())],
@@ -273,7 +293,7 @@ class BuildPy(build_py):
         super().run()
         if self.editable_mode:
             return
-        for header in tree("csrc/include/**/*.h*"):
+        for header in tree("csrc/include/*"):
             target = Path(self.build_lib, "zarrcore", "include", Path(header).relative_to("csrc/include"))
             self.mkpath(str(target.parent))
             self.copy_file(header, str(target))

@@ -108,7 +108,12 @@ def release_environment() -> dict[str, str]:
     """How release wheels are compiled here."""
     if sys.platform != "linux":
         raise StepError("release wheels are made here on Linux only: use cibuildwheel, or try --plain")
-    libraries = {"ZARRCORE_LIBS": "wheel", "ZARRCORE_DEFLATE": "source", "ZARRCORE_ZSTD": "source"}
+    libraries = {
+        "ZARRCORE_LIBS": "wheel",
+        "ZARRCORE_DEFLATE": "source",
+        "ZARRCORE_ZSTD": "source",
+        "ZARRCORE_LIBRARY": "on",
+    }
     return zig_environment() | libraries
 
 
@@ -116,7 +121,8 @@ def plain_environment() -> dict[str, str]:
     """How this machine compiles; a directory that is relative to this tree is not so to the sdist's."""
     named = ("", "auto", "system", "source", "off")
     modes = {name: os.environ.get(name, "") for name in ("ZARRCORE_DEFLATE", "ZARRCORE_ZSTD")}
-    return {name: str(ROOT / mode) for name, mode in modes.items() if mode not in named}
+    library = {} if os.name == "nt" else {"ZARRCORE_LIBRARY": "on"}
+    return library | {name: str(ROOT / mode) for name, mode in modes.items() if mode not in named}
 
 
 def repair(wheel: Path, out: Path) -> Path:
@@ -161,6 +167,12 @@ def build_one(python: Python, sdist: Path, work: Path, *, plain: bool) -> Path:
     install_example(interpreter, work)
     trials = ["--example"] if plain else ["--example", "--wheel"]
     print(run([interpreter, "-I", SMOKE, *trials], cwd=work), end="", flush=True)
+    if os.name != "nt":
+        print(
+            run([sys.executable, HERE / "check_library.py", interpreter, work / "programs"]),
+            end="",
+            flush=True,
+        )
     return wheel
 
 

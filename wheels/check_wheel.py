@@ -23,6 +23,15 @@ from shutil import which
 ROOT = Path(__file__).resolve().parent.parent
 CONTENTS = Path(__file__).with_name("contents.txt")
 FORBIDDEN = (".c", ".pyx", ".pxi", ".o", ".a", ".pyc")
+#: libzarrcore for programs in C, and by which platforms' wheels it is brought.
+LIBRARY = {
+    "zarrcore/lib/libzarrcore.a": ("linux",),
+    "zarrcore/lib/libzarrcore.LIBRARY": ("linux", "macosx"),
+    "zarrcore/lib/cmake/Zarrcore/ZarrcoreConfig.cmake": ("linux", "macosx"),
+    "zarrcore/lib/cmake/Zarrcore/ZarrcoreConfigVersion.cmake": ("linux", "macosx"),
+    "zarrcore/lib/pkgconfig/zarrcore.pc": ("linux", "macosx"),
+}
+SHARED = re.compile(r"zarrcore/lib/libzarrcore\.(so\.\d+|\d+\.dylib)")
 LICENSES = (
     "LICENSE",
     "bitshuffle.txt",
@@ -31,6 +40,7 @@ LICENSES = (
     "libdeflate.txt",
     "lz4.txt",
     "win32-pthread.txt",
+    "yyjson.txt",
     "zlib.txt",
     "zstd.txt",
 )
@@ -42,6 +52,7 @@ def contents(names: Iterable[str]) -> list[str]:
     plain = []
     for name in names:
         name = re.sub(r"^zarrcore-[^/]+\.dist-info/", "zarrcore-VERSION.dist-info/", name)
+        name = SHARED.sub("zarrcore/lib/libzarrcore.LIBRARY", name)
         plain.append(re.sub(r"\.[^/]*\.(so|pyd)$", ".MODULE", name))
     return sorted(plain)
 
@@ -54,8 +65,8 @@ def tree_contents(root: Path = ROOT) -> list[str]:
         for path in package.rglob("*")
         if path.suffix in (".py", ".pyi", ".pxd", ".h") or path.name == "py.typed"
     ]
-    headers = (path.relative_to(root / "csrc") for path in (root / "csrc" / "include").rglob("*.h*"))
-    found += [f"zarrcore/{header.as_posix()}" for header in headers]
+    found += [f"zarrcore/include/{path.name}" for path in (root / "csrc" / "include").iterdir()]
+    found += LIBRARY
     found += [f"zarrcore/_core/{path.stem}.MODULE" for path in (package / "_core").glob("*.pyx")]
     folders = {path.parent for path in (package / "_core").glob("*/*.pyx")}
     found += [f"{folder.relative_to(root).as_posix()}/_modules.MODULE" for folder in folders]
@@ -77,16 +88,30 @@ def faults(wheel: Path, manylinux: str | None = None) -> list[str]:
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
         found = [
-            *_differences(contents(names), CONTENTS.read_text(encoding="utf-8").splitlines()),
-            *(f"{name} does not belong into a wheel" for name in names if name.endswith(FORBIDDEN)),
+            *_differences(contents(names), _wanted(wheel)),
+            *(f"{name} does not belong into a wheel" for name in names if _is_forbidden(name)),
             *(f"licence {name} is missing" for name in LICENSES if not _holds_license(names, name)),
         ]
         with tempfile.TemporaryDirectory() as directory:
             modules = {name: archive.extract(name, directory) for name in names if name.endswith(".so")}
             found += _symbol_faults(modules)
+            library = {name: archive.extract(name, directory) for name in names if SHARED.fullmatch(name)}
+            found += _library_symbol_faults(library)
+            modules |= library
             if manylinux is not None:
                 found += _tag_faults(wheel, manylinux) + _library_faults(modules)
     return found
+
+
+def _wanted(wheel: Path) -> list[str]:
+    """What contents.txt lists, as far as the wheel's platform has it."""
+    platform = wheel.stem.rpartition("-")[2]
+    listed = CONTENTS.read_text(encoding="utf-8").splitlines()
+    return [name for name in listed if any(system in platform for system in LIBRARY.get(name, ("",)))]
+
+
+def _is_forbidden(name: str) -> bool:
+    return name.endswith(FORBIDDEN) and name not in LIBRARY
 
 
 def _differences(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
@@ -114,6 +139,18 @@ def _symbol_faults(modules: dict[str, str], root: Path = ROOT) -> list[str]:
         found += [f"{name} exports {symbol}" for symbol in symbols if symbol not in wanted]
         found += [f"{name} has no {init}" for init in sorted(wanted.difference(symbols))]
     return found
+
+
+def _library_symbol_faults(library: dict[str, str]) -> list[str]:
+    """What libzarrcore shows beside its functions, where nm can tell."""
+    if which("nm") is None or sys.platform == "darwin":
+        return []
+    return [
+        f"{name} exports {symbol}"
+        for name, path in library.items()
+        for symbol in (line.split()[-1] for line in _output("nm", "-D", "--defined-only", path))
+        if not symbol.startswith("zarrcore_")
+    ]
 
 
 def _init_functions(module: Path) -> set[str]:

@@ -7,6 +7,7 @@
 #
 # and, when compiling, zarrcore.get_include() among the include directories.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 cdef extern from *:
     """
@@ -130,8 +131,9 @@ cdef extern from "zarrcore.h":
 cdef inline zarrcore_error zarrcore_no_error() noexcept nogil:
     """An error record that is ready for use."""
     cdef zarrcore_error error
+    memset(&error, 0, sizeof(zarrcore_error))
     error.struct_size = sizeof(zarrcore_error)
-    error.status = 0
+    error.chunk_ndim = -1
     return error
 
 

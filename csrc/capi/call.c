@@ -60,12 +60,12 @@ int zc_report_record(zarrcore_error *out, const zarrcore_error *record)
     return record->status;
 }
 
-/* Most calls succeed, and short ones should not be long for that. */
+/* Most calls succeed, and short ones should not be long for that: what the last one has cleared is so still. */
 static int report_success(zarrcore_error *out)
 {
     const size_t room = room_of(out);
 
-    if (room > 0) {
+    if (room > 0 && (out->status != ZARRCORE_OK || out->chunk_ndim != -1)) {
         const uint32_t given = out->struct_size;
         memset(out, 0, room);
         out->struct_size = given != 0 ? given : (uint32_t)room;

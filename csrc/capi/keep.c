@@ -68,8 +68,10 @@ static touched touch(const zc_grid_axis *grid, int64_t inner, const zc_axis *axi
                   last + 1 >= zc_grid_end(grid, t.first + t.n - 1);
     } else {
         t.first = axis->start / inner;
-        t.n = last / inner - t.first + 1;
-        t.whole = axis->step == 1 && axis->start % inner == 0 && (last == grid->length - 1 || (last + 1) % inner == 0);
+        const int64_t begin = t.first * inner;
+        t.n = last - begin < inner ? 1 : last / inner - t.first + 1;         /* divisions are slow */
+        t.whole = axis->step == 1 && axis->start == begin &&
+                  (last == grid->length - 1 || last - begin == inner - 1 || (t.n > 1 && (last + 1) % inner == 0));
     }
     return t;
 }

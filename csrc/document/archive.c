@@ -264,6 +264,9 @@ static zc_status parse_directory(archive *a, const span *where, size_t room, zc_
 
     for (size_t at = 0, taken = 0; at < where->size && status == ZC_OK; at += taken) {
         entry *const e = &a->entries[a->n];
+        if (zc_check_cancelled(err) != ZC_OK) {
+            return ZC_ERR_CANCELLED;
+        }
         if (a->n == room) {
             return malformed(err, "its directory has more entries than it has room for");
         }

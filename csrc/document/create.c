@@ -358,10 +358,11 @@ static zc_status is_new_there(const zc_where *place, bool *out, zc_error *err)
 /*
  * Writes that had begun before the loss was noted may have stored chunks in directories that were removed already, whether they are
  * still under way or have ended by then; the next node here would find them.  So everything is removed once more when they have
- * ended, for those that begin later see that the array is gone.
+ * ended, for those that begin later see that the array is gone.  It is not cancelled for the same reason.
  */
 static zc_status erase(const zc_where *place, zc_error *err)
 {
+    zc_watch *const watch = zc_pool_watch(NULL);
     zc_workspace *const ws = zc_pool_borrow(err);
     zc_place where;
     bool waited = false, is_new = false;
@@ -384,6 +385,7 @@ static zc_status erase(const zc_where *place, zc_error *err)
         status = status == ZC_OK ? zc_follow(place, ZC_ZARR_JSON, NULL, err) : status;
     }
     zc_pool_release(ws);
+    zc_pool_watch(watch);
     return status;
 }
 

@@ -79,8 +79,12 @@ static zc_status add_child(const zc_where *group, const char *name, int zarr_for
     zc_found found = {0};
     zc_where place;
     zc_text text = {NULL, 0};
-    zc_status status = zc_where_below(group, name, &place, err);
+    zc_status status = zc_check_cancelled(err);
 
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = zc_where_below(group, name, &place, err);
     if (status == ZC_OK) {
         status = zc_find_node(&place, zarr_format, &found, err);
     }
@@ -207,6 +211,7 @@ static zc_status list_copy(const zc_node *copy, bool is_v3, zarrcore_nodes *out,
     zc_status status = err->status;
     for (i = 0; i < n && status == ZC_OK; i++) {
         status = is_v3 ? add_v3(&entries[i], out, err) : add_v2(entries, n, &entries[i], out, err);
+        status = status == ZC_OK ? zc_check_cancelled(err) : status;
     }
     free(entries);
     return status;

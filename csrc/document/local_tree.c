@@ -137,8 +137,9 @@ static bool is_directory(int fd, const struct dirent *entry, bool follow)
     return fstatat(fd, entry->d_name, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The entries of an open directory, whose descriptor is taken over; *list keeps it open until closedir. */
-static zc_status read_entries(int fd, bool follow, DIR **list, zc_names *out, zc_error *err)
+/* The entries of an open directory, whose descriptor is taken over; *list keeps it open until closedir.  To list is to follow links, and may
+ * be cancelled; to remove is not: the next node there would find what was left. */
+static zc_status read_entries(int fd, bool lists, DIR **list, zc_names *out, zc_error *err)
 {
     const struct dirent *entry;
     zc_status status = ZC_OK;
@@ -153,7 +154,10 @@ static zc_status read_entries(int fd, bool follow, DIR **list, zc_names *out, zc
     while (status == ZC_OK && (entry = readdir(*list)) != NULL) {
         const char *const name = entry->d_name;
         if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
-            status = zc_names_add(out, name, strlen(name), is_directory(fd, entry, follow), err);
+            status = zc_names_add(out, name, strlen(name), is_directory(fd, entry, lists), err);
+        }
+        if (lists && status == ZC_OK) {
+            status = zc_check_cancelled(err);
         }
         errno = 0;
     }

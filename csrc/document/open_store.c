@@ -9,7 +9,8 @@
 
 zc_status zc_open_root(const char *path, int flags, zarrcore_store **out, zc_error *err)
 {
-    const zc_status status = zc_open_directory(path, flags, out, err);
+    const zc_status before = zc_check_cancelled(err);
+    const zc_status status = before == ZC_OK ? zc_open_directory(path, flags, out, err) : before;
     zc_error found = {0};
 
     if (status != ZC_ERR_IO || err->sys_errno != ENOTDIR) {

@@ -199,12 +199,11 @@ static zc_status check_name(const char *path, const char *name, size_t n, zc_err
 
 zc_status zc_where_make(const zarrcore_store *store, const char *path, zc_where *out, zc_error *err)
 {
-    zc_status status = ZC_OK;
-
     *out = (zc_where){0};
     if (store == NULL || path == NULL) {
         return zc_fail(err, ZC_ERR_ARGUMENT, store == NULL ? "store is NULL" : "path is NULL");
     }
+    zc_status status = zc_check_cancelled(err);      /* every function begins here */
     for (const char *name = path; path[0] != '\0' && status == ZC_OK;) {
         const size_t n = strcspn(name, "/");
         status = check_name(path, name, n, err);

@@ -25,6 +25,12 @@
 int zc_document_number(const char *name);
 #define ZC_DECISIVE 3
 
+/* ZC_ERR_CANCELLED if the caller has cancelled the calls of this thread. */
+static inline zc_status zc_check_cancelled(zc_error *err)
+{
+    return zc_watch_cancelled(zc_pool_watched()) ? zc_fail(err, ZC_ERR_CANCELLED, "interrupted") : ZC_OK;
+}
+
 /* ---- stores ---- */
 
 /* Names directly below a place. */

@@ -11,6 +11,8 @@
 #include "base/metrics.h"
 
 #define MIN_BUCKETS 256
+#define CLAIMS 32                    /* chunks that are known to be decoded at one time */
+#define AWAIT_NS INT64_C(20000000)
 
 struct zc_cached {
     zc_cache *cache;
@@ -36,6 +38,9 @@ struct zc_cache {
     zc_cache_stats stats;            /* but for max_bytes */
     atomic_size_t max_bytes;
     _Atomic int64_t trust_ns;
+    uint64_t claims[CLAIMS];         /* hashes of keys; 0: free */
+    int awaiting;
+    zc_cond unclaimed;
     zc_cache *next, **before;        /* of all caches */
 };
 
@@ -126,6 +131,9 @@ static bool watching_forks;
 static void start_empty(zc_cache *cache)
 {
     zc_mutex_init(&cache->lock);
+    zc_cond_init(&cache->unclaimed);
+    memset(cache->claims, 0, sizeof cache->claims);
+    cache->awaiting = 0;
     cache->buckets = NULL;
     cache->n_buckets = 0;
     cache->newest = cache->oldest = NULL;
@@ -255,6 +263,7 @@ void zc_cache_free(zc_cache *cache)
     zc_rank_unlock(&all_lock, ZC_RANK_CACHES);
     zc_cache_clear(cache);
     free(cache->buckets);
+    zc_cond_destroy(&cache->unclaimed);
     zc_mutex_destroy(&cache->lock);
     free(cache);
 }
@@ -363,6 +372,57 @@ void zc_cache_count_miss(zc_cache *cache)
     zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
     cache->stats.misses++;
     zc_metric_add(ZC_METRIC_MISSES, 1);
+    zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
+}
+
+/* ---- who decodes what ---------------------------------------------------------------------------------- */
+
+/* Under the lock: where a hash is noted, or where there is room (0); NULL: nowhere. */
+static uint64_t *find_claim(zc_cache *cache, uint64_t hash)
+{
+    for (int i = 0; i < CLAIMS; i++) {
+        if (cache->claims[i] == hash) {
+            return &cache->claims[i];
+        }
+    }
+    return NULL;
+}
+
+bool zc_cache_claim(zc_cache *cache, const zc_key *key)
+{
+    zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
+    const bool free = find_claim(cache, key->hash) == NULL;
+    uint64_t *const room = free ? find_claim(cache, 0) : NULL;
+    if (room != NULL) {
+        *room = key->hash;
+    }
+    zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
+    return free;
+}
+
+void zc_cache_unclaim(zc_cache *cache, const zc_key *key)
+{
+    zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
+    uint64_t *const claim = find_claim(cache, key->hash);
+    if (claim != NULL) {
+        *claim = 0;
+    }
+    if (cache->awaiting > 0) {
+        zc_cond_broadcast(&cache->unclaimed);
+    }
+    zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
+}
+
+void zc_cache_await(zc_cache *cache, const zc_key *key)
+{
+    const int64_t end = zc_exact_ns() + AWAIT_NS;
+
+    zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
+    cache->awaiting++;
+    for (int64_t left = AWAIT_NS; left > 0 && find_claim(cache, key->hash) != NULL; left = end - zc_exact_ns()) {
+        zc_cond_wait_for(&cache->unclaimed, &cache->lock, left);
+    }
+    cache->awaiting--;
     zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
 }
 

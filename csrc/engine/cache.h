@@ -109,6 +109,16 @@ zc_cached *zc_cache_find(const zc_origin *origin, uint64_t offset);
 zc_cached *zc_cache_find_trusted(zc_cache *cache, uint64_t array, const zc_key *key, const char *name,
                                  const zc_sight *sight);
 
+/*
+ * Note that this thread decodes the chunk of a key.  False: another one does, and it is better to do something else first.  That is advice:
+ * there is room for a few only, and whoever has no time to wait decodes it too.  zc_cache_unclaim follows what was true.
+ */
+bool zc_cache_claim(zc_cache *cache, const zc_key *key);
+void zc_cache_unclaim(zc_cache *cache, const zc_key *key);
+
+/* Wait until nobody decodes the chunk, for a moment at most: who decodes it may need what this thread has. */
+void zc_cache_await(zc_cache *cache, const zc_key *key);
+
 /* What zc_cache_find_trusted needs, now. */
 zc_sight zc_sight_of(const zc_key *key);
 

@@ -103,13 +103,16 @@ static inline bool zc_chunk_is_covered(const zc_context *ctx, const zc_chunk *ch
  * of them. */
 bool zc_shares_parts(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes, bool encode);
 
+/* Are the elements of a call so few that to copy them is not worth several threads? */
+bool zc_copies_alone(const zc_call *call);
+
 /* Decode the elements of the selection out of a value, or a part of one, through the cache that the value's origin names. */
 zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 
 /* A chunk in the call's cache, if that trusts in it without a look at its file (read_kept.c); *sight is set where it may. */
 zc_cached *zc_find_kept(const zc_call *call, const zc_key *key, const char *name, zc_sight *sight);
 
-/* Read a region that lies in such a chunk.  False: there is more to do. */
+/* Read a region that lies in such chunks.  False: there is more to do, and its memory may be partly filled. */
 bool zc_read_kept(const zc_call *call, zc_status *status, zc_error *err);
 
 /* ops->list for a chunk in memory order. */

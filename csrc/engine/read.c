@@ -215,6 +215,29 @@ static zc_status read_batch(zc_read_job *job, size_t *n, size_t *failed, zc_erro
     return status;
 }
 
+/* Read n items, last those that another thread decodes into a cache meanwhile. */
+static zc_status run_free_first(zc_read_job *job, size_t n, size_t *failed, zc_error *err)
+{
+    const zc_wants *wants = &job->wants;
+    const zc_cache *const cache = wants->calls[0].array->cache;
+
+    if (n < 2 || wants->list != NULL || cache == NULL || !zc_cache_trusts(cache)) {
+        return run_ahead(job, n, failed, err);
+    }
+    size_t *const later = zc_scratch_array(wants->ws, n, sizeof *later, err);
+    if (later == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    job->later = later;
+    zc_status status = run_ahead(job, n, failed, err);
+    job->later = NULL;
+    if (status == ZC_OK) {
+        status = run_some(job, later, job->n_later, job->threads, failed, err);
+    }
+    zc_scratch_pop(wants->ws);
+    return status;
+}
+
 /* Read the items from job->first on that are opened by their keys; *n: how many. */
 static zc_status read_opened(zc_read_job *job, size_t *n, size_t *failed, zc_error *err)
 {
@@ -228,7 +251,7 @@ static zc_status read_opened(zc_read_job *job, size_t *n, size_t *failed, zc_err
     while (job->first + *n < wants->n_items && !is_fetched(job, zc_wants_call(wants, job->first + *n))) {
         ++*n;
     }
-    return status == ZC_OK ? run_ahead(job, *n, failed, err) : status;
+    return status == ZC_OK ? run_free_first(job, *n, failed, err) : status;
 }
 
 static zc_status read_all(zc_read_job *job, size_t *failed, zc_error *err)

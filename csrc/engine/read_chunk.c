@@ -28,6 +28,7 @@ typedef struct chunk_job {
     uint8_t *room;                   /* cap bytes for a small one */
     size_t cap;
     bool whole;
+    bool later;                      /* it is left for later */
     bool again;                      /* what the first try decoded may be torn: nothing of it is used */
     zc_waiting waiting;              /* where there is something to do before waiting for a disk */
     size_t item;                     /* number in the run */
@@ -43,7 +44,7 @@ static void chunk_find(chunk_job *c, zc_read_job *job, size_t item, zc_workspace
     c->job = job;
     c->ws = ws;
     c->err = err;
-    c->again = false;
+    c->again = c->later = false;
     c->sight = (zc_sight){0};
     c->wants = zc_wants_of(&job->wants, item, &c->own, &c->n, c->chunk);
     c->call = c->wants->call;
@@ -390,8 +391,35 @@ static zc_status open_and_read(void *arg)
     return status;
 }
 
+static zc_status read_value(chunk_job *c)
+{
+    return c->whole ? open_and_read(c) : zc_key_read(&c->known, open_and_read, c, c->ws, c->err);
+}
+
+/* Read a chunk that the cache will keep, unless another thread decodes it now: then it is one for later, or waited for. */
+static zc_status read_to_keep(chunk_job *c, size_t item)
+{
+    zc_cache *const cache = c->call->array->cache;
+
+    if (zc_cache_claim(cache, &c->known)) {
+        const zc_status status = read_value(c);
+        zc_cache_unclaim(cache, &c->known);
+        return status;
+    }
+    c->later = c->job->later != NULL;
+    if (c->later) {
+        c->job->later[atomic_fetch_add(&c->job->n_later, 1)] = item;
+        return ZC_OK;
+    }
+    zc_cache_await(cache, &c->known);
+    zc_cached *const cached = zc_find_kept(c->call, &c->known, c->key, &c->sight);
+    const zc_status status = cached != NULL ? read_wants(c, cached, NULL) : read_value(c);
+    zc_cached_let_go(cached);
+    return status;
+}
+
 /* Open the value of a chunk by its key and read it. */
-static zc_status read_by_key(chunk_job *c)
+static zc_status read_by_key(chunk_job *c, size_t item)
 {
     const zc_call *call = c->call;
     size_t bytes;
@@ -410,9 +438,9 @@ static zc_status read_by_key(chunk_job *c)
         zc_array_key(call->array, key, &c->known);
     }
     zc_cached *const cached = zc_find_kept(call, &c->known, key, &c->sight);
-    const zc_status status = cached != NULL ? read_wants(c, cached, NULL)
-                             : c->whole     ? open_and_read(c)
-                                            : zc_key_read(&c->known, open_and_read, c, c->ws, c->err);
+    const zc_status status = cached != NULL           ? read_wants(c, cached, NULL)
+                             : c->sight.at_ns != 0 ? read_to_keep(c, item)
+                                                   : read_value(c);
     zc_cached_let_go(cached);
     zc_scratch_pop(c->ws);
     return status;
@@ -446,7 +474,7 @@ static zc_status read_found(chunk_job *c, size_t item)
 {
     zc_status status;
 
-    return c->job->fetched != NULL && read_fetched(c, &c->job->fetched[item], &status) ? status : read_by_key(c);
+    return c->job->fetched != NULL && read_fetched(c, &c->job->fetched[item], &status) ? status : read_by_key(c, item);
 }
 
 /* Read the part of the value of a chunk that a trial asks for. */
@@ -508,7 +536,9 @@ zc_status zc_read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
     item = job->order != NULL ? job->order[item] : item;
     chunk_open(&c, job, job->first + item, ws, err);
     const zc_status status = c.call->trial != NULL ? try_chunk(&c, item) : c.none && c.n == 1 ? ZC_OK : read_found(&c, item);
-    zc_pool_note_done();
+    if (!c.later) {
+        zc_pool_note_done();
+    }
     return status;
 }
 

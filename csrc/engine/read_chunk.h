@@ -22,6 +22,8 @@ typedef struct zc_read_job {
     size_t first;                    /* the items being read now begin here ... */
     zc_fetched *fetched;             /* ... and this has been fetched of them; NULL: each is opened */
     const size_t *order;             /* which of them are read now; NULL: all */
+    size_t *later;                   /* room for those that another thread decodes into the cache now; NULL: they are waited for */
+    atomic_size_t n_later;
     zc_ahead *ahead;                 /* where reading ahead may pay; NULL: it does not */
 } zc_read_job;
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading out of a cache that trusts in its files: nothing is opened, and for one chunk no job is made.
+ * Reading out of a cache that trusts in its files: nothing is opened, and where all chunks of a region are there, no job is
+ * made and no thread woken.
  */
+#include <string.h>
+
 #include "engine/chunk.h"
 
 #define KEY_ROOM 512
@@ -18,50 +21,85 @@ zc_cached *zc_find_kept(const zc_call *call, const zc_key *key, const char *name
     return zc_cache_find_trusted(array->cache, array->number, key, name, sight);
 }
 
-/* The chunk that all of a region lies in; false if there is none. */
-static bool find_chunk(const zc_call *call, int64_t *chunk, int64_t *shape, zc_selection *out)
+/* The first and the last chunk of a region along each dimension; false if its indices are listed. */
+static bool find_chunks(const zc_call *call, int64_t *first, int64_t *last)
 {
-    const zc_array *array = call->array;
-    const zc_selection *selection = call->selection;
-    int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
-
-    for (int d = 0; d < array->ndim; d++) {
-        const zc_axis *axis = &selection->axis[d];
-        const zc_grid_axis *grid = &array->grid[d];
-        chunk[d] = zc_grid_find(grid, axis->start);
-        lo[d] = zc_grid_start(grid, chunk[d]);
-        hi[d] = zc_grid_end(grid, chunk[d]);
-        shape[d] = zc_grid_chunk_length(grid, chunk[d]);
-        if (axis->index != NULL || axis->start + (axis->count - 1) * axis->step >= hi[d]) {
+    for (int d = 0; d < call->array->ndim; d++) {
+        const zc_axis *axis = &call->selection->axis[d];
+        if (axis->index != NULL) {
             return false;
         }
+        const zc_grid_axis *grid = &call->array->grid[d];
+        const int64_t end = axis->start + (axis->count - 1) * axis->step;
+        first[d] = zc_grid_find(grid, axis->start);
+        last[d] = end < zc_grid_end(grid, first[d]) ? first[d] : zc_grid_find(grid, end);    /* divisions are slow */
     }
-    return zc_selection_clip(selection, lo, hi, out);
+    return true;
 }
 
-bool zc_read_kept(const zc_call *call, zc_status *status, zc_error *err)
+/* The next chunk of a box in C order; false after the last one. */
+static bool next_chunk(int ndim, const int64_t *first, const int64_t *last, int64_t *chunk)
 {
-    const zc_array *array = call->array;
-    int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
+    for (int d = ndim - 1; d >= 0; d--) {
+        if (chunk[d]++ < last[d]) {
+            return true;
+        }
+        chunk[d] = first[d];
+    }
+    return false;
+}
+
+/* Place what is wanted of a chunk.  False if it is not there. */
+static bool place_kept(zc_context *ctx, const int64_t *chunk, zc_status *status)
+{
+    const zc_array *array = ctx->call->array;
+    int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
     char name[KEY_ROOM];
     zc_selection selection;
     zc_sight sight;
     zc_key key;
 
-    if (array->cache == NULL || call->prefetch || call->selection->kind != ZC_SELECT_REGION ||
-        zc_chunk_key_size(array) > sizeof name || !find_chunk(call, chunk, shape, &selection)) {
-        return false;
+    for (int d = 0; d < array->ndim; d++) {
+        const zc_grid_axis *grid = &array->grid[d];
+        lo[d] = zc_grid_start(grid, chunk[d]);
+        hi[d] = zc_grid_end(grid, chunk[d]);
+        shape[d] = zc_grid_chunk_length(grid, chunk[d]);
+    }
+    if (!zc_selection_clip(ctx->call->selection, lo, hi, &selection)) {
+        return true;                 /* a step goes over it */
     }
     zc_chunk_key(array, chunk, name);
     zc_array_key(array, name, &key);
-    zc_cached *const cached = zc_find_kept(call, &key, name, &sight);
+    zc_cached *const cached = zc_find_kept(ctx->call, &key, name, &sight);
     if (cached == NULL) {
         return false;
     }
-    const zc_context ctx = {.call = call, .fill = array->fill, .ws = zc_pool_borrow(err), .err = err};
     const zc_chunk of = {.chain = array->chain, .ndim = array->ndim, .shape = shape, .selection = &selection};
-    *status = ctx.ws != NULL ? zc_chunk_place(&ctx, &of, zc_cached_data(cached)) : ZC_ERR_MEMORY;
-    zc_pool_release(ctx.ws);
+    ctx->ws = ctx->ws != NULL ? ctx->ws : zc_pool_borrow(ctx->err);
+    *status = ctx->ws != NULL ? zc_chunk_place(ctx, &of, zc_cached_data(cached)) : ZC_ERR_MEMORY;
     zc_cached_let_go(cached);
     return true;
+}
+
+bool zc_read_kept(const zc_call *call, zc_status *status, zc_error *err)
+{
+    const zc_array *array = call->array;
+    zc_context ctx = {.call = call, .fill = array->fill, .err = err};
+    int64_t first[ZC_MAX_DIMS], last[ZC_MAX_DIMS], chunk[ZC_MAX_DIMS];
+    bool kept;
+
+    if (array->cache == NULL || !zc_cache_trusts(array->cache) || call->prefetch ||
+        call->selection->kind != ZC_SELECT_REGION || zc_chunk_key_size(array) > KEY_ROOM || !zc_copies_alone(call) ||
+        !find_chunks(call, first, last)) {
+        return false;
+    }
+    memcpy(chunk, first, (size_t)array->ndim * sizeof *chunk);
+    *status = ZC_OK;
+    do {
+        kept = place_kept(&ctx, chunk, status);
+    } while (kept && *status == ZC_OK && next_chunk(array->ndim, first, last, chunk));
+    if (ctx.ws != NULL) {
+        zc_pool_release(ctx.ws);
+    }
+    return kept;
 }

@@ -171,6 +171,11 @@ static double read_ns(const zc_call *call, size_t n)
     return coded_ns(chain, false) * most(wanted, n == 1 ? chunk : (double)n * least(chunk, DECODED_MIN));
 }
 
+bool zc_copies_alone(const zc_call *call)
+{
+    return copy_ns(call->selection, call->array->chain) < SHARED_FROM_NS;
+}
+
 bool zc_shares_parts(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes, bool encode)
 {
     return ctx->split && n > 1 && (is_copied(chain) ? COPIED_NS * (double)nbytes + INNER_NS * (double)n

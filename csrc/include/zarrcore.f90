@@ -46,7 +46,70 @@ module zarrcore
         character(kind=c_char) :: message(320) = c_null_char
     end type zarrcore_error
 
+    ! cancelled is c_loc of an integer(c_int), volatile and target; progress c_funloc of a function of zarrcore_progress.  Either may be
+    ! left as it is.  struct_size is that of the structure.
+    type, bind(c) :: zarrcore_watch
+        integer(c_int32_t) :: struct_size = 8 + 3*storage_size(0_c_intptr_t)/8
+        integer(c_int32_t) :: reserved = 0
+        type(c_ptr) :: cancelled = c_null_ptr
+        type(c_funptr) :: progress = c_null_funptr
+        type(c_ptr) :: user = c_null_ptr
+    end type zarrcore_watch
+
+    ! c_funloc of a function of zarrcore_allocate and of a subroutine of zarrcore_deallocate.
+    type, bind(c) :: zarrcore_allocator
+        integer(c_int32_t) :: struct_size = 8 + 3*storage_size(0_c_intptr_t)/8
+        integer(c_int32_t) :: reserved = 0
+        type(c_ptr) :: user = c_null_ptr
+        type(c_funptr) :: allocate = c_null_funptr
+        type(c_funptr) :: release = c_null_funptr
+    end type zarrcore_allocator
+
+    abstract interface
+        integer(c_int) function zarrcore_progress(user, done, expected) bind(c)
+            import :: c_int, c_int64_t, c_ptr
+            type(c_ptr), value :: user
+            integer(c_int64_t), value :: done, expected
+        end function zarrcore_progress
+
+        type(c_ptr) function zarrcore_allocate(user, nbytes, alignment) bind(c)
+            import :: c_ptr, c_size_t
+            type(c_ptr), value :: user
+            integer(c_size_t), value :: nbytes, alignment
+        end function zarrcore_allocate
+
+        subroutine zarrcore_deallocate(user, memory) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: user, memory
+        end subroutine zarrcore_deallocate
+    end interface
+
     interface
+
+        ! ---- the library ----
+
+        integer(c_int) function zarrcore_set_num_threads(threads) bind(c)
+            import :: c_int
+            integer(c_int), value :: threads
+        end function zarrcore_set_num_threads
+
+        integer(c_int) function zarrcore_shutdown() bind(c)
+            import :: c_int
+        end function zarrcore_shutdown
+
+        ! Without a watch: no longer.
+        integer(c_int) function zarrcore_set_watch(watch, error) bind(c)
+            import :: c_int, zarrcore_error, zarrcore_watch
+            type(zarrcore_watch), intent(in), optional :: watch
+            type(zarrcore_error), intent(inout), optional :: error
+        end function zarrcore_set_watch
+
+        ! Without an allocator: from the system.
+        integer(c_int) function zarrcore_set_allocator(allocator, error) bind(c)
+            import :: c_int, zarrcore_allocator, zarrcore_error
+            type(zarrcore_allocator), intent(in), optional :: allocator
+            type(zarrcore_error), intent(inout), optional :: error
+        end function zarrcore_set_allocator
 
         ! ---- handles ----
 

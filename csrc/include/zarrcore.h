@@ -90,9 +90,9 @@ typedef struct zarrcore_error {
 } zarrcore_error;
 
 #ifdef __cplusplus
-#define ZARRCORE_ERROR_INIT {sizeof(zarrcore_error), 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}}
+#define ZARRCORE_ERROR_INIT {sizeof(zarrcore_error), 0, 0, -1, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}}
 #else
-#define ZARRCORE_ERROR_INIT {.struct_size = sizeof(zarrcore_error)}
+#define ZARRCORE_ERROR_INIT {.struct_size = sizeof(zarrcore_error), .chunk_ndim = -1}
 #endif
 
 /* Place of an inner chunk in its shard.  One that is not there has ZARRCORE_EMPTY in both. */
@@ -672,12 +672,14 @@ typedef struct zarrcore_watch {
     uint32_t struct_size;    /* sizeof(zarrcore_watch) of the caller */
     uint32_t reserved;       /* 0 */
 
-    /* As soon as it is not 0, calls end with ZARRCORE_ERR_CANCELLED: those that begin at once, others before their next chunk and within one
-     * that takes long, after a second at most.  Any thread, or a handler of a signal, may set it: it is read atomically. */
+    /* As soon as it is not 0, calls end with ZARRCORE_ERR_CANCELLED: those that begin at once, reads and writes before their next chunk and
+     * within one that takes long, after a second at most, those that open an archive or list before their next entry.  What removes goes on
+     * to its end, because the next node there would find what was left.  Any thread, or a handler of a signal, may set it: it is read
+     * atomically. */
     const volatile int *cancelled;
 
-    /* Called about every 50 ms, by the thread of the call alone, so never by one that has nothing longer to do.  done: chunks (shards, where
-     * there are any) that were read or written since zarrcore_set_watch; expected: those that the calls since then have to read or write,
+    /* Called about every 50 ms while chunks are read or written, by the thread of the call alone, so never by one that has nothing longer
+     * to do.  done: chunks (with sharding: shards, whose inner chunks are not counted) that were read or written since zarrcore_set_watch; expected: those that the calls since then have to read or write,
      * as far as they have begun.  Chunks that are found in a cache are in both or in neither.  Not 0 cancels the call.  It must
      * not call the library. */
     int (*progress)(void *user, uint64_t done, uint64_t expected);
@@ -685,7 +687,7 @@ typedef struct zarrcore_watch {
 } zarrcore_watch;
 
 /*
- * Have later calls of this thread that read or write chunks watched, the threads that help them included; NULL: no longer.  The structure is
+ * Have later calls of this thread watched, the threads that help them included; NULL: no longer.  The structure is
  * copied, what it points to has to stay.  Other threads have watches of their own.
  *
  * What is cancelled ends as if it had failed: memory may be partly read into, some chunks may be written, and each as a whole; what is

@@ -8,9 +8,14 @@
 #ifndef ZARRCORE_HPP
 #define ZARRCORE_HPP
 
+#include <atomic>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory_resource>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -69,10 +74,16 @@ inline void check(int status)
     }
 }
 
+// What a function that watches calls of this thread has thrown.
+inline thread_local std::exception_ptr thrown;
+
 template <typename Call> void run(Call call)
 {
     zarrcore_error record = ZARRCORE_ERROR_INIT;
     if (call(&record) != ZARRCORE_OK) {
+        if (thrown) {
+            std::rethrow_exception(std::exchange(thrown, nullptr));
+        }
         throw error(record);
     }
 }
@@ -80,6 +91,100 @@ template <typename Call> void run(Call call)
 } // namespace detail
 
 using indices = std::vector<std::int64_t>;
+
+#ifndef ZARRCORE_PYTHON_API
+
+// While it lives, the calls of the thread that made it are watched; one inside of another takes its place meanwhile.  It goes in the same
+// thread.  A call that is cancelled throws an error with ZARRCORE_ERR_CANCELLED, or what the function has thrown.
+class watch {
+public:
+    // Called with the chunks that are done and expected, about every 50 ms; false cancels the call.
+    using function = std::function<bool(std::uint64_t done, std::uint64_t expected)>;
+
+    explicit watch(function progress = nullptr) : progress_(std::move(progress)), outer_(current())
+    {
+        start();
+        current() = this;
+    }
+    watch(const watch &) = delete;
+    watch &operator=(const watch &) = delete;
+    ~watch()
+    {
+        current() = outer_;
+        outer_ != nullptr ? outer_->start() : static_cast<void>(zarrcore_set_watch(nullptr, nullptr));
+    }
+
+    // End what runs and what comes; by any thread, or a handler of a signal.
+    void cancel() noexcept { cancelled_.store(1, std::memory_order_relaxed); }
+
+private:
+    static_assert(sizeof(std::atomic<int>) == sizeof(int) && std::atomic<int>::is_always_lock_free);
+
+    static watch *&current() noexcept
+    {
+        static thread_local watch *innermost = nullptr;
+        return innermost;
+    }
+    void start()
+    {
+        zarrcore_watch given = {sizeof given, 0, reinterpret_cast<const volatile int *>(&cancelled_), nullptr, this};
+        given.progress = progress_ ? report : nullptr;
+        detail::run([&](zarrcore_error *e) { return zarrcore_set_watch(&given, e); });
+    }
+    static int report(void *self, std::uint64_t done, std::uint64_t expected) noexcept
+    {
+        try {
+            return static_cast<watch *>(self)->progress_(done, expected) ? 0 : 1;
+        } catch (...) {
+            detail::thrown = std::current_exception();
+            return 1;
+        }
+    }
+
+    std::atomic<int> cancelled_{0};
+    function progress_;
+    watch *outer_;
+};
+
+namespace detail {
+
+// Resources are told the size of what they take back: it is kept in front.
+inline void *allocate(void *resource, std::size_t nbytes, std::size_t alignment) noexcept
+{
+    if (nbytes > SIZE_MAX - alignment) {
+        return nullptr;
+    }
+    const std::size_t all = nbytes + alignment;
+    try {
+        char *const memory = static_cast<char *>(static_cast<std::pmr::memory_resource *>(resource)->allocate(all, alignment));
+        std::memcpy(memory, &all, sizeof all);
+        return memory + alignment;
+    } catch (...) {
+        return nullptr;
+    }
+}
+
+inline void release(void *resource, void *memory) noexcept
+{
+    char *const begin = static_cast<char *>(memory) - ZARRCORE_ALIGNMENT;
+    std::size_t all;
+
+    std::memcpy(&all, begin, sizeof all);
+    static_cast<std::pmr::memory_resource *>(resource)->deallocate(begin, all, ZARRCORE_ALIGNMENT);
+}
+
+} // namespace detail
+
+// Memory that grows with the data comes from a resource, which any number of threads use at once; nullptr: from the system.  When that
+// may be called: see zarrcore_set_allocator.
+inline void set_allocator(std::pmr::memory_resource *resource)
+{
+    const zarrcore_allocator given = {sizeof given, 0, resource, detail::allocate, detail::release};
+
+    detail::run([&](zarrcore_error *e) { return zarrcore_set_allocator(resource != nullptr ? &given : nullptr, e); });
+}
+
+#endif
 
 // One owner of a handle.  Copies are owners of the same one.
 class array {

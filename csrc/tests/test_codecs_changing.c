@@ -39,6 +39,7 @@ static void decode_while_it_flips(const zc_codec *codec, uint8_t *value, size_t 
     zc_error err;
     bool kept = true;
 
+    zc_error_clear(&err);
     atomic_init(&f.done, false);
     memset(out, 0xee, sizeof out);
     CHECK(cap <= ROOM && thread_start(&thread, keep_flipping, &f));

@@ -284,6 +284,40 @@ static void copies_are_shared_where_it_pays(void)
     }
 }
 
+/* Rows through chunks that are kept are copied: nothing is decoded, nobody is woken, whoever decodes them meanwhile. */
+static void rows_of_kept_chunks_are_copied(void)
+{
+    enum { SIDE = 256, CHUNKS = 4 };
+    static uint16_t values[SIDE * SIDE * CHUNKS], row[SIDE * CHUNKS];
+    zc_fault fault;
+    zc_error err;
+    zc_key key;
+    fixture f;
+
+    for (int i = 0; i < SIDE * SIDE * CHUNKS; i++) {
+        values[i] = (uint16_t)(i / 3);
+    }
+    open_fixture(&f, "kept/", SIDE, SIDE);
+    f.array.grid[0].length = SIDE;
+    f.array.grid[1].length = SIDE * CHUNKS;
+    add_stage(&f.chain, "zstd");
+    CHECK(transfer(&f, true, 0, SIDE, 0, SIDE * CHUNKS, values, 2, &fault, &err) == ZC_OK);
+    f.array.cache = zc_cache_new(1 << 24);
+    f.array.number = zc_cache_array();
+    zc_cache_trust(f.array.cache, INT64_C(3600000000000));
+    zc_array_key(&f.array, "kept/c/0/2", &key);
+    CHECK(zc_cache_claim(f.array.cache, &key) && !zc_cache_claim(f.array.cache, &key));
+    for (int i = 0; i < SIDE; i++) {
+        zc_counts_reset();
+        CHECK(transfer(&f, false, i, 1, 0, SIDE * CHUNKS, row, 4, &fault, &err) == ZC_OK);
+        CHECK(memcmp(row, values + i * SIDE * CHUNKS, sizeof row) == 0);
+        CHECK(i == 0 || (zc_counted(ZC_COUNT_HELPERS) == 0 && zc_counted(ZC_COUNT_DECODED) == 0));
+    }
+    zc_cache_unclaim(f.array.cache, &key);
+    CHECK(zc_cache_claim(f.array.cache, &key));
+    zc_cache_free(f.array.cache);
+}
+
 static void shards(void)
 {
     fixture f;
@@ -487,6 +521,7 @@ int main(void)
     RUN(no_thread_is_woken_for_little);
     RUN(slow_codecs_are_shared_sooner);
     RUN(copies_are_shared_where_it_pays);
+    RUN(rows_of_kept_chunks_are_copied);
     RUN(shards);
     RUN(gathered_blocks);
     RUN(many_reads);

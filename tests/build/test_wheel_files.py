@@ -47,6 +47,8 @@ def test_contents_are_those_of_the_tree() -> None:
         "zarrcore/__init__.pxd",
         "zarrcore/include/zarrcore.h",
         "zarrcore/include/zarrcore.hpp",
+        "zarrcore/include/zarrcore.f90",
+        *check_wheel.LIBRARY,
         "zarrcore/_core/engine/_modules.MODULE",
         "zarrcore/_core/engine/__init__.pyi",
         "zarrcore/_core/kernels.MODULE",
@@ -74,6 +76,7 @@ def make_wheel(directory: Path, names: Iterable[str], platform: str = "linux_x86
     with zipfile.ZipFile(wheel, "w") as archive:
         for name in names:
             real = name.replace("VERSION", "9.8.7").replace(".MODULE", ".cpython-312-x86_64-linux-gnu.so")
+            real = real.replace(".LIBRARY", ".1.dylib" if "macos" in platform else ".so.1")
             archive.writestr(real, b"")
     return wheel
 
@@ -132,6 +135,21 @@ def test_tag(tmp_path: Path, platform: str, good: bool) -> None:
     assert found == ([] if good else [f"platform {platform}: expected manylinux_2_17"])
 
 
+@pytest.mark.usefixtures("no_tools")
+@pytest.mark.parametrize(
+    "platform", ["linux_x86_64", "musllinux_1_2_aarch64", "macosx_11_0_arm64", "win_amd64"]
+)
+def test_libzarrcore_is_in_the_wheels_of_its_platforms(tmp_path: Path, platform: str) -> None:
+    """macOS has no static one, since nothing hides what is in it there; Windows has none."""
+    has = [name for name in listed() if any(s in platform for s in check_wheel.LIBRARY.get(name, [""]))]
+    wheel = make_wheel(tmp_path, has, platform)
+    assert check_wheel.faults(wheel) == []
+    assert len(listed()) - len(has) == {"macosx": 1, "win": 5}.get(platform.split("_")[0], 0)
+    if "win" in platform.split("_")[0]:
+        wheel = make_wheel(tmp_path, [*has, "zarrcore/lib/libzarrcore.a"], platform)
+        assert len(check_wheel.faults(wheel)) == 1
+
+
 @pytest.mark.skipif(
     not sys.platform.startswith("linux") or not shutil.which("cc") or not shutil.which("readelf"),
     reason="builds and reads ELF files",
@@ -146,6 +164,9 @@ def test_symbols_and_libraries_are_found(tmp_path: Path) -> None:
     modules = {"zarrcore/engine.so": str(module)}
     assert check_wheel._symbol_faults(modules) == ["zarrcore/engine.so exports ZSTD_compress"]
     assert check_wheel._library_faults(modules) == ["zarrcore/engine.so needs libother.so"]
+    assert check_wheel._library_symbol_faults({"zarrcore/lib/libzarrcore.so.1": str(other)}) == [
+        f"zarrcore/lib/libzarrcore.so.1 exports {name}" for name in ("PyInit_engine", "ZSTD_compress")
+    ]
     modules = {"zarrcore/engine/_modules.so": str(module)}
     sources = tmp_path / "zarrcore" / "engine"
     sources.mkdir(parents=True)

@@ -282,6 +282,69 @@ def test_threads_that_read_write_and_set_the_cache(capi: Any, tmp_path: Path) ->
     capi.release(handle)
 
 
+# --- several threads --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Met(codecs.BytesBytesCodec):
+    """Keeps the thread that decodes the first chunk waiting."""
+
+    name: ClassVar[str] = "test_capi.met"
+    order: ClassVar[list[int]] = []
+    wait: ClassVar[Any] = None
+
+    def encode(self, data: Any, spec: Any = None) -> bytes:
+        return bytes(data)
+
+    def decode(self, data: Any, spec: Any = None, max_size: int | None = None) -> bytes:
+        chunk = int(np.frombuffer(data, "f4")[0])
+        Met.order.append(chunk)
+        if chunk == 0 and Met.order.count(0) == 1:
+            assert Met.wait()
+        return bytes(data)
+
+
+def read_a_row_twice(capi: Any, path: Path, wait: Any) -> list[int]:
+    """Two threads read a row of three chunks: the chunks in the order in which they were decoded."""
+    zarrcore.registry.register_codec(Met.name, Met)
+    Met.wait = staticmethod(lambda: True)
+    array = make(LocalStore(path), compressors=Met())
+    handle, rows = capi.from_python(id(array)), []
+    assert capi.set_cache(handle, 1 << 20) == 0
+    Met.order, Met.wait = [], staticmethod(wait)
+    first = threading.Thread(target=lambda: rows.append(read(capi, handle, (0, 0), (1, 30))))
+    first.start()
+    while not Met.order:
+        time.sleep(0.001)
+    rows.append(read(capi, handle, (0, 0), (1, 30)))
+    Met.order.append(-1)
+    first.join()
+    for row in rows:
+        np.testing.assert_array_equal(row, numbers()[:1])
+    capi.release(handle)
+    return Met.order
+
+
+def test_a_chunk_that_another_thread_decodes_comes_last(capi: Any, tmp_path: Path) -> None:
+    def wait() -> bool:
+        end = time.monotonic() + 60
+        while len(Met.order) < 3 and time.monotonic() < end:
+            time.sleep(0.001)
+        return len(Met.order) >= 3
+
+    assert read_a_row_twice(capi, tmp_path, wait)[:3] == [0, 10, 20]
+
+
+def test_a_thread_that_does_not_end_keeps_no_other_waiting(capi: Any, tmp_path: Path) -> None:
+    def wait() -> bool:
+        end = time.monotonic() + 60
+        while -1 not in Met.order and time.monotonic() < end:
+            time.sleep(0.001)
+        return -1 in Met.order
+
+    assert read_a_row_twice(capi, tmp_path, wait)[:5] == [0, 10, 20, 0, -1]
+
+
 # --- arguments --------------------------------------------------------------------------------------
 
 

@@ -4,18 +4,24 @@
 from __future__ import annotations
 
 import ctypes
+import json
+import os
+import shutil
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from capi_callbacks import Memory
-from capi_documents import v3
+from capi_documents import LibraryError, v3
 from capi_regions import Region
 from capi_tree import Tree
 from capi_watch import Progress, Watch, watched
+
+import zarrcore
 
 pytestmark = pytest.mark.timeout(600)  # the first test builds the library
 
@@ -96,6 +102,67 @@ def test_nothing_begins_once_the_flag_is_set(library: Any, error_of: Any, memory
         assert memory.calls == []
         assert calls["read"]() == 0
     assert memory.values == before
+    tree.close()
+
+
+def test_no_function_of_trees_begins_once_the_flag_is_set(
+    library: Any, error_of: Any, memory: Memory, tmp_path: Path
+) -> None:
+    tree, data = open_all(library, error_of, memory)
+    zarrcore.create_array(tmp_path / "a", shape=(2, 2), dtype="f4")
+    shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "a")
+    before = dict(memory.values)
+    memory.calls.clear()
+    out, error, text = ctypes.c_void_p(), error_of(), json.dumps(document()).encode()
+    two, at = (ctypes.c_int64 * 2)(4, 4), tree.pointer
+    places = [os.fsencode(tmp_path / name) for name in ("a", "packed.zip")]
+    calls = {
+        **{f"open {place!r}": (library.open, place, 0, out) for place in places},
+        **{f"open_store {place!r}": (library.open_store, place, 0, out) for place in places},
+        "open_group": (library.open_group, at, b"", out),
+        "open_array": (library.open_array, at, b"a", out),
+        "create_array": (library.create_array, at, b"b", text, out),
+        "create_group": (library.create_group, at, b"c", None),
+        "resize": (library.resize, at, b"a", 2, two),
+        "append": (library.append, at, b"a", 0, b"f4", 2, two, data.ctypes.data, 64, None, 0, 0),
+        "erase": (library.erase, at, b"a"),
+        "list": (library.list, at, b"", 0, out),
+        "get_document": (library.get_document, at, b"a", out),
+        "get_attribute": (library.get_attribute, at, b"a", None, out),
+        "set_attribute": (library.set_attribute, at, b"a", b"x", b"1"),
+        "delete_attribute": (library.delete_attribute, at, b"a", b"x"),
+    }
+    with watched(library, ctypes.c_int(1)):
+        found = {name: call(*args, error) for name, (call, *args) in calls.items()}
+    assert found == dict.fromkeys(calls, CANCELLED)
+    assert (error.status, error.message) == (CANCELLED, b"interrupted")
+    assert (out.value, memory.calls, memory.values) == (None, [], before)
+    tree.close()
+
+
+def test_a_list_that_is_cancelled_reads_no_further_document(library: Any, error_of: Any) -> None:
+    memory = Cancelling(library, "get")
+    tree = Tree(library, error_of, memory.open(error_of))
+    for number in range(40):
+        tree.create_array(f"a{number}", document())
+    memory.seen, memory.at = 0, 8
+    with watched(library, memory.flag), pytest.raises(LibraryError) as caught:
+        tree.list("")
+    assert caught.value.args[0] == CANCELLED
+    assert memory.seen <= 8 + 4  # documents of one node
+    assert len(tree.list("")) == 40
+    tree.close()
+
+
+def test_what_is_being_removed_goes_in_whole(library: Any, error_of: Any) -> None:
+    """Else the next array there would find chunks that are left."""
+    memory = Cancelling(library, "remove")
+    tree, _ = open_all(library, error_of, memory)
+    memory.seen, memory.at = 0, 3
+    with watched(library, memory.flag):
+        tree.erase("a")
+    assert memory.flag.value == 1
+    assert not any(key.startswith("a/") for key in memory.values)
     tree.close()
 
 
@@ -250,8 +317,8 @@ def test_structures_of_other_versions(library: Any, error_of: Any, memory: Memor
     older = Watch(Watch.progress.offset, 0, ctypes.pointer(flag), never, None)
     later = Later(Watch(ctypes.sizeof(Later), 0, ctypes.pointer(flag), unset, None), None)
     for watch in (older, later.now):
-        assert library.set_watch(watch, None) == 0
         with tree.array("a") as handle:
+            assert library.set_watch(watch, None) == 0
             out = np.zeros((N, 4), "f4")
             assert library.read(handle, None, None, None, out.ctypes.data, None, 0, None) == CANCELLED
         assert library.set_watch(None, None) == 0

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import sys
 
+#: What build scripts ask for; their environments may lack click.
+_FLAGS = {"--cflags", "--libs", "--static", "--cmakedir", "--pkgconfigdir"}
+
 
 def _print_flags(options: set[str]) -> None:
-    """Print what a compiler and a linker need for extension modules, which link nothing of zarrcore."""
-    from shlex import quote
+    """Print what a compiler and a linker need, or where CMake and pkg-config find it."""
+    from zarrcore import include_dir
 
-    from zarrcore.include_dir import get_include
-
-    print(f"-I{quote(get_include())}" if "--cflags" in options else "")
+    try:
+        print(include_dir.flags(options))
+    except FileNotFoundError as error:
+        raise SystemExit(f"zarrcore: {error}") from None
 
 
 def main() -> None:
@@ -20,7 +24,7 @@ def main() -> None:
     import gc
 
     options = set(sys.argv[1:])
-    if options and options <= {"--cflags", "--libs"}:  # for build scripts, whose environments may lack click
+    if options and options <= _FLAGS:
         _print_flags(options)
         return
     gc.disable()  # until a command has been imported: what modules make is no garbage
