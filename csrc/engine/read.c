@@ -15,7 +15,7 @@
 #define SHARED_BYTES ((size_t)64 << 20)
 
 #define BATCH_MAX ((size_t)4096)     /* items whose values are fetched together */
-#define BATCH_LENT ((size_t)512)     /* items whose values are lent together: what is noted of them stays in a CPU's cache */
+#define BATCH_LENT ((size_t)1024)    /* items whose values are lent together: what is noted of them stays in a CPU's cache */
 
 #define PLAIN_AHEAD_MOST 1048576.0   /* bytes of a chunk without codecs */
 
