@@ -22,6 +22,7 @@ _MOST_KEPT, _LONGEST_KEY = 256, 4096
 
 _kept: dict[tuple[object, bytes], tuple[dict[str, Any], list[Departure]]] = {}
 _texts: dict[tuple[object, bytes], tuple[type, dict[str, Any], bytes]] = {}
+_latest: tuple[object, bytes, Any] = (None, b"", None)  # of _texts: members of a group are often alike
 _chains: dict[Any, CodecChain] = {}
 
 
@@ -63,9 +64,14 @@ def keep(
 
 def of_text(text: bytes) -> Any | None:
     """Return the metadata of a node whose stored document has been read before, as a new object."""
-    found = _texts.get((registrations(), text))
-    if found is None:
-        return None
+    global _latest
+    current = registrations()
+    since, known, found = _latest
+    if since is not current or known != text:  # to hash a text takes longer than to compare it
+        found = _texts.get((current, text))
+        if found is None:
+            return None
+        _latest = current, text, found
     cls, members, attributes = found
     metadata: Any = object.__new__(cls)
     vars(metadata).update(members, attributes=marshal.loads(attributes), extra_fields={})
