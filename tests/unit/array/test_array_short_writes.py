@@ -1,4 +1,4 @@
-"""Small writes go straight to the engine where values need no cast and no broadcast; numpy says what they write."""
+"""Small writes go straight to the engine where values need no cast and no broadcast: as numpy writes."""
 
 import itertools
 
@@ -98,7 +98,9 @@ def test_what_needs_a_cast_or_a_broadcast_goes_the_long_way(value):
     np.testing.assert_array_equal(array[...], expected)
 
 
-@pytest.mark.parametrize("selection", [12, -13, (0, 5), (0, 0, 0), True, [1, 2], (None, 1), "a", (..., ...), 1.5])
+@pytest.mark.parametrize(
+    "selection", [12, -13, (0, 5), (0, 0, 0), True, [1, 2], (None, 1), "a", (..., ...), 1.5], ids=repr
+)
 def test_no_other_selection_is_written(selection):
     array, expected = _pair("i4")
     assert not _goes_short(array, selection, 5)

@@ -298,8 +298,8 @@ for _ in range(4):
 def arenas_of_reads(count: int) -> tuple[list[int], list[int]]:
     """Arenas of Python's allocator, asked for so far and there now, after each of four reads."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONMALLOC"}
-    program = READS.format(count=count)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=env)
+    program = [sys.executable, "-c", READS.format(count=count)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True, env=env)
     asked, there = (
         [int(n.replace(",", "")) for n in re.findall(rf"arenas allocated {which} *= *([\d,]+)", done.stderr)]
         for which in ("total", "current")
