@@ -16,6 +16,7 @@ typedef enum zc_count {
     ZC_COUNT_HELPERS,        /* threads of the pool that jobs asked for, beside the calling one */
     ZC_COUNT_PAGES,          /* pages of large scratch buffers taken from the system: huge ones where it has them */
     ZC_COUNT_ANNOUNCED,      /* bytes of files that the system was asked to bring into memory */
+    ZC_COUNT_PARENTS,        /* directories opened to write to them */
     ZC_COUNT_KINDS
 } zc_count;
 

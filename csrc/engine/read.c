@@ -5,6 +5,7 @@
  */
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "engine/chunk.h"
@@ -14,6 +15,7 @@
 #define SHARED_BYTES ((size_t)64 << 20)
 
 #define BATCH_MAX ((size_t)4096)     /* items whose values are fetched together */
+#define BATCH_LENT ((size_t)1024)    /* items whose values are lent together: what is noted of them stays in a CPU's cache */
 
 #define PLAIN_AHEAD_MOST 1048576.0   /* bytes of a chunk without codecs */
 
@@ -80,6 +82,12 @@ static bool is_fetched(const zc_read_job *job, const zc_call *call)
            (store->fetch != NULL && (store->values_in_memory ? job->wants.n_items > 1 : call->array->chain->ops->list == NULL));
 }
 
+/* Are values in memory lent, with nothing to be known of them but where they are? */
+static bool is_lent(const zc_read_job *job, const zc_call *call)
+{
+    return call->store->values_in_memory && is_fetched(job, call) && call->array->cache == NULL && job->shared == NULL;
+}
+
 /* Prepare as many items from job->first on as are fetched together, at most `most`, whose keys have room at `keys`; how
  * many. */
 static size_t prepare_batch(zc_read_job *job, size_t most, char *keys, size_t key_size)
@@ -89,7 +97,7 @@ static size_t prepare_batch(zc_read_job *job, size_t most, char *keys, size_t ke
     while (n < most) {
         const zc_call *call = zc_wants_call(&job->wants, job->first + n);
         const zc_store *store = call->store;
-        if (!is_fetched(job, call) ||
+        if (!is_fetched(job, call) || is_lent(job, call) ||
             (store->serve == NULL && bytes > store->batch_bytes && n >= (size_t)job->threads)) {
             break;
         }
@@ -238,6 +246,62 @@ static zc_status run_free_first(zc_read_job *job, size_t n, size_t *failed, zc_e
     return status;
 }
 
+/* Borrow the values of n items, in requests[0 .. n), and read them. */
+static zc_status borrow_and_read(zc_read_job *job, const zc_store *store, const zc_request *requests, size_t n, zc_value *values,
+                                 size_t *failed, zc_error *err)
+{
+    memset(values, 0, n * sizeof *values);
+    zc_status status = store->fetch(store, requests, n, values, failed, err);
+    if (status == ZC_ERR_CALLBACK) {
+        return status;
+    }
+    *failed = SIZE_MAX;
+    if (status != ZC_OK) {
+        zc_error_clear(err);                 /* opening each alone shows which failed, and why */
+        return run_items(job, n, failed, err);
+    }
+    job->lent = values;
+    status = run_items(job, n, failed, err);
+    job->lent = NULL;
+    store->release(values, n);
+    return status;
+}
+
+/* Read the items from job->first on whose values are lent by one store; *n: how many. */
+static zc_status read_lent(zc_read_job *job, size_t *n, size_t *failed, zc_error *err)
+{
+    const zc_wants *wants = &job->wants;
+    const zc_call *call = zc_wants_call(wants, job->first);
+    const zc_store *const store = call->store;
+    const size_t rest = wants->n_items - job->first, most = rest < BATCH_LENT ? rest : BATCH_LENT;
+    size_t key_size = 0;
+    zc_request *requests;
+    zc_value *values;
+
+    for (size_t i = 0; i < wants->n_calls; i++) {
+        const size_t own = zc_chunk_key_size(wants->calls[i].array);
+        key_size = own > key_size ? own : key_size;
+    }
+    values = zc_scratch_array(wants->ws, most, sizeof *values + sizeof *requests + key_size, err);
+    if (values == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    requests = (zc_request *)(values + most);
+    char *const keys = (char *)(requests + most);
+    for (*n = 0; *n < most; ++*n) {
+        call = zc_wants_call(wants, job->first + *n);
+        if (call->store != store || !is_lent(job, call)) {
+            break;
+        }
+        char *const key = keys + *n * key_size;
+        zc_read_key(job, *n, key);
+        requests[*n] = (zc_request){.key = key, .n = ZC_SIZE_MAX};
+    }
+    const zc_status status = borrow_and_read(job, store, requests, *n, values, failed, err);
+    zc_scratch_pop(wants->ws);
+    return status;
+}
+
 /* Read the items from job->first on that are opened by their keys; *n: how many. */
 static zc_status read_opened(zc_read_job *job, size_t *n, size_t *failed, zc_error *err)
 {
@@ -260,8 +324,9 @@ static zc_status read_all(zc_read_job *job, size_t *failed, zc_error *err)
     zc_status status = ZC_OK;
 
     for (size_t n; job->first < wants->n_items && status == ZC_OK; job->first += n) {
+        const zc_call *call = zc_wants_call(wants, job->first);
         n = 0;
-        status = (is_fetched(job, zc_wants_call(wants, job->first)) ? read_batch : read_opened)(job, &n, failed, err);
+        status = (is_lent(job, call) ? read_lent : is_fetched(job, call) ? read_batch : read_opened)(job, &n, failed, err);
         if (status != ZC_OK && *failed != SIZE_MAX) {
             *failed += job->first;
         }

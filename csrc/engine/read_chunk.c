@@ -470,10 +470,23 @@ static bool read_fetched(chunk_job *c, const zc_fetched *found, zc_status *statu
     return false;
 }
 
+/* Read a chunk whose value has been lent. */
+static zc_status read_lent(chunk_job *c, zc_value *value)
+{
+    if (value->data == NULL) {
+        return read_wants(c, NULL, NULL);
+    }
+    note_size(c, size_of_value(value));
+    return read_wants(c, NULL, value);
+}
+
 static zc_status read_found(chunk_job *c, size_t item)
 {
     zc_status status;
 
+    if (c->job->lent != NULL) {
+        return read_lent(c, &c->job->lent[item]);
+    }
     return c->job->fetched != NULL && read_fetched(c, &c->job->fetched[item], &status) ? status : read_by_key(c, item);
 }
 
@@ -543,6 +556,15 @@ zc_status zc_read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
 }
 
 /* ---- chunks that are fetched together --------------------------------------------------------------------- */
+
+void zc_read_key(const zc_read_job *job, size_t item, char *key)
+{
+    int64_t chunk[ZC_MAX_DIMS];
+    zc_want own;
+    size_t n;
+
+    zc_chunk_key(zc_wants_of(&job->wants, job->first + item, &own, &n, chunk)->call->array, chunk, key);
+}
 
 size_t zc_read_prepare(zc_read_job *job, size_t item, char *key, zc_fetched *out)
 {

@@ -21,6 +21,7 @@ typedef struct zc_read_job {
     void *poll_arg;
     size_t first;                    /* the items being read now begin here ... */
     zc_fetched *fetched;             /* ... and this has been fetched of them; NULL: each is opened */
+    zc_value *lent;                  /* or these are their values, in memory; of those that are absent without data */
     const size_t *order;             /* which of them are read now; NULL: all */
     size_t *later;                   /* room for those that another thread decodes into the cache now; NULL: they are waited for */
     atomic_size_t n_later;
@@ -32,6 +33,9 @@ zc_status zc_read_item(void *job, size_t item, zc_workspace *ws, zc_error *err);
 
 /* zc_announce: have the system bring the value of an item into memory. */
 bool zc_read_announce(void *job, size_t item, uint64_t *size);
+
+/* The key of an item, counted from job->first; there is room for it at `key`. */
+void zc_read_key(const zc_read_job *job, size_t item, char *key);
 
 /* Prepare an item, counted from job->first, of a batch that is fetched together, whose key has room at `key`; returns roughly
  * how many bytes of memory it takes. */

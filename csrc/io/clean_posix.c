@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os_thread.h"
 #include "io/file.h"
 #include "io/temporary.h"
 
@@ -64,9 +65,24 @@ static uint64_t this_system(void)
     return system & SYSTEM_MASK;
 }
 
+static _Atomic zc_owner own;                 /* 0: not asked for yet in this process */
+
+static void start_child(void)
+{
+    atomic_store(&own, 0);
+}
+
 zc_owner zc_this_process(void)
 {
-    return this_system() << ZC_PID_BITS | ((uint64_t)getpid() & PID_MASK);
+    static _Atomic int registered;
+    zc_owner found = atomic_load_explicit(&own, memory_order_relaxed);
+
+    if (found == 0) {
+        zc_at_fork_once(&registered, start_child);
+        found = this_system() << ZC_PID_BITS | ((uint64_t)getpid() & PID_MASK);
+        atomic_store_explicit(&own, found, memory_order_relaxed);
+    }
+    return found;
 }
 
 static bool is_abandoned(int fd, const char *name)

@@ -31,6 +31,7 @@ typedef struct zc_dir {
     char *path;
     uint64_t where;          /* a hash of its path */
     bool outside;            /* reached by a link that leaves the root: nothing may be written */
+    _Atomic(struct zc_parent *) parents[4];  /* see parents_posix.h; mostly one for each thread */
 #endif
     size_t root_len;         /* the first part of the path, that of the root; its own links are followed */
     zc_symlinks links;

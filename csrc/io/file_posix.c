@@ -10,6 +10,7 @@
 #define _FILE_OFFSET_BITS 64
 
 #include "base/assert.h"
+#include "base/counts.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@
 #endif
 
 #include "io/open_posix.h"
+#include "io/parents_posix.h"
 #include "io/sync_posix.h"
 #include "io/temporary.h"
 
@@ -71,6 +73,7 @@ zc_status zc_dir_open(const char *path, size_t root_len, zc_symlinks links, zc_d
 void zc_dir_close(zc_dir *dir)
 {
     if (dir != NULL) {
+        zc_parents_close(dir);
         close(dir->fd);
         free(dir->path);
         free(dir);
@@ -238,6 +241,7 @@ static int open_parent(const zc_dir *dir, const char *path, size_t n)
     memcpy(parent, path, n);
     memcpy(parent + n, ".", n == 0 ? 2 : 0);
     parent[n > 0 ? n : 1] = '\0';
+    zc_count_add(ZC_COUNT_PARENTS, 1);
     return zc_open_below(dir, parent, ZC_OPEN_DIR_FLAGS, true);
 }
 
@@ -327,7 +331,7 @@ static int open_temporary(writer *w)
             names_left--;
             continue;
         }
-        if (errno != ENOENT || w->parent == 0 || parents_left-- == 0) {
+        if ((errno != ENOENT && errno != ESTALE) || w->parent == 0 || parents_left-- == 0) {
             return -1;
         }
         close_parent(w->dir, w->at);         /* someone removed the directory that was empty */
@@ -514,9 +518,17 @@ zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source 
     writer w = {.dir = dir, .path = name, .parent = parent_length(name), .sync = sync, .later = later, .is_new = is_new};
 
     w.name = name + w.parent;
-    const int code = open_directory(&w);
+    const bool holds = dir != NULL && dir->fd >= 0 && w.parent > 0 && !sync;
+    zc_parent *const held = holds ? zc_parent_take(dir, name, w.parent) : NULL;
+    w.at = held != NULL ? held->fd : -1;
+    const int code = held != NULL ? 0 : open_directory(&w);
     const zc_status status = code == 0 ? write_below(&w, source, err) : zc_fail_path(code, "cannot write", name, err);
-    close_parent(dir, w.at);
+    if (holds && status == ZC_OK) {
+        zc_parent_hold(dir, held, name, w.parent, w.at);
+    } else {
+        free(held);
+        close_parent(dir, w.at);
+    }
     return status;
 }
 

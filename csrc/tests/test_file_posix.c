@@ -16,6 +16,7 @@ int main(void)
 
 #else
 
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -25,6 +26,7 @@ int main(void)
 #include <time.h>
 #include <utime.h>
 
+#include "base/counts.h"
 #include "file_cases.h"
 
 static void nothing_else_is_missing(void)
@@ -156,6 +158,53 @@ static void a_directory_outside_is_only_read(void)
     CHECK(failed_with(zc_file_remove(outside, "c", false, NULL, &err), EXDEV));
     zc_dir_close(outside);
     CHECK(holds("outside/c", "kept"));
+}
+
+static int lowest_descriptor(void)
+{
+    const int fd = open("/dev/null", O_RDONLY);
+
+    close(fd);
+    return fd;
+}
+
+static size_t parents_opened(const zc_dir *root, int n, const char *const *names, int n_names)
+{
+    zc_counts_reset();
+    for (int i = 0; i < n; i++) {
+        CHECK(zc_file_replace(root, names[i % n_names], "x", 1, false, &err) == ZC_OK);
+    }
+    return zc_counted(ZC_COUNT_PARENTS);
+}
+
+static void directories_are_held_between_files(void)
+{
+    static const char *const names[] = {"c/0", "c/d/1", "e/2", "c/1"};
+    const int lowest = lowest_descriptor();
+    zc_dir *root;
+
+    CHECK(mkdir("root", 0777) == 0 && mkdir("root/e", 0777) == 0 && mkdir("root/c", 0777) == 0);
+    CHECK(mkdir("root/c/d", 0777) == 0 && zc_dir_open("root", 4, ZC_SYMLINKS_INSIDE, &root, &err) == ZC_OK);
+    CHECK(parents_opened(root, 50, names, 1) == ZC_ASSERTIONS);
+    CHECK(parents_opened(root, 50, names, 4) == 2 * ZC_ASSERTIONS);
+    zc_dir_close(root);
+    CHECK(lowest_descriptor() == lowest);
+}
+
+static void a_directory_that_goes_while_it_is_held_is_made_again(void)
+{
+    zc_dir *root;
+
+    CHECK(mkdir("root", 0777) == 0 && mkdir("outside", 0777) == 0);
+    CHECK(zc_dir_open("root", 4, ZC_SYMLINKS_INSIDE, &root, &err) == ZC_OK);
+    CHECK(zc_file_replace(root, "c/d/0", "x", 1, false, &err) == ZC_OK);
+    CHECK(unlink("root/c/d/0") == 0 && rmdir("root/c/d") == 0 && rmdir("root/c") == 0);
+    CHECK(zc_file_replace(root, "c/d/1", "y", 1, false, &err) == ZC_OK);
+    CHECK(holds("root/c/d/1", "y"));
+    CHECK(rename("root/c/d", "root/c/e") == 0 && symlink("../../outside", "root/c/d") == 0);
+    CHECK(zc_file_replace(root, "c/d/2", "z", 1, false, &err) == ZC_OK);
+    CHECK(holds("root/c/e/2", "z") && entries("outside", true) == 0);      /* as it was when it was opened */
+    zc_dir_close(root);
 }
 
 static void special_files_do_not_hang(void)
@@ -353,6 +402,8 @@ int main(void)
         {"links_to_files_are_files", links_to_files_are_files},
         {"links_do_not_leave_the_root", links_do_not_leave_the_root},
         {"a_directory_outside_is_only_read", a_directory_outside_is_only_read},
+        {"directories_are_held_between_files", directories_are_held_between_files},
+        {"a_directory_that_goes_while_it_is_held_is_made_again", a_directory_that_goes_while_it_is_held_is_made_again},
         {"special_files_do_not_hang", special_files_do_not_hang},
         {"metadata_of_the_system", metadata_of_the_system},
         {"modes_are_those_of_new_files", modes_are_those_of_new_files},

@@ -13,7 +13,7 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Select
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.engine.projection import axes_of, raw_dtype
-from zarrcore.indexing import Dim, Fields, Selection
+from zarrcore.indexing import Dim, Fields, Selection, plain_selection
 from zarrcore.metadata import layout
 from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
 from zarrcore.progress import Step
@@ -183,6 +183,10 @@ def put_by(
             if MOVING:
                 refuse_while_moving(array)
             array.follow()
+            if select is plain_selection and step is None and not fields:
+                array.check_writable()
+                if array.engine().put(selection, value, writes_empty_chunks(array), threads):
+                    return
             put(array, select(selection, array.shape), value, fields, threads, step)
     finally:
         WRITES.pop(under_way, None)

@@ -389,7 +389,10 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         Records are assigned by the names of their fields, not by position as in numpy: they need the same
         names, in any order.  Tuples are assigned by position.
         """
-        self.write(selection, value)
+        fields = None
+        if type(selection) is not slice:
+            fields, selection = indexing.pop_fields(selection)
+        access.put_by(self._opened, indexing.plain_selection, selection, value, fields)
 
     def write(
         self,

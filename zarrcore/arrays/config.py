@@ -63,11 +63,19 @@ ArrayConfigLike: TypeAlias = ArrayConfig | Mapping[str, Any]
 
 def parse_array_config(data: ArrayConfigLike | None) -> ArrayConfig:
     """Return an :class:`ArrayConfig` from what users may pass as ``config=``."""
+    global _usual
     if isinstance(data, ArrayConfig):
         return data
-    if not data:
-        return _configured(*[_defaults.get(name) for name in _SETTINGS])
-    return ArrayConfig.from_dict(data)
+    if data:
+        return ArrayConfig.from_dict(data)
+    (values, usual), now = _usual, _defaults._values  # which is replaced as a whole when a setting changes
+    if values is not now:
+        usual = _configured(*[now[name] for name in _SETTINGS])
+        _usual = now, usual
+    return usual
+
+
+_usual: tuple[Mapping[str, Any], ArrayConfig] = {}, ArrayConfig()
 
 
 @cache

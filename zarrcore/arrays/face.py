@@ -70,7 +70,7 @@ class ArrayFace(ArrayDescription, Selectable):
 
     @property
     def _metadata(self) -> ArrayMetadata:
-        return self._opened.metadata
+        return self._opened._metadata
 
     @property
     def _config(self) -> ArrayConfig:

@@ -37,6 +37,9 @@ class Engine(Protocol):
     def get(self, key: Any, threads: int = 0) -> Any:
         """Read what a key of ``array[key]`` selects, or return ``NotImplemented`` to go the long way."""
 
+    def put(self, key: Any, value: Any, write_empty: bool = False, threads: int = 0) -> bool:
+        """Write as ``array[key] = value`` does, or return False and write nothing, to go the long way."""
+
     def read(
         self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0, field: FieldNames | None = None
     ) -> None:

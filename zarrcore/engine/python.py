@@ -85,6 +85,10 @@ class PythonEngine:
         """``NotImplemented``: only the native engine has a short way for small reads."""
         return NotImplemented
 
+    def put(self, key: Any, value: Any, write_empty: bool = False, threads: int = 0) -> bool:
+        """False: there is no short way for small writes either."""
+        return False
+
     def read(
         self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0, field: FieldNames | None = None
     ) -> None:

@@ -24,7 +24,7 @@ from zarrcore.registry import registrations
 _MOST_KEPT, _LONGEST_KEY = 256, 4096
 
 _kept: dict[tuple[object, bytes], tuple[dict[str, Any], list[Departure]]] = {}
-_texts: dict[tuple[object, bytes], tuple[type, dict[str, Any], bytes]] = {}
+_texts: dict[Any, Any] = {}  # of (registrations, text); under None the one found last, with these two
 _chains: dict[Any, CodecChain] = {}
 
 
@@ -69,9 +69,13 @@ def keep(
 
 def of_text(text: bytes) -> Any | None:
     """Return the metadata of a node whose stored document has been read before, as a new object."""
-    found = _texts.get((registrations(), text))
-    if found is None:
-        return None
+    current = registrations()
+    since, latest, found = _texts.get(None, (None, b"", None))
+    if since is not current or latest != text:  # members of a group are often alike, and hashing takes longer
+        found = _texts.get((current, text))
+        if found is None:
+            return None
+        _texts[None] = current, text, found
     cls, members, attributes = found
     metadata: Any = object.__new__(cls)
     vars(metadata).update(members, attributes=marshal.loads(attributes), extra_fields={})

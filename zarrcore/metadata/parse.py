@@ -75,8 +75,16 @@ def parse_v2_array(zarray: Buffer, zattrs: Buffer | None = None, *, prefix: str 
     from zarrcore.metadata.v2 import ArrayV2Metadata
 
     where = prefix + ZARRAY_JSON
+    texts = [b".zarray", stored_bytes(zarray, where=where)]
+    if zattrs is not None:
+        texts.append(stored_bytes(zattrs, where=prefix + ZATTRS_JSON))
+    text = b"\0".join(texts)  # no document has a zero byte
+    found = known.of_text(text)
+    if found is not None:
+        return found  # type: ignore[no-any-return]
     document = _with_attributes(load_document(zarray, where=where), zattrs, prefix)
-    return ArrayV2Metadata.from_document(document, where=where)
+    departs = zattrs is not None and not texts[-1].strip().startswith(b"{")
+    return ArrayV2Metadata.from_document(document, where=where, text=None if departs else text)
 
 
 def parse_v2_group(

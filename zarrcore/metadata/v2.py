@@ -162,8 +162,9 @@ class ArrayV2Metadata(ArrayMetadata):
     def from_document(
         cls, data: Mapping[str, Any], *, where: str | None = None, text: bytes | None = None
     ) -> Self:
-        metadata = super().from_document(data, where=where)
-        if data.get("dimension_separator") is None:  # what `replace` makes of it, names one
+        is_open = data.get("dimension_separator") is None
+        metadata = super().from_document(data, where=where, text=None if is_open else text)
+        if is_open:  # what `replace` makes of it, names one
             vars(metadata)["separator_is_open"] = True
         return metadata
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -273,3 +277,44 @@ def test_byte_order_of_text(dtype: str, zarr_format: int) -> None:
         array.append(values[:1])
         assert array[...].tolist() == [*words, "Ā"]
         assert zarrcore.array(values, dtype=dtype, zarr_format=zarr_format)[...].tolist() == words
+
+
+READS = """
+import sys
+import numpy as np
+import zarrcore
+
+items = np.empty({count}, object)
+items[:] = [b"%030d" % i for i in range({count})]
+array = zarrcore.create_array({{}}, shape={count}, chunks=20_000, dtype="variable_length_bytes")
+array[...] = items
+del items
+for _ in range(4):
+    array[...]
+    sys._debugmallocstats()
+"""
+
+
+def arenas_of_reads(count: int) -> tuple[list[int], list[int]]:
+    """Arenas of Python's allocator, asked for so far and there now, after each of four reads."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONMALLOC"}
+    program = [sys.executable, "-c", READS.format(count=count)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True, env=env)
+    asked, there = (
+        [int(n.replace(",", "")) for n in re.findall(rf"arenas allocated {which} *= *([\d,]+)", done.stderr)]
+        for which in ("total", "current")
+    )
+    if not asked:
+        pytest.skip("this Python has another allocator")
+    return asked, there
+
+
+def test_reading_again_asks_the_system_for_no_memory_of_items_again():
+    asked, there = arenas_of_reads(200_000)  # about 13 MiB
+    assert asked[3] - asked[1] <= 1
+    assert there[3] >= there[0]
+
+
+def test_no_more_than_a_bounded_part_of_it_is_kept():
+    few, many = arenas_of_reads(20_000)[1][-1], arenas_of_reads(800_000)[1][-1]  # 1.3 and 52 MiB
+    assert many - few <= 48  # arenas of 1 MiB

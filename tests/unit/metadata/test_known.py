@@ -42,6 +42,12 @@ def parse(**members):
     return parse_v3_node(json.dumps({**DOCUMENT, **members}).encode(), where="zarr.json")
 
 
+def v2_documents(**options):
+    store = {}
+    zarrcore.create_array(store, shape=7, chunks=1, dtype="i4", zarr_format=2, **options)
+    return store[".zarray"], store.get(".zattrs")
+
+
 def chunks(*lengths):
     return {"name": "regular", "configuration": {"chunk_shape": list(lengths)}}
 
@@ -264,3 +270,40 @@ def test_documents_of_format_2_are_checked_each_time(members):
 def test_filters_of_format_2_are_not_shared():
     filters = [{"id": "delta", "dtype": "<i4", "astype": "<i4"}]
     assert parse_v2(filters=filters).filters[0] is not parse_v2(filters=filters).filters[0]
+
+
+def test_documents_of_format_2_that_were_read_before_are_not_parsed_again(monkeypatch):
+    zarray, zattrs = v2_documents(attributes={"a": [1]})
+    first, second = (parse_v2_array(zarray, zattrs) for _ in range(2))  # the second one is kept as a text
+    monkeypatch.setattr("zarrcore.metadata.parse.load_document", None)
+    third = parse_v2_array(zarray, zattrs)
+    assert third == second == first
+    assert third.to_documents() == first.to_documents()
+    third.attributes["a"].append(2)
+    assert parse_v2_array(zarray, zattrs).attributes == {"a": [1]}
+
+
+def test_other_attributes_of_format_2_are_another_array():
+    zarray, zattrs = v2_documents(attributes={"a": 1})
+    for _ in range(3):
+        assert parse_v2_array(zarray, zattrs).attributes == {"a": 1}
+        assert parse_v2_array(zarray).attributes == {}
+        assert parse_v2_array(zarray, b'{"b": 2}').attributes == {"b": 2}
+        assert parse_v2_array(zarray.replace(b"7", b"8"), zattrs).shape == (8,)
+
+
+@pytest.mark.parametrize("empty", [b"", b"null", b" "])
+def test_attributes_of_format_2_that_depart_are_reported_each_time(empty):
+    zarray, _ = v2_documents()
+    for _ in range(4):
+        assert parse_v2_array(zarray).attributes == {}
+        with pytest.warns(ZarrcoreWarning, match="no attributes"):
+            assert parse_v2_array(zarray, empty).attributes == {}
+
+
+def test_a_separator_that_a_document_leaves_open_stays_open():
+    zarray = json.loads(v2_documents()[0])
+    del zarray["dimension_separator"]
+    for _ in range(4):
+        assert parse_v2_array(json.dumps(zarray).encode()).separator_is_open
+        assert not parse_v2_array(v2_documents()[0]).separator_is_open

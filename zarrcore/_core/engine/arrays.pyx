@@ -22,6 +22,7 @@ from zarrcore._core.engine.selections cimport (
     set_blocks,
     set_chunk,
     set_fields,
+    set_number,
     set_points,
     set_region,
     set_window,
@@ -405,3 +406,38 @@ cdef class NativeArray:
                              cnp.PyArray_STRIDE(out, axis_of[d]))
             self.run(&selection, thread_number(threads), False, False)
         return out[()] if scalar else out
+
+    def put(self, key, value, bint write_empty=False, threads=0) -> bool:
+        """Write to a basic selection what needs neither a cast nor a broadcast: an array, or a Python number.
+
+        False is returned, and nothing was written, for every other selection and value.
+        """
+        cdef zc_selection selection
+        cdef cnp.npy_intp shape[64]
+        cdef int axis_of[64]
+        cdef int ndim = 0, d
+        cdef bint scalar = True, given = cnp.PyArray_CheckExact(value)
+        cdef int64_t number = 0, size = 1
+        cdef cnp.ndarray array
+        cdef tuple entries = key if type(key) is tuple else (key,)
+
+        if not given and not set_number(&number, self.dtype, value):
+            return False
+        if not set_basic(&selection, &self.c, entries, shape, axis_of, &ndim, &scalar):
+            return False
+        if given:
+            array = value
+            if cnp.PyArray_NDIM(array) != ndim or not (array.dtype is self.dtype or array.dtype == self.dtype):
+                return False
+            for d in range(ndim):
+                if cnp.PyArray_DIM(array, d) != shape[d]:
+                    return False
+        selection.memory = <char *>cnp.PyArray_DATA(array) if given else <char *>&number
+        for d in range(self.c.ndim):
+            size = min(size, selection.axis[d].count)
+            if axis_of[d] >= 0:
+                set_axis(&selection, d, selection.axis[d].start, selection.axis[d].step, selection.axis[d].count,
+                         cnp.PyArray_STRIDE(array, axis_of[d]) if given else 0)
+        if size:
+            self.run(&selection, thread_number(threads), True, write_empty)
+        return True

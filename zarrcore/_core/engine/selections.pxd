@@ -22,6 +22,7 @@ cdef inline void set_axis(zc_selection *selection, int d, int64_t start, int64_t
     selection.axis[d].stride = stride
 
 
+cdef bint set_number(int64_t *item, cnp.dtype dtype, object value) except -1
 cdef cnp.ndarray int64_array(object values)
 cdef int check_memory(cnp.ndarray array, str name, Py_ssize_t ndim, cnp.dtype expected) except -1
 

@@ -8,7 +8,7 @@ cimport numpy as cnp
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.slice cimport PySlice_AdjustIndices, PySlice_Unpack
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from zarrcore._core.engine.chains cimport Chain
@@ -25,6 +25,7 @@ cnp.import_array()
 cdef extern from "Python.h":
     int PySlice_Check(object)
     int PyLong_CheckExact(object)
+    int64_t PyLong_AsLongLongAndOverflow(object, int *) except? -1
     Py_ssize_t PyNumber_AsSsize_t(object, object) except? -1
 
 
@@ -107,6 +108,35 @@ cdef int _set_whole_axes(zc_selection *selection, const zc_array *array, cnp.npy
         result_ndim[0] += 1
         d += 1
     return d
+
+
+cdef bint set_number(int64_t *item, cnp.dtype dtype, object value) except -1:
+    """Make an item of a data type of a Python number; False if it is none that the data type has as it is."""
+    cdef int overflow = 0
+    cdef int64_t number
+    cdef Py_ssize_t bits = 8 * dtype.itemsize
+    cdef bint signed = dtype.kind == c"i"
+    if dtype.byteorder != c"=" and dtype.byteorder != c"|":
+        return False
+    if dtype.type_num == cnp.NPY_DOUBLE and type(value) is float:
+        (<double *>item)[0] = value
+        return True
+    if not cnp.NPY_BYTE <= dtype.type_num <= cnp.NPY_ULONGLONG or not PyLong_CheckExact(value):
+        return False
+    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow or (number < 0 and not signed):
+        return False
+    if bits < 64 and (number if number >= 0 else ~number) >> (bits - signed) != 0:
+        return False
+    if bits == 64:
+        item[0] = number
+    elif bits == 32:
+        (<int32_t *>item)[0] = <int32_t>number
+    elif bits == 16:
+        (<int16_t *>item)[0] = <int16_t>number
+    else:
+        (<int8_t *>item)[0] = <int8_t>number
+    return True
 
 
 # ---- slices and indices, points ----------------------------------------------------------------------------------

@@ -208,6 +208,8 @@ cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
 
 cdef int _lend_checked(str key, object value, const zc_store *store, zc_value *out) except -1:
     """The same, with the key in the message if the value is not bytes-like."""
+    if type(value) is bytes:
+        return _lend(value, store, out)
     try:
         return _lend(value, store, out)
     except (TypeError, ValueError, BufferError) as error:
@@ -243,6 +245,8 @@ cdef void _give_back_all(zc_value *values, size_t n) noexcept with gil:
 
 cdef extern from *:
     """
+    #include "kernels/utf8.h"
+
     /* The value of a key, or None.  Without a GIL another thread may replace it meanwhile: no borrowed reference. */
     static PyObject *zc_dict_value(PyObject *dict, PyObject *key)
     {
@@ -257,8 +261,24 @@ cdef extern from *:
         return value == NULL && PyErr_Occurred() ? NULL : Py_NewRef(value != NULL ? value : Py_None);
     #endif
     }
+
+    /* A str of UTF-8 text: keys are short and almost always ASCII, which Python's own decoder finds out step by step. */
+    static PyObject *zc_text(const char *text)
+    {
+        const size_t n = strlen(text);
+        PyObject *str;
+        if (n < 2 || !zc_is_ascii((const uint8_t *)text, n)) {
+            return PyUnicode_DecodeUTF8(text, (Py_ssize_t)n, NULL);
+        }
+        str = PyUnicode_New((Py_ssize_t)n, 0x7f);
+        if (str != NULL) {
+            memcpy(PyUnicode_DATA(str), text, n);
+        }
+        return str;
+    }
     """
     object zc_dict_value(dict values, object key)
+    object zc_text(const char *text)
 
 
 cdef zc_status _memory_fetch(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
@@ -269,7 +289,7 @@ cdef zc_status _memory_fetch(const zc_store *store, const zc_request *requests, 
     zc_metric_add(ZC_METRIC_REQUESTS, n)
     try:
         for i in range(n):
-            key = requests[i].key.decode()
+            key = zc_text(requests[i].key)
             value = zc_dict_value(values, key)
             if value is not None:
                 _lend_checked(key, value, store, &out[i])
@@ -301,7 +321,7 @@ cdef zc_status _open(const zc_store *store, const char *key, cbool whole, zc_val
     cdef _Session session = <_Session>store.self
     cdef object name
     try:
-        name = key.decode()
+        name = zc_text(key)
         if type(session.source) is MemorySource:
             value = zc_dict_value((<MemorySource>session.source).values, name)
         elif whole:

@@ -17,6 +17,29 @@ from zarrcore import errors
 
 cnp.import_array()
 
+cdef extern from *:
+    """
+    /* Python's allocator returns memory to the system, 1 MiB at a time, once nothing is left in it, and has to ask for it
+     * again, page by page, when the next chunk is read: that takes longer than decoding.  An item that was made lately in
+     * each of them keeps at most 48 MiB with the process. */
+    #define ZC_ARENA_STEP ((size_t)768 << 10)
+    #define ZC_ARENA_ITEM 512                /* larger ones come from elsewhere */
+
+    static inline void zc_keep_arena(PyObject *item)
+    {
+    #ifndef Py_GIL_DISABLED
+        static PyObject *kept[48];
+        static unsigned turn;
+        Py_XSETREF(kept[turn++ % 48], Py_NewRef(item));
+    #else
+        (void)item;
+    #endif
+    }
+    """
+    size_t ZC_ARENA_STEP, ZC_ARENA_ITEM
+    void zc_keep_arena(PyObject *item)
+
+
 cdef struct Reader:
     const uint8_t *data
     size_t size
@@ -218,7 +241,7 @@ cdef PyObject *_remembered_item(const Reader *reader, Memory *memory, bint utf8)
 cdef int _read_objects(Reader *reader, size_t count, Places *places, bint utf8) except -1:
     """Items into an array of str or bytes."""
     cdef PyObject *item
-    cdef size_t i
+    cdef size_t i, made = 0
     cdef Memory memory = Memory(NULL, 0, 0, 0, _PAUSE)
     if count >= _SAMPLE and reader.size <= MAX_LENGTH:
         memory.recent = <Recent *>calloc(_RECENT, sizeof(Recent))
@@ -234,6 +257,11 @@ cdef int _read_objects(Reader *reader, size_t count, Places *places, bint utf8) 
             PyErr_Clear()
             break
         zc_replace(<PyObject **>_place(places), item)
+        if reader.length < ZC_ARENA_ITEM:
+            made += reader.length + 48
+            if made >= ZC_ARENA_STEP:
+                zc_keep_arena(item)
+                made = 0
     if memory.recent != NULL:
         for i in range(_RECENT):
             Py_XDECREF(memory.recent[i].item)

@@ -275,7 +275,8 @@ def check(cnp.ndarray items not None, str codec not None, to_item not None, *, b
     cdef PyObject *item
     cdef bint fits
     for i in range(count):
-        _fetch(slots, i, count)
+        if i + _AHEAD < count:
+            ZC_PREFETCH(slots[i + _AHEAD])       # what is checked of most items lies at their beginning
         item = zc_take(slots + i)
         try:
             if utf8:
