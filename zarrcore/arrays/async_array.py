@@ -17,6 +17,7 @@ from zarrcore.arrays.access import get_by, put_by
 from zarrcore.arrays.face import ArrayFace
 from zarrcore.arrays.inspectable import AsyncInspectable
 from zarrcore.arrays.opened import open_array_at
+from zarrcore.arrays.pickled import unpickled_array
 from zarrcore.node import AsynchronousNode, in_thread
 from zarrcore.nodes import users
 
@@ -65,6 +66,9 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
     """
 
     __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._reduced(_unpickled if type(self) is AsyncArray else None)
 
     @classmethod
     async def open(
@@ -208,3 +212,8 @@ class AsyncVIndex(AsyncIndex):
     """Vectorised indexing."""
 
     __slots__ = ()
+
+
+def _unpickled(*parts: Any) -> AsyncArray:
+    """Return what `__reduce__` has taken apart; pickles know this name."""
+    return AsyncArray._of(unpickled_array(*parts))

@@ -11,6 +11,7 @@ from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.documents import change_attributes
 from zarrcore.arrays.opened import OpenArray
+from zarrcore.arrays.pickled import array_parts
 from zarrcore.arrays.selections import Selectable
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.common import ArrayMetadata
@@ -49,6 +50,12 @@ class ArrayFace(ArrayDescription, Selectable):
         array = cls.__new__(cls)
         array._opened = opened
         return array
+
+    def _reduced(self, unpickled: Callable[..., Any] | None) -> tuple[Any, ...]:
+        """Return what pickle stores: a function, or the class of a user, and its arguments."""
+        if unpickled is None:
+            return type(self), (self._metadata, self._store_path, self._config)
+        return unpickled, array_parts(self._opened)
 
     @classmethod
     def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> Self:

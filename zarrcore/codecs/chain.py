@@ -480,7 +480,8 @@ def _codecs_of_user(codecs: Iterable[Any]) -> Iterator[bool]:
     for codec in codecs:
         kind: Any = type(codec)
         yield is_of_a_user(kind)
-        yield from _codecs_of_user(getattr(codec, "codecs", getattr(codec, "filters", ())))
+        inner = codec.filters if codec.name == "filters" else getattr(codec, "codecs", ())
+        yield from _codecs_of_user(inner)
 
 
 def _check_order(codecs: tuple[Codec, ...]) -> None:
