@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values of which only the beginning is decoded: what comes out is the beginning of what decode makes, or nothing.
+ * Decoding only the beginning of values: what comes out is the beginning of what decode makes, or nothing.
  */
 #include "check.h"
 #include "codec_cases.h"

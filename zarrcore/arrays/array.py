@@ -14,7 +14,6 @@ from zarrcore.arrays.config import ArrayConfigLike
 from zarrcore.arrays.face import ArrayFace
 from zarrcore.arrays.inspectable import Inspectable
 from zarrcore.arrays.opened import open_array_at
-from zarrcore.arrays.pickled import unpickled_array
 from zarrcore.arrays.selections import Indexable, Select
 from zarrcore.indexing import Fields
 from zarrcore.metadata import layout
@@ -628,4 +627,6 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
 
 def _unpickled(*parts: Any) -> Array:
     """Return what `__reduce__` has taken apart; pickles know this name."""
+    from zarrcore.arrays.pickled import unpickled_array
+
     return Array._of(unpickled_array(*parts))

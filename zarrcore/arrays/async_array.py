@@ -17,7 +17,6 @@ from zarrcore.arrays.access import get_by, put_by
 from zarrcore.arrays.face import ArrayFace
 from zarrcore.arrays.inspectable import AsyncInspectable
 from zarrcore.arrays.opened import open_array_at
-from zarrcore.arrays.pickled import unpickled_array
 from zarrcore.node import AsynchronousNode, in_thread
 from zarrcore.nodes import users
 
@@ -216,4 +215,6 @@ class AsyncVIndex(AsyncIndex):
 
 def _unpickled(*parts: Any) -> AsyncArray:
     """Return what `__reduce__` has taken apart; pickles know this name."""
+    from zarrcore.arrays.pickled import unpickled_array
+
     return AsyncArray._of(unpickled_array(*parts))
