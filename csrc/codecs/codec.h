@@ -182,6 +182,13 @@ struct zc_codec_class {
                         size_t decoded);
 
     /*
+     * Decoding the beginning, for codecs that can stop early, else NULL: true if dst[0..cap), 0 < cap <= decoded, has come
+     * out as decode would have made it of a value of `decoded` bytes.  Faults in what comes later are not seen.  If not, the
+     * value may still be valid.
+     */
+    bool (*decode_start)(const zc_coding *c, size_t decoded);
+
+    /*
      * Decoding by blocks, where the format has them (blosc), else both NULL.  open_blocks checks the header
      * against the expected decoded size.  decode_range decodes any byte range; it is cheap where ranges
      * follow each other, since the block last touched is kept.  Neither sees faults in blocks that it does not

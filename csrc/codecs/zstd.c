@@ -13,6 +13,7 @@
 
 #define DECODE_STREAM_FROM ((size_t)128 << 20)
 #define ENCODE_PIECE ((size_t)128 << 10)     /* one zstd block: the slowest level takes 0.1 s for it */
+#define KEEP_START_UP_TO ((size_t)4 << 20)
 #define KEEP_CONTEXT_UP_TO ((size_t)32 << 20)
 
 static bool zstd_bound(const zc_codec *codec, size_t n, size_t *out)
@@ -156,6 +157,41 @@ static bool zstd_decode_over(const zc_codec *codec, zc_workspace *ws, const uint
     return context != NULL && ZSTD_decompressDCtx(context, dst, decoded, src, n) == decoded;
 }
 
+/*
+ * Block by block: never more of the input than the next one, or zstd would go on with it.  Only of a single frame that is
+ * complete, declares its size, and has no checksum, which would cover all of it.
+ */
+static bool zstd_decode_start(const zc_coding *c, size_t decoded)
+{
+    enum { DESCRIPTOR = 4, HAS_CHECKSUM = 4, FIRST = 5 };    /* RFC 8878, 3.1.1.1.1 */
+
+    if (c->n < FIRST || (c->src[DESCRIPTOR] & HAS_CHECKSUM) || ZSTD_getFrameContentSize(c->src, c->n) != decoded ||
+        ZSTD_findFrameCompressedSize(c->src, c->n) != c->n) {
+        return false;
+    }
+    ZSTD_DCtx *context = zc_context_get(c->ws, ZC_CONTEXT_ZSTD_DECODE, decoder_new, decoder_delete, NULL);
+    ZSTD_inBuffer in = {c->src, FIRST, 0};
+    ZSTD_outBuffer out = {c->dst, c->cap, 0};
+    size_t next = 1;
+
+    if (context == NULL) {
+        return false;
+    }
+    ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
+    while (next != 0 && !ZSTD_isError(next) && out.pos < c->cap && !zc_workspace_cancelled(c->ws)) {
+        const size_t before = in.pos + out.pos;
+        next = ZSTD_decompressStream(context, &out, &in);
+        in.size = next < c->n - in.pos ? in.pos + next : c->n;
+        if (in.pos + out.pos == before && in.pos == in.size) {
+            break;                   /* truncated */
+        }
+    }
+    if (decoded > KEEP_START_UP_TO) {
+        zc_context_drop(c->ws, ZC_CONTEXT_ZSTD_DECODE);  /* it holds a window of that size */
+    }
+    return out.pos == c->cap;
+}
+
 /* ---- encode --------------------------------------------------------------------------------- */
 
 static void *encoder_new(void)
@@ -264,6 +300,7 @@ const zc_codec_class zc_codec_zstd = {
     .decode = zstd_decode,
     .slack = zstd_slack,
     .decode_over = zstd_decode_over,
+    .decode_start = zstd_decode_start,
     .check = zstd_check,
     .byte_ns = zstd_byte_ns,
     .defaults = {.level = 0},

@@ -155,6 +155,11 @@ zc_status zc_elements_fill(const zc_context *ctx, const zc_chain *chain, uint8_t
 
 zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
+
+/* Where decoding a chunk can stop, because nothing after it is selected: at its size where that is not worth it, or its codec
+ * cannot; and a read of it up to there.  *done stays false if the value has to be decoded as a whole (read_start.c). */
+size_t zc_decoding_end(const zc_context *ctx, const zc_chunk *chunk);
+zc_status zc_chunk_read_start(const zc_context *ctx, const zc_chunk *chunk, const zc_encoded *encoded, bool *done);
 zc_status zc_staged_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst);
 zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 zc_status zc_shard_list(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, bool *more);

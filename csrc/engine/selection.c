@@ -177,6 +177,22 @@ bool zc_selection_is_chunk_image(const zc_selection *selection, const int64_t *s
     return true;
 }
 
+void zc_selection_extent(const zc_selection *selection, const int64_t *shape, int64_t *first, int64_t *last)
+{
+    int64_t stride = 1;
+
+    *first = *last = 0;
+    for (int d = selection->ndim - 1; d >= 0; d--) {
+        const zc_axis *axis = &selection->axis[d];
+        const int64_t low = axis->start + (axis->index != NULL ? axis->index[0] : 0);
+        const int64_t high = axis->start + (axis->index != NULL ? axis->index[axis->count - 1]
+                                                                : (axis->count - 1) * axis->step);
+        *first += low * stride;
+        *last += high * stride;
+        stride *= shape[d];
+    }
+}
+
 int64_t zc_selection_point_flat(const zc_selection *selection, const int64_t *shape, int64_t point)
 {
     zc_assert(selection->kind == ZC_SELECT_POINTS);

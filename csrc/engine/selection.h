@@ -149,6 +149,9 @@ bool zc_selection_keeps_rows(const zc_selection *selection);
 /* Does the selection have an element among the flat elements first .. first + n of the chunk?  Not of points. */
 bool zc_selection_touches(const zc_selection *selection, const int64_t *shape, int64_t first, int64_t n);
 
+/* The flat elements [*first, *last] of a chunk of that shape between which all of the selection lies.  Not of points. */
+void zc_selection_extent(const zc_selection *selection, const int64_t *shape, int64_t *first, int64_t *last);
+
 /* The flat index of a point of the selection in a chunk of that shape. */
 int64_t zc_selection_point_flat(const zc_selection *selection, const int64_t *shape, int64_t point);
 

@@ -39,24 +39,6 @@ typedef struct chunk_job {
     const zc_chunk *chunk;
 } chunk_job;
 
-/* The flat elements [*first, *last] between which all of a region lies. */
-static void selection_extent(const chunk_job *job, int64_t *first, int64_t *last)
-{
-    const zc_selection *selection = job->chunk->selection;
-    int64_t stride = 1;
-
-    *first = *last = 0;
-    for (int d = selection->ndim - 1; d >= 0; d--) {
-        const zc_axis *axis = &selection->axis[d];
-        const int64_t low = axis->start + (axis->index != NULL ? axis->index[0] : 0);
-        const int64_t high = axis->start + (axis->index != NULL ? axis->index[axis->count - 1]
-                                                                : (axis->count - 1) * axis->step);
-        *first += low * stride;
-        *last += high * stride;
-        stride *= job->chunk->shape[d];
-    }
-}
-
 /* ---- where decoded bytes come from ---------------------------------------------------------------- */
 
 /* What a chunk is decoded from: bytes without a codec, a codec that has blocks, or any other. */
@@ -219,7 +201,7 @@ static piece_range pieces_of(const chunk_job *job, const reader *r)
 
     out.at_once = size < RUN && !out.all ? RUN / size : 1;
     if (job->chunk->selection->kind != ZC_SELECT_POINTS) {
-        selection_extent(job, &out.first, &out.last);
+        zc_selection_extent(job->chunk->selection, job->chunk->shape, &out.first, &out.last);
     }
     return out;
 }
@@ -357,10 +339,17 @@ static zc_status read_from(const chunk_job *job, const source *from)
 {
     const zc_selection *selection = job->chunk->selection;
     const zc_item *item = &job->chunk->chain->item;
+    bool done = false;
     reader r;
-    zc_status status = reader_open(job, from, &r);
+    zc_status status = ZC_OK;
 
-    if (status != ZC_OK) {
+    if (from->codec != NULL) {
+        status = zc_chunk_read_start(job->ctx, job->chunk, from->encoded, &done);
+    }
+    if (status == ZC_OK && !done) {
+        status = reader_open(job, from, &r);
+    }
+    if (status != ZC_OK || done) {
         return status;
     }
     if (zc_selection_is_chunk_image(selection, job->chunk->shape, item->size)) {
@@ -472,7 +461,8 @@ static size_t room_over_itself(const chunk_job *job, const zc_value *from)
     size_t room;
 
     if (chunk->size < OVER_FROM || !has_cheap_ranges(from) || codec->cls->slack == NULL || !only_strips(chunk->chain) ||
-        zc_selection_is_chunk_image(job->chunk->selection, chunk->shape, chunk->chain->item.size)) {
+        zc_decoding_end(job->ctx, chunk) < chunk->size ||
+        zc_selection_is_chunk_image(chunk->selection, chunk->shape, chunk->chain->item.size)) {
         return 0;
     }
     const size_t slack = codec->cls->slack(codec, chunk->size);

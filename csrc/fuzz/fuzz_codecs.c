@@ -79,6 +79,24 @@ static void decode_over(const zc_codec *codec, const uint8_t *src, size_t n, siz
     free(apart);
 }
 
+/* The beginning of what they decode to: refused, or what a decode of all returns, if that finds no fault. */
+static void decode_start(const zc_codec *codec, const uint8_t *src, size_t n, size_t decoded)
+{
+    const size_t wanted = decoded - decoded / 3;
+    uint8_t *start = case_exact(NULL, wanted), *all = case_exact(NULL, decoded);
+    size_t written = 0;
+    zc_error err;
+
+    zc_error_clear(&err);
+    const zc_coding c = {.codec = codec, .decode = true, .ws = ws, .src = src, .n = n, .dst = start, .cap = wanted, .err = &err};
+    const bool done = codec->cls->decode_start(&c, decoded);
+    if (done && zc_codec_decode(codec, ws, src, n, all, decoded, &written, &err) == ZC_OK) {
+        FUZZ_REQUIRE(written == decoded && memcmp(start, all, wanted) == 0, "another beginning");
+    }
+    free(start);
+    free(all);
+}
+
 /* The same bytes through the partial decoder, in three unequal parts. */
 static void decode_parts(const zc_codec *codec, const uint8_t *src, size_t n)
 {
@@ -146,6 +164,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     decode_twice(&codec, src, n, cap);
     if (codec.cls->slack != NULL && cap > 0) {
         decode_over(&codec, src, n, cap);
+    }
+    if (codec.cls->decode_start != NULL && cap > 0) {
+        decode_start(&codec, src, n, cap);
     }
     if (codec.cls->open_blocks != NULL) {
         decode_parts(&codec, src, n);

@@ -29,6 +29,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
         "serializer": zarrcore.codecs.ShardingCodec(chunk_shape=(1, 10), index_location="start"),
     },
     "format 2": {"chunks": (5, 10), "zarr_format": 2},
+    "lzma": {"chunks": (5, 10), "zarr_format": 2, "compressors": {"id": "lzma"}},
     "strings": {"chunks": (5, 10), "dtype": "str"},
     "shards of strings": {"chunks": (1, 10), "shards": (10, 50), "dtype": "str"},
 }

@@ -61,7 +61,7 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
     __slots__ = ("__weakref__",)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._metadata, self._store_path, self._config)
+        return self._reduced(_unpickled if type(self) is Array else None)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         """Return what dask makes a name of: equal for two handles of one array, another after a change."""
@@ -626,3 +626,10 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
     def _compiled(self) -> Any:
         """Return the engine, for the C API."""
         return self._opened.engine()
+
+
+def _unpickled(*parts: Any) -> Array:
+    """Return what `__reduce__` has taken apart; pickles know this name."""
+    from zarrcore.arrays.pickled import unpickled_array
+
+    return Array._of(unpickled_array(*parts))

@@ -66,6 +66,9 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
 
     __slots__ = ()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._reduced(_unpickled if type(self) is AsyncArray else None)
+
     @classmethod
     async def open(
         cls,
@@ -208,3 +211,10 @@ class AsyncVIndex(AsyncIndex):
     """Vectorised indexing."""
 
     __slots__ = ()
+
+
+def _unpickled(*parts: Any) -> AsyncArray:
+    """Return what `__reduce__` has taken apart; pickles know this name."""
+    from zarrcore.arrays.pickled import unpickled_array
+
+    return AsyncArray._of(unpickled_array(*parts))

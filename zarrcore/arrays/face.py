@@ -9,7 +9,6 @@ from zarrcore import indexing
 from zarrcore._typing import ArrayLike, Names, Out, SelectionLike, ValueLike
 from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike
 from zarrcore.arrays.description import ArrayDescription
-from zarrcore.arrays.documents import change_attributes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Selectable
 from zarrcore.errors import BaseZarrError
@@ -49,6 +48,14 @@ class ArrayFace(ArrayDescription, Selectable):
         array = cls.__new__(cls)
         array._opened = opened
         return array
+
+    def _reduced(self, unpickled: Callable[..., Any] | None) -> tuple[Any, ...]:
+        """Return what pickle stores: a function, or the class of a user, and its arguments."""
+        if unpickled is None:
+            return type(self), (self._metadata, self._store_path, self._config)
+        from zarrcore.arrays.pickled import array_parts
+
+        return unpickled, array_parts(self._opened)
 
     @classmethod
     def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> Self:
@@ -122,6 +129,8 @@ class ArrayFace(ArrayDescription, Selectable):
 
     def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """Store the result of `change`, called with the attributes that are stored now."""
+        from zarrcore.arrays.documents import change_attributes
+
         change_attributes(self._opened, change)
 
     # --- reading ---

@@ -71,6 +71,9 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         group._opened = opened
         return group
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.metadata, self._store_path)
+
     if TYPE_CHECKING:
 
         @classmethod

@@ -75,9 +75,6 @@ class Group(GroupFace["Array", "Group"], SynchronousNode, array="Array", group="
 
         return AsyncGroup._of(self._opened)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.metadata, self._store_path)
-
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         """Return what dask makes a name of; it is another one after a change of the group or its members."""
         from zarrcore.arrays.token import place_token

@@ -267,6 +267,7 @@ class ArrayMetadata:
         own.update(vars(self), shape=parse_shape(shape, "shape"))
         own["attributes"] = parse_attributes(self.attributes)
         own["extra_fields"] = deepcopy(own["extra_fields"]) if own["extra_fields"] else {}
+        own.pop("_pickled", None)
         return resized
 
 

@@ -21,6 +21,8 @@ COMPILED: WeakSet[Any] = WeakSet()
 losses = 0
 """How often this process has made an array shrink, or replaced or removed what was at a place."""
 
+_process = os.urandom(8)
+
 WRITES: dict[Any, Any] = {}
 """Writes under way: a lock that the writing thread holds, and the open array or group."""
 
@@ -34,6 +36,24 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=WRITES.clear)
     os.register_at_fork(after_in_child=MOVING.clear)
     os.register_at_fork(after_in_child=GROWING.clear)
+    os.register_at_fork(after_in_child=lambda: _renew())
+
+
+def _renew() -> None:
+    global _process
+    _process = os.urandom(8)
+
+
+def pickled_losses(known: int) -> tuple[bytes, int] | None:
+    """Return, for a pickle, of how many losses a handle knows; None if there was none."""
+    return (_process, known) if losses else None
+
+
+def unpickled_losses(pickled: tuple[bytes, int] | None) -> int:
+    """Return of how many losses a handle knows whose pickle has `pickled`; -1: it has to look."""
+    if pickled is None:  # by this process before there was one, or by another one
+        return -1 if losses else 0
+    return pickled[1] if pickled[0] == _process else losses
 
 
 def note_loss(place: StorePath) -> None:

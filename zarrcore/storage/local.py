@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 
 from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, StoreError, printable
@@ -161,6 +161,11 @@ class LocalStore(Store):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_real_root": None, "_real_paths": {}}
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        if type(self) is not LocalStore:
+            return super().__reduce_ex__(protocol)
+        return _unpickled, (self._root, self._read_only, self.fsync, self.follow_symlinks, self.locks)
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return self._copy_with_read_only(read_only)
@@ -685,3 +690,18 @@ class LocalStore(Store):
         from zarrcore._core.engine import LocalSource
 
         return LocalSource(self._root, self.fsync, documents=True, follow_symlinks=self.follow_symlinks)
+
+
+def _unpickled(root: str, read_only: bool, fsync: bool, follow_symlinks: Any, locks: Any) -> LocalStore:
+    """Return a store with the settings of one that was pickled; pickles know this name."""
+    store = object.__new__(LocalStore)  # the root is absolute, and all was checked
+    vars(store).update(
+        _read_only=read_only,
+        _root=root,
+        _real_root=None,
+        _real_paths={},
+        fsync=fsync,
+        locks=locks,
+        follow_symlinks=follow_symlinks,
+    )
+    return store

@@ -61,8 +61,13 @@ class StorePath:
 
     def _at(self, path: str) -> StorePath:
         """Return the place of a path in canonical form."""
+        return self._of(self.store, path)
+
+    @staticmethod
+    def _of(store: Store, path: str) -> StorePath:
+        """Return a place in a store by its path in canonical form."""
         made = object.__new__(StorePath)
-        made.store = self.store
+        made.store = store
         made.path = path
         return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import pickle
 
 import numpy as np
 import pytest
@@ -107,6 +108,13 @@ def arguments(zarr_format: int, name: str, data_type) -> dict:
     return {"compressors": None, "filters": [codec, *own_filters]}
 
 
+def own_members(array: zarrcore.Array) -> dict:
+    """What the metadata of an array consist of, the fill value by its bits."""
+    own, fill = vars(array.metadata), array.fill_value
+    found = {name: own[name] for name in ("shape", "attributes", *array.metadata._storage_members)}
+    return found | {"fill_value": fill.tobytes() if isinstance(fill, np.generic) else fill}
+
+
 @pytest.mark.filterwarnings("ignore")  # of numpy and of data types without a specification
 @pytest.mark.parametrize(("zarr_format", "name"), CASES, ids=str)
 def test_works_or_is_refused(zarr_format, name):
@@ -137,6 +145,7 @@ def test_works_or_is_refused(zarr_format, name):
                 values[i] = np.arange(sum(i), dtype="i4")
         array[...] = values
         found = zarrcore.open_array(store)[...]
+        assert own_members(pickle.loads(pickle.dumps(array))) == own_members(array), data_type
         assert found.dtype == dtype, data_type
         if dtype.kind in "OT":
             assert all(map(np.array_equal, found.flat, values.flat)), data_type

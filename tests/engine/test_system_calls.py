@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""How many system calls a chunk takes: each is a request to a server on Lustre and NFS, or nearly so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from shim import needs_shim
+
+pytestmark = needs_shim
+
+SOURCE = Path(__file__).parents[1] / "shared" / "count_calls.c"
+REFUSED = 77
+PROGRAM = """
+import os, signal, sys
+import numpy as np
+import zarrcore
+
+def step(*calls):
+    for call in calls:
+        call()
+    for call in calls:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        call()
+
+options = eval(sys.argv[2])
+array = zarrcore.create_array(sys.argv[1], shape=64, dtype="i4", **options)
+array[...] = values = np.arange(64, dtype="i4")
+out = np.empty(64, "i4")
+step(
+    lambda: None,
+    lambda: array.read(out=out, threads=1),
+    lambda: array[5],
+    lambda: array.write(..., values, threads=1),
+    lambda: array.write(5, 7, threads=1),
+    lambda: zarrcore.open_array(sys.argv[1], mode="r"),
+)
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+READ = 3  # open, read, close
+READ_SHARD = READ + 2  # its size, and its index
+WRITE = 7  # open and close the directory, the number of the process; make, write, close and rename a file
+PATCH = READ + 1 + WRITE  # the size of what there was
+PATCH_SHARD = READ_SHARD + 1 + WRITE  # the inner chunks before and after the patched one
+OPEN = READ + 1  # the size of the document; a long one takes another read
+OPEN_V2 = 10  # three documents are looked for
+
+
+@pytest.fixture(scope="module")
+def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("counter") / "count_calls"
+    subprocess.run(["cc", "-O1", "-Wall", "-Wextra", "-o", str(program), str(SOURCE)], check=True)
+    return program
+
+
+def counted(counter: Path, root: Path, options: str) -> list[int]:
+    """Return the calls of the steps: read all, read an item, write all, write an item, open."""
+    run = [str(counter), sys.executable, "-c", PROGRAM, str(root), options]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    if done.returncode == REFUSED:
+        pytest.skip("processes must not be traced here")
+    assert done.returncode == 0, done.stderr
+    nothing, *steps = map(int, done.stdout.split())
+    return [calls - nothing for calls in steps]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("dict(chunks=64, compressors=None)", [READ, READ, WRITE, PATCH, OPEN]),
+        ("dict(chunks=64)", [READ, READ, WRITE, PATCH, OPEN]),
+        ("dict(chunks=64, compressors=zarrcore.codecs.BloscCodec())", [READ, READ, WRITE, PATCH, OPEN]),
+        ("dict(chunks=64, zarr_format=2)", [READ, READ, WRITE, PATCH, OPEN_V2]),
+        ("dict(chunks=8, shards=64)", [READ_SHARD, READ_SHARD, WRITE, PATCH_SHARD, OPEN + 1]),
+    ],
+)
+def test_a_chunk_takes_no_more_system_calls_than_it_needs(
+    counter: Path, tmp_path: Path, options: str, expected: list[int]
+) -> None:
+    calls = counted(counter, tmp_path / "a.zarr", options)
+    assert all(found <= most for found, most in zip(calls, expected, strict=True)), (calls, expected)
+    assert calls[0] > 1
