@@ -3,7 +3,7 @@
  * Files of locks that stay open between two locks, on Linux: opening and closing them is most of what a lock costs.  Each is lent to
  * one lock at a time, so that threads never share a descriptor.
  *
- * Only files of file systems of this machine are kept, where the name of a file is looked up anew each time; and a file that is removed
+ * Only files of file systems of this machine are kept, where the name of a file is looked up again each time; and a file that is removed
  * while it is open leaves no other name, as it does with NFS.
  */
 #ifndef ZC_IO_LOCK_KEPT_H
