@@ -18,6 +18,7 @@ import numpy as np
 
 import zarrcore
 from zarrcore.codecs import BloscCodec, ZstdCodec
+from zarrcore.storage import MemoryStore
 
 _COMPRESSORS: dict[str, Any] = {"raw": None, "zstd": ZstdCodec(level=1), "blosc": BloscCodec()}
 _FORMATS: dict[str, dict[str, Any]] = {
@@ -54,7 +55,7 @@ def _timed(call: Callable[[], object]) -> tuple[float, float]:
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
-def _measure(place: str, rounds: int, threads: int) -> None:
+def _measure(place: Any, rounds: int, threads: int) -> None:
     array = zarrcore.open_array(place, mode="r")
 
     def read() -> None:
@@ -87,16 +88,19 @@ def main() -> None:
     parser.add_argument("--mib", type=int, default=64, help="size of each array")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=0, help="of both; 0: the usual number")
+    parser.add_argument("--where", choices=["files", "memory"], help="of the arrays; by default both")
     parser.add_argument("--scratch", help="directory for the arrays, such as /dev/shm")
     given = parser.parse_args()
     if given.threads:
         zarrcore.config.set({"threading.max_workers": given.threads})
     for name, options in _arrays(given.mib, given.only):
-        with tempfile.TemporaryDirectory(dir=given.scratch) as folder:
-            array = zarrcore.create_array(f"{folder}/a", dtype="i4", **options)
-            array[...] = _values(array.shape)
-            print(f"{name}:", end="", flush=True)
-            _measure(f"{folder}/a", given.rounds, given.threads)
+        for where in [given.where] if given.where else ["files", "memory"]:
+            with tempfile.TemporaryDirectory(dir=given.scratch) as folder:
+                place = f"{folder}/a" if where == "files" else MemoryStore()
+                array = zarrcore.create_array(place, dtype="i4", **options)
+                array[...] = _values(array.shape)
+                print(f"{name}, {where}:", end="", flush=True)
+                _measure(place, given.rounds, given.threads)
 
 
 if __name__ == "__main__":

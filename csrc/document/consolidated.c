@@ -4,6 +4,7 @@
  * 2.  Members of other programs stay as they are.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "document/tree.h"
@@ -147,5 +148,83 @@ zc_status zc_follow(const zc_where *place, const char *name, const zc_text *text
         memcpy(why, err->message, sizeof why);
         zc_fail(err, status, "the change is stored, but consolidated metadata above it could not be updated: %.200s", why);
     }
+    return status;
+}
+
+/* ---- all that is below --------------------------------------------------------------------------- */
+
+/* Places that are still to be looked at: no recursion, as a path may have many groups. */
+typedef struct places {
+    zc_where *at;
+    size_t n, room;
+} places;
+
+static zc_status push(places *stack, const zc_where *group, const char *name, zc_error *err)
+{
+    if (stack->n == stack->room) {
+        const size_t room = stack->room > 0 ? 2 * stack->room : 16;
+        zc_where *const more = realloc(stack->at, room * sizeof *more);
+        if (more == NULL) {
+            return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+        }
+        stack->at = more;
+        stack->room = room;
+    }
+    zc_where *const out = &stack->at[stack->n];
+    const zc_status status = name != NULL ? zc_where_below(group, name, out, err) : zc_where_above(group, group->n, out, err);
+    stack->n++;                              /* to be freed after a failure, too */
+    return status;
+}
+
+static zc_status push_below(places *stack, const zc_where *group, zc_error *err)
+{
+    zc_names names = {0};
+    zc_status status = group->store->shared->ops->list(group->store, group->path, &names, err);
+
+    for (size_t i = 0; i < names.n && status == ZC_OK; i++) {
+        if (names.at[i].is_below && zc_document_number(names.at[i].text) < 0) {
+            status = push(stack, group, names.at[i].text, err);
+        }
+    }
+    zc_names_free(&names);
+    return status;
+}
+
+/* The node of a format, if there is one; *is_array is set where it is an array. */
+static zc_status follow_node(const zc_where *place, int zarr_format, bool *is_array, zc_error *err)
+{
+    zc_found found;
+    zc_status status = zc_find_node(place, zarr_format, &found, err);
+
+    if (status == ZC_OK) {
+        *is_array = *is_array || found.kind == ZARRCORE_NODE_ARRAY;
+        status = zc_follow(place, zc_deciding_name(zarr_format, found.kind), &found.own, err);
+        if (status == ZC_OK && found.attributes.data != NULL) {
+            status = zc_follow(place, ZC_ZATTRS, &found.attributes, err);
+        }
+    } else if (status == ZC_ERR_MISSING || status == ZC_ERR_METADATA) {
+        zc_error_clear(err);                 /* a document that cannot be read was in no copy */
+        status = ZC_OK;
+    }
+    zc_found_free(&found);
+    return status;
+}
+
+zc_status zc_follow_tree(const zc_where *place, zc_error *err)
+{
+    places stack = {0};
+    zc_status status = push(&stack, place, NULL, err);
+
+    while (stack.n > 0) {
+        zc_where here = stack.at[--stack.n];
+        bool is_array = false;
+        status = status == ZC_OK ? follow_node(&here, 3, &is_array, err) : status;
+        status = status == ZC_OK ? follow_node(&here, 2, &is_array, err) : status;
+        if (status == ZC_OK && !is_array) {
+            status = push_below(&stack, &here, err);
+        }
+        zc_where_free(&here);
+    }
+    free(stack.at);
     return status;
 }

@@ -355,6 +355,22 @@ static zc_status is_new_there(const zc_where *place, bool *out, zc_error *err)
     return status;
 }
 
+/* Some of it could not be removed: what is left of it is shown again by consolidated metadata, as it was before. */
+static void restore(const zc_where *place, zc_error *err)
+{
+    const zc_error failure = *err;
+
+    zc_error_clear(err);
+    if (zc_follow_tree(place, err) != ZC_OK) {
+        const zc_error second = *err;
+        zc_error_clear(err);
+        zc_fail(err, failure.status, "%.200s; nor can consolidated metadata above it be restored, make them again: %.200s",
+                failure.message, second.message);
+        return;
+    }
+    *err = failure;
+}
+
 /*
  * Writes that had begun before the loss was noted may have stored chunks in directories that were removed already, whether they are
  * still under way or have ended by then; the next node here would find them.  So everything is removed once more when they have
@@ -375,6 +391,9 @@ static zc_status erase(const zc_where *place, zc_error *err)
     if (status == ZC_OK) {
         status = erase_below(place, &where, err);
         zc_note_loss();                      /* whatever is left of it */
+        if (status != ZC_OK) {
+            restore(place, err);
+        }
     }
     if (status == ZC_OK) {
         status = zc_wait_for_writes(&where, ws, &waited);

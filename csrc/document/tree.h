@@ -182,6 +182,9 @@ zc_status zc_implied_group(const zc_where *place, zc_found *out, zc_error *err);
  * gone.  The change itself stays stored when this fails. */
 zc_status zc_follow(const zc_where *place, const char *name, const zc_text *text, zc_error *err);
 
+/* The same with the documents of all nodes that are at a place and below it. */
+zc_status zc_follow_tree(const zc_where *place, zc_error *err);
+
 /* ---- handles of arrays ---- */
 
 /* A handle of the array that a document (of zc_found_text) describes.  Its calls look whether the array is still that one, unless the

@@ -19,12 +19,14 @@ typedef struct zc_lock_file {
     size_t root_len;         /* its first part, that of the store's root */
     bool makes;              /* a missing directory is made; else nothing is locked, as there is nothing in it */
     bool sync;               /* then its name is on the disk before anything is stored in it */
+    uint64_t id;             /* of the path, as few others have it */
 } zc_lock_file;
 
 /* One byte of a file that is locked.  In a child of fork(), zc_lock_forget closes it: the lock stays the parent's. */
 typedef struct zc_lock {
     uint64_t byte;
     atomic_int fd;           /* negative: nothing is locked */
+    int kept;                /* slot of lock_kept.h that lends the descriptor; 0: none does */
     bool waited;             /* another process had this very byte locked: never said where the whole of a file is locked */
 } zc_lock;
 
@@ -41,5 +43,8 @@ typedef struct zc_lock {
 zc_status zc_lock_take(const zc_lock_file *file, uint64_t byte, const zc_workspace *ws, zc_lock *lock, zc_error *err);
 void zc_lock_release(zc_lock *lock);
 void zc_lock_forget(zc_lock *lock);
+
+/* A file of locks may stay open for the next lock (lock_kept.h); this closes it unless something is locked. */
+void zc_locks_close(const zc_lock_file *file);
 
 #endif

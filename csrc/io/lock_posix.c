@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See lock.h.  Each lock has a descriptor of its own for as long as it is held: nothing is kept between calls, and no
- * descriptor is shared by threads.
+ * See lock.h.  Each lock has a descriptor of its own for as long as it is held: none is shared by threads.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/os_thread.h"
+#include "io/lock_kept.h"
 #include "io/open_posix.h"
 
 #define FIRST_WAIT_NS 20000
@@ -107,10 +107,13 @@ static int wait_for_lock(int fd, uint64_t byte, const zc_workspace *ws, bool *wa
 }
 
 /* Is it a file that others find by its name?  0 or errno; EAGAIN: it was removed since it was opened. */
-static int check_file(int fd)
+static int check_file(int fd, int kept)
 {
     struct stat st;
 
+    if (kept != 0) {
+        return zc_kept_is_named(kept) ? 0 : EAGAIN;
+    }
     if (fstat(fd, &st) != 0) {
         return errno;
     }
@@ -129,6 +132,34 @@ static zc_status fail_lock(int code, const char *path, zc_error *err)
     }
 }
 
+/* Given up before it is closed: a child of fork() that has not run its handlers has the descriptor too. */
+static void release(zc_lock *lock, bool dropped)
+{
+    const int fd = atomic_exchange(&lock->fd, -1);
+
+    if (fd >= 0) {
+        set_lock(fd, lock->byte, false);
+        if (lock->kept != 0) {
+            zc_kept_return(lock->kept, dropped);
+        } else {
+            close(fd);
+        }
+    }
+}
+
+static bool stays_open(uint64_t byte)
+{
+    return LOCKS_BYTES && byte >= ZC_LOCKS_KEPT;         /* metadata change less often */
+}
+
+/* A descriptor for one lock, or -1 and errno. */
+static int borrow_or_open(const zc_lock_file *file, const char *name, uint64_t byte, int *kept)
+{
+    const int fd = stays_open(byte) ? zc_kept_lend(file, kept) : -1;
+
+    return fd >= 0 ? fd : open_lock_file(file, name);
+}
+
 zc_status zc_lock_take(const zc_lock_file *file, uint64_t byte, const zc_workspace *ws, zc_lock *lock, zc_error *err)
 {
     char buffer[PATH_MAX];
@@ -137,37 +168,35 @@ zc_status zc_lock_take(const zc_lock_file *file, uint64_t byte, const zc_workspa
 
     lock->waited = false;
     for (int tries = TRIES; code == EAGAIN && tries > 0; tries--) {
-        const int fd = open_lock_file(file, name);
+        lock->kept = 0;
+        const int fd = borrow_or_open(file, name, byte, &lock->kept);
         if (fd < 0) {
             return errno == ENOENT && !file->makes ? ZC_OK : fail_lock(errno, name, err);
         }
         lock->byte = byte;
         atomic_store(&lock->fd, fd);         /* from now on a child of fork() closes it */
         code = wait_for_lock(fd, byte, ws, &lock->waited);
-        code = code == 0 ? check_file(fd) : code;
+        code = code == 0 ? check_file(fd, lock->kept) : code;
         if (code != 0) {
-            zc_lock_release(lock);
+            release(lock, true);
+        } else if (lock->kept == 0 && stays_open(byte)) {
+            lock->kept = zc_kept_add(file, fd);
         }
     }
     return code == 0 ? ZC_OK : fail_lock(code, name != NULL ? name : file->path, err);
 }
 
-/* Given up before it is closed: a child of fork() that has not run its handlers has the descriptor too. */
 void zc_lock_release(zc_lock *lock)
 {
-    const int fd = atomic_exchange(&lock->fd, -1);
-
-    if (fd >= 0) {
-        set_lock(fd, lock->byte, false);
-        close(fd);
-    }
+    release(lock, false);
 }
 
+/* What is kept is closed where it is kept. */
 void zc_lock_forget(zc_lock *lock)
 {
     const int fd = atomic_exchange(&lock->fd, -1);
 
-    if (fd >= 0) {
+    if (fd >= 0 && lock->kept == 0) {
         close(fd);
     }
 }

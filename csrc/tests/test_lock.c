@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/os_thread.h"
 #include "files.h"
 
 static char path[600], root[512];
@@ -65,7 +66,7 @@ static void test_bytes(void)
 }
 
 /* A process is killed while a child of it lives on. */
-static void test_killed(void)
+static void kill_owner(uint64_t locked)
 {
     int ready[2];
     char byte;
@@ -75,7 +76,10 @@ static void test_killed(void)
     if (pid == 0) {
         zc_lock lock = {.fd = -1};
         zc_error err;
-        zc_lock_take(&file, 5, NULL, &lock, &err);
+        for (int i = 0; i < 3; i++) {        /* the file stays open from one to the next where it may */
+            zc_lock_release(&lock);
+            zc_lock_take(&file, locked, NULL, &lock, &err);
+        }
         const pid_t below = fork();
         if (below == 0) {
             zc_lock_forget(&lock);
@@ -92,10 +96,176 @@ static void test_killed(void)
     close(ready[1]);
     CHECK(read(ready[0], &byte, 1) == 1);
     close(ready[0]);
-    CHECK(!is_free(5));                      /* the child has given it up for itself alone */
+    CHECK(!is_free(locked));                 /* the child has given it up for itself alone */
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    CHECK(is_free(5));
+    CHECK(is_free(locked));
+}
+
+static void test_killed(void)
+{
+    kill_owner(5);
+    kill_owner(500);
+}
+
+/* ---- files that stay open ---- */
+
+/* The descriptor of a lock that is taken and given up twice: the second time it was lent.  -1: files are not kept here. */
+static int keep(zc_lock *lock)
+{
+    zc_error err;
+
+    zc_error_clear(&err);
+    CHECK(zc_lock_take(&file, 99, NULL, lock, &err) == ZC_OK);
+    const int fd = lock->kept != 0 ? lock->fd : -1;
+    zc_lock_release(lock);
+    CHECK(zc_lock_take(&file, 98, NULL, lock, &err) == ZC_OK && (fd < 0 || lock->fd == fd));
+    zc_lock_release(lock);
+    CHECK(is_free(98) && is_free(99));
+    return fd;
+}
+
+static bool is_open(int fd)
+{
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+static void test_a_file_stays_open_until_it_is_closed(void)
+{
+    zc_lock a = {.fd = -1}, b = {.fd = -1};
+    zc_error err;
+    const int fd = keep(&a);
+
+    if (fd < 0) {
+        return;
+    }
+    CHECK(is_open(fd));
+    CHECK(zc_lock_take(&file, 77, NULL, &a, &err) == ZC_OK && a.fd == fd);
+    CHECK(zc_lock_take(&file, 78, NULL, &b, &err) == ZC_OK && b.fd != fd);   /* no two locks share one */
+    CHECK(!is_free(77) && !is_free(78));
+    zc_locks_close(&file);
+    CHECK(!is_free(77) && !is_free(78));
+    zc_lock_release(&a);
+    CHECK(is_free(77) && !is_free(78));
+    const int other = b.fd;
+    zc_lock_release(&b);
+    zc_locks_close(&file);
+    CHECK(!is_open(fd) && !is_open(other));
+    CHECK(zc_lock_take(&file, 0, NULL, &a, &err) == ZC_OK && a.kept == 0);     /* those of metadata do not */
+    zc_lock_release(&a);
+}
+
+/* Others put another file in the place of the one that is kept: what is locked is what they lock. */
+static void test_a_file_that_was_replaced_is_opened_again(void)
+{
+    zc_lock lock = {.fd = -1};
+    zc_error err;
+    char moved[700];
+
+    snprintf(moved, sizeof moved, "%s.moved", path);
+    for (int kind = 0; kind < 3; kind++) {
+        if (keep(&lock) < 0) {
+            return;
+        }
+        CHECK((kind == 0 ? unlink(path) : rename(path, moved)) == 0);
+        if (kind == 2) {
+            close(creat(path, 0666));
+        }
+        zc_error_clear(&err);
+        CHECK(zc_lock_take(&file, 99, NULL, &lock, &err) == ZC_OK);
+        CHECK(!is_free(99) && access(path, F_OK) == 0);
+        zc_lock_release(&lock);
+        CHECK(is_free(99));
+    }
+    unlink(moved);
+}
+
+/* A program that closes all descriptors, and then has another file under the same number. */
+static void test_a_descriptor_that_is_another_file_is_left_alone(void)
+{
+    zc_lock lock = {.fd = -1};
+    zc_error err;
+    char other[700];
+
+    snprintf(other, sizeof other, "%s.other", path);
+    for (int closes = 0; closes < 2; closes++) {
+        const int fd = keep(&lock);
+        if (fd < 0) {
+            return;
+        }
+        const int theirs = creat(other, 0666);
+        CHECK(dup2(theirs, fd) == fd && close(theirs) == 0);
+        if (closes) {
+            zc_locks_close(&file);
+        }
+        zc_error_clear(&err);
+        CHECK(zc_lock_take(&file, 99, NULL, &lock, &err) == ZC_OK && lock.fd != fd);
+        CHECK(!is_free(99));
+        zc_lock_release(&lock);
+        CHECK(is_open(fd));
+        close(fd);
+    }
+    unlink(other);
+}
+
+static void test_few_files_stay_open(void)
+{
+    static char names[64][700];
+    zc_lock lock = {.fd = -1};
+    zc_error err;
+    int most = 0;
+
+    zc_error_clear(&err);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 64; i++) {
+            snprintf(names[i], sizeof names[i], "%s/d%d/" ZC_LOCK_FILE, root, i);
+            const zc_lock_file each = {.path = names[i], .root_len = file.root_len, .makes = true};
+            CHECK(zc_lock_take(&each, 99, NULL, &lock, &err) == ZC_OK);
+            most = lock.fd > most ? lock.fd : most;
+            zc_lock_release(&lock);
+        }
+    }
+    CHECK(most < 32);
+    for (int i = 0; i < 64; i++) {
+        zc_locks_close(&(zc_lock_file){.path = names[i]});
+    }
+    const int next = dup(0);
+    CHECK(next < 16);
+    close(next);
+}
+
+#define ROUNDS 300
+
+static _Atomic uint64_t begun, ended, refused;
+
+static void lock_often(void)
+{
+    const uint64_t number = atomic_fetch_add(&begun, 1);
+    zc_error err;
+
+    zc_error_clear(&err);
+    for (int i = 0; i < ROUNDS; i++) {
+        zc_lock lock = {.fd = -1};
+        atomic_fetch_add(&refused, zc_lock_take(&file, 100 + number, NULL, &lock, &err) != ZC_OK);
+        zc_lock_release(&lock);
+    }
+    atomic_fetch_add(&ended, 1);
+}
+
+static void test_threads(void)
+{
+    const int n = 4;
+
+    for (int i = 0; i < n; i++) {
+        CHECK(zc_thread_start(lock_often));
+    }
+    while (atomic_load(&ended) < (uint64_t)n) {
+        usleep(1000);
+    }
+    CHECK(atomic_load(&refused) == 0);
+    for (uint64_t byte = 100; byte < 104; byte++) {
+        CHECK(is_free(byte));
+    }
 }
 
 static void test_missing_directory(void)
@@ -125,6 +295,11 @@ int main(void)
     umask(022);
     RUN(test_bytes);
     RUN(test_killed);
+    RUN(test_a_file_stays_open_until_it_is_closed);
+    RUN(test_a_file_that_was_replaced_is_opened_again);
+    RUN(test_a_descriptor_that_is_another_file_is_left_alone);
+    RUN(test_few_files_stay_open);
+    RUN(test_threads);
     RUN(test_missing_directory);
     char command[600];
     snprintf(command, sizeof command, "rm -r %s", root);

@@ -168,6 +168,34 @@ static bool is_sound(zarrcore_store *store)
     return good;
 }
 
+static bool is_listed(const zarrcore_nodes *nodes, const char *path)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < zarrcore_count_nodes(nodes); i++) {
+        found = found || strcmp(zarrcore_node_name(nodes, i), path) == 0;
+    }
+    return found;
+}
+
+/* Do consolidated metadata show the nodes that are there, and no others? */
+static bool is_shown(zarrcore_store *store)
+{
+    static const char *const paths[] = {"g", "g/a"};
+    zarrcore_nodes *nodes = NULL;
+    bool good = zarrcore_list(store, "", ZARRCORE_CONSOLIDATED, &nodes, &error) == ZARRCORE_OK;
+
+    for (size_t i = 0; good && i < 2; i++) {
+        char key[32];
+        char place[600];
+        snprintf(key, sizeof key, "%s/%s", paths[i], format == 1 ? "zarr.json" : i == 0 ? ".zgroup" : ".zarray");
+        snprintf(place, sizeof place, "%s/%s", root, key);
+        good = (access(place, F_OK) == 0) == is_listed(nodes, paths[i]);
+    }
+    zarrcore_free_nodes(nodes);
+    return good;
+}
+
 /* One attempt; returns whether something failed. */
 static bool attempt(size_t operation, long n, bool after, int code)
 {
@@ -178,12 +206,13 @@ static bool attempt(size_t operation, long n, bool after, int code)
     const int status = OPERATIONS[operation].run(store);
     const bool failed = has_failed();
     const bool reported = failed ? status != 0 || code != EIO || !after : status == 0;
+    const bool shown = after || OPERATIONS[operation].run != erase || is_shown(store);
     const int again = OPERATIONS[operation].run(store);
     const bool repeated = again == 0 || (again == OPERATIONS[operation].done && again != 0);
     const bool sound = is_sound(store);
 
-    CHECK(reported && repeated && sound);
-    if (!reported || !repeated || !sound) {
+    CHECK(reported && repeated && sound && shown);
+    if (!reported || !repeated || !sound || !shown) {
         fprintf(stderr, "  %s, format %d, call %ld%s: status %d, again %d: %s\n", OPERATIONS[operation].name, format + 2, n,
                 after ? " and later ones" : "", status, again, error.message);
     }

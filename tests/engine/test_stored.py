@@ -90,9 +90,44 @@ def test_a_listing_is_that_of_the_system_and_keys_are_read_as_their_encoding_doe
         assert all(len(key) > 18 for key in chunks - set(keys)), "left to Python: huge numbers alone"
 
 
+@pytest.mark.parametrize("ndim", [0, 1, 2, 3])
+@pytest.mark.parametrize("prefix", ["", "a/", "\u00e9/"])
+@pytest.mark.parametrize("separator", "./")
+def test_a_listing_of_a_dictionary_is_that_of_its_keys(separator: Any, prefix: str, ndim: int) -> None:
+    rng, names = random.Random(ndim), [name for name in NAMES if name != "."]
+    encoding = DefaultChunkKeyEncoding(separator=separator)
+    values = {f"{start}{'/'.join(rng.choices(names, k=rng.randint(1, ndim + 2)))}": bytes(rng.randrange(5))
+              for start in [prefix, prefix, "b/", "a"] for _ in range(100)}  # fmt: skip
+    values[prefix] = b""
+    wanted = {key[len(prefix) :]: len(value) for key, value in values.items() if key.startswith(prefix)}
+    for sizes in (False, True):
+        coords, nbytes, others = engine.list_stored(native(values, encoding, ndim, prefix), MANY, sizes)  # type: ignore[misc]
+        keys = [encoding.encode(tuple(row)) for row in coords.tolist()]
+        assert sorted(keys + others) == sorted(wanted)
+        assert nbytes.tolist() == [wanted[key] if sizes else -2 for key in keys]
+        chunks = {key for key in wanted if chunk_coords(encoding, key, ndim) is not None}
+        assert set(keys) <= chunks and all(len(key) > 18 for key in chunks - set(keys))
+
+
+@pytest.mark.parametrize("key", [3, "c/\udcff"])
+def test_dictionaries_with_odd_keys_take_another_way(key: Any) -> None:
+    array = native({"c/0": b"1234", key: b""}, DefaultChunkKeyEncoding(), 1, "")
+    assert engine.list_stored(array, MANY, True) is None
+
+
+@pytest.mark.parametrize(("value", "size"), [(bytearray(5), 5), (np.zeros(3, "i4"), 12), (None, -1), (5, -1)])
+def test_odd_values_in_a_dictionary_have_a_size_if_they_are_bytes_like(value: Any, size: int) -> None:
+    array = native({"c/0": b"1234", "c/1": value}, DefaultChunkKeyEncoding(), 1, "")
+    assert engine.list_stored(array, MANY, True)[1].tolist() == [4, size]  # type: ignore[index]
+
+
 def test_links_and_too_many_entries_and_other_stores_take_another_way(tmp_path: Path) -> None:
     encoding = DefaultChunkKeyEncoding()
-    assert engine.list_stored(native({}, encoding, 1), MANY) is None
+    assert engine.list_stored(native(dict.fromkeys("abc", b""), encoding, 1, ""), 2) is None
+    logged = zarrcore.create_array(
+        zarrcore.storage.LoggingStore(zarrcore.storage.MemoryStore()), shape=4, dtype="u1"
+    )
+    assert engine.list_stored(logged._opened.engine(), MANY) is None
     assert engine.list_stored(native(tmp_path, encoding, 1), MANY) is None  # nothing is there
     (tmp_path / "a/c").mkdir(parents=True)
     for n in range(5):

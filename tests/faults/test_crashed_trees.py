@@ -6,6 +6,8 @@ As in test_crashes.py every moment is replayed.  Nodes are old or new; what is r
 
 from __future__ import annotations
 
+import errno
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from disk import replayed
 from shim import compiled, needs_shim
 
 import zarrcore
+from zarrcore.storage import moving
 
 pytestmark = needs_shim
 
@@ -199,6 +202,50 @@ def test_every_node_of_a_tree_is_old_or_new_after_a_crash(layout: str, shim: Pat
             assert node in allowed, (name, path)
         for source, target in change.moved:
             assert found[source] == TREE[source] or found[target] == TREE[source], (name, source)
+        if name == "move-to-another-file-system":
+            moved = moved_again(left, "g/s", "t")
+            assert {path: moved[path] for path in _GROUP_MOVED} == _GROUP_MOVED
+            assert not has_ended or "store/t/zarr.json" in left or layout == "format-2"
+
+
+def moved_again(left: dict[str, bytes], source: str, target: str) -> dict[str, Node | None]:
+    """Repeat a move after a crash, unless there is nothing to move any more; returns what is seen then."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", zarrcore.errors.ZarrUserWarning)  # consolidated metadata may be older
+        root = zarrcore.open_group(left, path="store", use_consolidated=False)
+        if root.get(source) is not None or any(key.startswith(f"store/{source}/") for key in left):
+            root.move(source, target)
+        zarrcore.consolidate_metadata(left, path="store", zarr_format=root.metadata.zarr_format)
+    assert not [key for key in left if key.startswith(f"store/{source}/")]
+    report = zarrcore.verify(left, path="store")
+    assert not [finding for finding in report if finding.severity != "note"], report
+    return seen(left, iter(_GROUP_MOVED), "store")
+
+
+def moved_store_again(left: dict[str, bytes], at: Path, way: str) -> dict[str, Node | None]:
+    """Repeat the move of a store after a crash; nothing else is left, and returned is what it has then."""
+    there, rename = at / "x" / "y" / "new", moving._rename
+
+    def refuse(source: str, target: str) -> None:
+        if way and not source.endswith(".partial"):
+            raise OSError(errno.EXDEV, "as between two file systems")
+        rename(source, target)
+
+    shutil.rmtree(at, ignore_errors=True)
+    for key, value in left.items():
+        (at / key).parent.mkdir(parents=True, exist_ok=True)
+        (at / key).write_bytes(value)
+    if (at / "store").exists():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(moving, "_rename", refuse)
+            zarrcore.storage.LocalStore(at / "store").move(there)
+        assert [path.name for path in (at, at / "x", there.parent) for path in path.iterdir()] == [
+            "x",
+            "y",
+            "new",
+        ]
+    files = {path.relative_to(at).as_posix(): path for path in there.rglob("*") if path.is_file()}
+    return seen({key: path.read_bytes() for key, path in files.items()}, iter(TREE), "x/y/new")
 
 
 @pytest.mark.parametrize("way", ["", "apart(); "], ids=["renamed", "copied"])
@@ -214,6 +261,7 @@ def test_a_store_that_is_moved_is_whole_in_one_of_two_places_after_a_crash(
         ]
         assert TREE in found[1:] if has_ended else TREE in found
         assert not has_ended or not any(key.startswith("store/") for key in left)
+        assert moved_store_again(left, tmp_path / "left", way) == TREE
         for nodes in found:
             for path, node in nodes.items():
                 assert node in (TREE[path], None), path

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -11,7 +13,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +314,44 @@ def test_a_child_does_not_keep_a_lock_of_its_parent(store: LocalStore) -> None:
         os.kill(child, signal.SIGKILL)
         os.close(ready)
         os.close(tell)
+
+
+def open_lock_files(store: LocalStore) -> list[str]:
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):
+            found.append(os.readlink(f"/proc/self/fd/{name}"))
+    return [path for path in found if path.startswith(os.path.realpath(store.root))]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="this system has no list of open files")
+def test_the_file_of_locks_is_closed_with_its_array(store: LocalStore) -> None:
+    for dtype in ("i4", str):
+        array = zarrcore.create_array(store, shape=(100,), chunks=(10,), dtype=dtype, overwrite=True)
+        for k in range(100):
+            array[k] = str(k) if dtype is str else k
+        assert len(open_lock_files(store)) <= 1
+        del array
+        gc.collect()
+        assert open_lock_files(store) == []
+
+
+def test_an_array_in_the_place_of_another_one_is_locked_where_others_lock_it(
+    store: LocalStore,
+) -> None:
+    array = zarrcore.create_array(store, name="a", shape=(100,), chunks=(10,), dtype="i4")
+    array[1] = 1
+    array[2] = 2
+    (store.root / "a").rename(store.root / "b")
+    shutil.copytree(store.root / "b", store.root / "a")
+    thread = threading.Thread(target=array.__setitem__, args=(3, 3))
+    with held_elsewhere(store, "a", "c/0"):
+        thread.start()
+        thread.join(0.2)
+        assert thread.is_alive() and array[3] == 0
+    thread.join(30)
+    assert array[0:4].tolist() == [0, 1, 2, 3]
+    assert zarrcore.open_array(store, path="b")[0:4].tolist() == [0, 1, 2, 0]
 
 
 def test_a_lock_file_that_is_removed_while_somebody_waits_for_it(store: LocalStore) -> None:

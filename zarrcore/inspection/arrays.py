@@ -35,6 +35,7 @@ from zarrcore.inspection.listing import (
     Stored,
     batches_of,
     is_gone,
+    is_listed_at_once,
     list_files,
 )
 from zarrcore.inspection.nodes import Node
@@ -43,8 +44,6 @@ from zarrcore.keys.base import names_hidden_by
 from zarrcore.metadata import layout
 from zarrcore.nodes.documents import NAMES
 from zarrcore.nodes.foreign import is_litter
-from zarrcore.storage import LocalStore
-from zarrcore.storage.derived import is_itself
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, key_prefix
 
@@ -101,8 +100,7 @@ class ArrayCheck:
 
     def _decoding_measures(self) -> bool:
         """Return whether decoding finds out the sizes of stored values, so that nobody else has to."""
-        is_file = is_itself(self._store, LocalStore)
-        return is_file and layout_of(self._metadata) is None and self._decoding.tries
+        return is_listed_at_once(self._store) and layout_of(self._metadata) is None and self._decoding.tries
 
     def _measured(self, stored: Stored) -> tuple[Stored, np.ndarray]:
         """Decode chunks of unknown size; returns them with their sizes, and which were not decoded."""

@@ -13,7 +13,7 @@ import numpy as np
 from zarrcore._core import engine
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_coords, chunk_key, key_maker
-from zarrcore.storage import LocalStore, Store
+from zarrcore.storage import LocalStore, MemoryStore, Store
 from zarrcore.storage.derived import is_itself
 
 BATCH = 1 << 16  # keys that are looked at together
@@ -145,12 +145,17 @@ def batches_of(listed: Iterable[tuple[str, int | None]]) -> Iterator[list[tuple[
         yield batch
 
 
+def is_listed_at_once(store: Store) -> bool:
+    """Return whether a store is one of those that the engine lists by itself."""
+    return is_itself(store, LocalStore) or is_itself(store, MemoryStore)
+
+
 def list_files(store: Store, native: Any, *, sizes: bool) -> tuple[np.ndarray, np.ndarray, list[str]] | None:
-    """List an array in a directory in one call: positions in the order of the grid, their sizes, other names.
+    """List an array in a directory or a dictionary in one call: positions in order, their sizes, other names.
 
     None if that is not possible: the array is in another kind of store, or there are links.
     """
-    if not is_itself(store, LocalStore) or not getattr(native, "is_native", False):
+    if not is_listed_at_once(store) or not getattr(native, "is_native", False):
         return None
     found = engine.list_stored(native, _MOST_FILES, sizes)
     if found is None:

@@ -386,7 +386,7 @@ def n5_place_of(place: StorePath) -> StorePath:
         return place
     try:
         keys = [join_path(place.path, name) for name in (ZARR_JSON, *_V2_NAMES)]
-        if isinstance(place.store, LocalStore) and any(place.store._which_exist(keys)):
+        if place.store._is_near and any(place.store._which_exist(keys)):
             return place
         if not {ZARR_JSON, *_V2_NAMES}.isdisjoint(place.store.list_dir(place.path)):
             return place

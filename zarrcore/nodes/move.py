@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zarrcore._log import debug
-from zarrcore.errors import ContainsGroupError, StoreError, shown
+from zarrcore.errors import ContainsArrayError, ContainsGroupError, StoreError, shown
 from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
 from zarrcore.nodes.find import read_node
@@ -27,11 +27,7 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     if f"{dest.path}/".startswith(f"{source.path}/"):
         raise ValueError(f"{source.path!r} cannot be moved to {dest.path!r}, which lies in it")
     refuse_bad_name(dest.path)
-    refuse_existing(dest)
-    with reading(dest, key_prefix(dest.path)):
-        is_empty = dest.is_empty()
-    if not is_empty:
-        raise ContainsGroupError(f"there is something {dest._located} already")
+    goes_on = _goes_on(source, dest)
     if not store.supports_deletes:
         raise StoreError(f"{store} cannot remove keys, so {source.path!r} cannot be moved, only copied")
     metadata = read_node(source)
@@ -40,12 +36,46 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     note_change(source, removed=True)
     note_change(dest)
     with moving_node(source):
-        chunks_stay = _carry(source, dest)
+        chunks_stay = _carry(source, dest, goes_on)
         note_loss(source)
     _follow(source, dest)
     if chunks_stay is not None:
         raise chunks_stay
     debug("moved %s to %s", source, dest)
+
+
+def _goes_on(source: StorePath, dest: StorePath) -> bool:
+    """Return whether a move that broke off has begun already; raise if there is anything else at the target."""
+    try:
+        refuse_existing(dest)
+        with reading(dest, key_prefix(dest.path)):
+            is_empty = dest.is_empty()
+        if not is_empty:
+            raise ContainsGroupError(f"there is something {dest._located} already")
+    except (ContainsArrayError, ContainsGroupError):
+        if not _is_begun(source, dest):
+            raise
+        return True
+    return False
+
+
+def _is_begun(source: StorePath, dest: StorePath) -> bool:
+    """Return whether all that is at the target is what a move copies there, and in its order."""
+    store = source.store
+    if not store.supports_listing:
+        return False
+    own = {key[len(source.path) :] for key in keys_below(source)}
+    there = {key[len(dest.path) :] for key in keys_below(dest)}
+    has_documents = any(map(is_document, there))
+    chunks = {key for key in own if not is_document(key)}
+    # Documents come last, and those of the source go before its chunks.
+    is_begun = there <= own and (chunks <= there or not has_documents) or own <= there
+    common = own & there
+    return (
+        is_begun
+        and bool(common)
+        and all(store.get(source.path + key) == store.get(dest.path + key) for key in common)
+    )
 
 
 def _follow(source: StorePath, dest: StorePath) -> None:
@@ -54,11 +84,11 @@ def _follow(source: StorePath, dest: StorePath) -> None:
     follow_tree(dest, lambda: documents_below(dest))
 
 
-def _carry(source: StorePath, dest: StorePath) -> Exception | None:
+def _carry(source: StorePath, dest: StorePath, goes_on: bool) -> Exception | None:
     """Move all keys; return why some chunks stay at the source as well."""
     if source.store._rename_prefix(source.path, dest.path):
         return None
-    _copy(source, dest)
+    _copy(source, dest, goes_on)
     try:
         source.delete_dir()
     except Exception as error:
@@ -74,8 +104,11 @@ def is_copied(source: StorePath, dest: StorePath) -> bool:
     return bool(pairs) and all(store.get(key) == store.get(copy) for key, copy in pairs)
 
 
-def _copy(source: StorePath, dest: StorePath) -> None:
-    """Copy all keys, documents last, and then remove the documents of the source."""
+def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
+    """Copy all keys, documents last, and then remove the documents of the source.
+
+    After a failure nothing is left of the copy, unless it is the rest of one that had begun before.
+    """
     # An array without its document is no array; one without its chunks would read as fill values.
     store, keys = source.store, sorted(keys_below(source), key=storing_order)
     documents: dict[str, Any] = {}
@@ -90,6 +123,8 @@ def _copy(source: StorePath, dest: StorePath) -> None:
         _follow(source, dest)  # a copy would show the source while its chunks are removed
         store.erase_values([*documents][::-1])
     except BaseException as error:
+        if goes_on:  # and may again; another process may be at it
+            raise
         try:  # to restore the documents of the source, and to remove its copy
             for key, value in documents.items():
                 store.set_if_not_exists(key, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import errno
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from zarrcore.errors import InvalidKeyError, StoreError, printable
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.local_errors import explained, forgive_others, named, require_directories_above
-from zarrcore.storage.moving import move_directory, rename_directory
+from zarrcore.storage.moving import finish, goes_on, move_directory, remove_copy, rename_directory
 from zarrcore.storage.removing import remove_entries
 from zarrcore.storage.validation import (
     as_view,
@@ -342,17 +343,28 @@ class LocalStore(Store):
             return False, f"was written less than {min_age:g} seconds ago"
         if dry_run:
             return False, "would be removed"
+        if stat.S_ISDIR(status.st_mode):
+            is_removed = remove_copy(path, sync=self.fsync)
+            return is_removed, "removed" if is_removed else "belongs to a move that is under way"
         with self._parent(path) as (last, fd):
             os.unlink(last, dir_fd=fd)
         return True, "removed"
 
     def move(self, dest_root: str | os.PathLike[str]) -> None:
-        """Move the whole directory to `dest_root`, which must not exist."""
+        """Move the whole directory to `dest_root`, which must not exist.
+
+        A move to another file system that was killed leaves a directory ``.zc-<16 hex digits>.partial``
+        beside `dest_root`, which the next one removes; or the rest of the source beside its copy, which is
+        removed when the move is repeated.
+        """
         self._check_writable()
         target = os.path.abspath(os.fsdecode(dest_root))
-        if os.path.lexists(target):
+        if not os.path.lexists(target):
+            move_directory(self._root, target, sync=self.fsync)
+        elif not os.path.islink(target) and goes_on(self._root, target):
+            finish(self._root, sync=self.fsync)
+        else:
             raise FileExistsError(f"{target} exists already")
-        move_directory(self._root, target, sync=self.fsync)
         self._root, self._real_root = target, None
         self._real_paths.clear()
 
@@ -385,7 +397,7 @@ class LocalStore(Store):
             names = [
                 entry.name
                 for entry in entries
-                if files.may_be_directory(entry) or (files.is_file(entry) and not files.is_own(entry.name))
+                if not files.is_own(entry.name) and (files.may_be_directory(entry) or files.is_file(entry))
             ]
         return iter(sorted(names))
 

@@ -132,10 +132,10 @@ class MemoryStore(Store):
 
     def list_dir(self, prefix: str) -> Iterator[str]:
         prefix = self._start + validate_prefix(prefix)
-        start = len(prefix)
-        keys = [key for key in [*self._store_dict] if key.startswith(prefix)]
-        ends = ((key, key.find("/", start)) for key in keys)
-        return iter({key[start:end] if end >= 0 else key[start:]: None for key, end in ends})
+        start, keys = len(prefix), [*self._store_dict]
+        if prefix:
+            keys = [key[start:] for key in keys if key.startswith(prefix)]
+        return iter(dict.fromkeys([key.split("/", 1)[0] for key in keys]))
 
     def _view(self, key: str, value: Any) -> bytes | memoryview:
         try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
-from zarrcore.storage.files import sync_directory, sync_file
+from zarrcore.storage.files import is_own, is_temporary, sync_directory, sync_file
 from zarrcore.storage.removing import remove_entries
 
 _WINDOWS = os.name == "nt"
@@ -60,17 +61,96 @@ def _copy(source: str, target: str, *, sync: bool) -> None:
     if os.path.islink(source):
         shutil.move(source, target)
         return
+    with os.scandir(above) as entries:
+        left = [entry.path for entry in entries if is_temporary(entry.name)]
+    for path in left:
+        remove_copy(path, sync=sync)
     copy = os.path.join(above, f".zc-{secrets.token_hex(8)}.partial")
-    try:
-        shutil.copytree(source, copy, symlinks=True)
-        if sync:
-            _sync_tree(copy)
-        _rename(copy, target)
-    except BaseException:
-        shutil.rmtree(copy, ignore_errors=True)
-        raise
+    os.mkdir(copy)
+    with _locked(copy):
+        try:
+            shutil.copytree(source, copy, symlinks=True, dirs_exist_ok=True)
+            if sync:
+                _sync_tree(copy)
+            _rename(copy, target)
+        except BaseException:
+            shutil.rmtree(copy, ignore_errors=True)
+            raise
     _sync({above}, sync=sync)
     _remove(source, sync=sync)
+
+
+def remove_copy(path: str, *, sync: bool = False) -> bool:
+    """Remove a directory of the name of a temporary file, which a move made that has not ended.
+
+    Returns whether it was removed: not if it is no directory, or if the move is under way, whose process has
+    it locked.
+    """
+    try:
+        with _locked(path) as is_locked:
+            if is_locked:
+                _remove(path, sync=sync)
+            return is_locked
+    except (NotADirectoryError, FileNotFoundError):
+        return False
+
+
+@contextmanager
+def _locked(directory: str) -> Iterator[bool]:
+    """Lock a directory for as long as this process lives; yields whether nobody else has it locked.
+
+    Where the system has no such locks, nobody has it.
+    """
+    if _WINDOWS:
+        yield False
+        return
+    import fcntl
+
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(fd)
+
+
+def goes_on(source: str, target: str) -> bool:
+    """Return whether a move that broke off has only to remove what is at the target, too."""
+    n = 0
+    for above, directories, names in os.walk(source, onerror=_raise):
+        there = os.path.join(target, os.path.relpath(above, source))
+        links = [name for name in directories if os.path.islink(os.path.join(above, name))]
+        for name in (*names, *links):
+            if not is_own(name):
+                if not _is_copy(os.path.join(above, name), os.path.join(there, name)):
+                    return False
+                n += 1
+    return n > 0
+
+
+def _is_copy(path: str, other: str) -> bool:
+    import filecmp
+
+    if os.path.islink(path) or os.path.islink(other):
+        return os.path.islink(path) and os.path.islink(other) and os.readlink(path) == os.readlink(other)
+    if not (os.path.isfile(path) and os.path.isfile(other)):
+        return False
+    # The same file under two names, through a link to a directory or a mount, is no copy of itself.
+    return not os.path.samefile(path, other) and filecmp.cmp(path, other, shallow=False)
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def finish(source: str, *, sync: bool = False) -> None:
+    """Remove the source of a move that :func:`goes_on`."""
+    _remove(source, sync=sync)
+    _sync({os.path.dirname(source)}, sync=sync)
 
 
 def _remove(directory: str, *, sync: bool) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -480,6 +481,58 @@ def test_a_move_that_breaks_off_loses_nothing(zarr_format: int) -> None:
             assert array is None or array[...].tolist() == [1, 2, 3, 4, 5, 6]
     assert 5 < left < 29
     assert paths(root) == ["x", "x/y", "x/y/a"]
+
+
+@pytest.mark.filterwarnings("ignore::zarrcore.errors.ZarrUserWarning")  # of copies of metadata
+@pytest.mark.parametrize("kind", ["a group", "an array", "a group with a copy of its metadata"])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_move_that_was_killed_goes_on_where_it_was(zarr_format: Any, kind: str) -> None:
+    """Whatever is there by then: in the end all of it is at the target, and nothing at the source."""
+    path = "g/a" if kind == "an array" else "g"
+    for left in range(40):
+        store = Dying(MemoryStore())
+        root = zarrcore.create_group(store, zarr_format=zarr_format)
+        root.create_array("g/a", data=np.arange(1, 7), chunks=2, attributes={"a": 1})
+        if kind.endswith("metadata"):
+            root = zarrcore.consolidate_metadata(store, zarr_format=zarr_format)
+        store.left = left
+        try:
+            root.move(path, "x")
+        except OSError:
+            pass
+        else:
+            break
+        for again in (left % 5, 1 << 30):  # killed once more
+            store.left = again
+            root = zarrcore.open_group(store, use_consolidated=False)
+            with suppress(OSError, KeyError):  # it may have ended
+                root.move(path, "x")
+        moved = root["x" if kind == "an array" else "x/a"]
+        assert moved[...].tolist() == [1, 2, 3, 4, 5, 6] and moved.attrs["a"] == 1
+        assert not [key for key in store.list() if key.startswith(f"{path}/")], left
+        report = zarrcore.verify(store)
+        assert all(finding.severity == "note" for finding in report), (left, report)
+    assert 5 < left < 39
+
+
+@pytest.mark.parametrize("chunk", [b"", b"other"])
+def test_a_move_does_not_take_what_others_have_for_its_own(chunk: bytes) -> None:
+    both = {"x/c/0", "x/c/9"}
+    for there in ({"x/zarr.json"}, {"x/c/0"}, {"x/c/9"}, both, {"x/zarr.json", "x/c/0", "x/c/1"}):
+        store = MemoryStore()
+        root = zarrcore.create_group(store)
+        root.create_array("a", data=np.arange(1, 7), chunks=2)
+        for key in there:
+            own = store.get(key.replace("x/", "a/"))
+            store.set(key, own if own is not None and (chunk == b"" or "c/" not in key) else chunk)
+        before = {key: store.get(key) for key in store.list()}
+        if there == {"x/c/0"} and chunk == b"":
+            root.move("a", "x")  # what a move copies first
+            assert root["x"][...].tolist() == [1, 2, 3, 4, 5, 6]
+            continue
+        with pytest.raises((ContainsArrayError, ContainsGroupError)):
+            root.move("a", "x")
+        assert {key: store.get(key) for key in store.list()} == before
 
 
 def test_a_move_in_an_archive_is_refused(tmp_path: Path) -> None:

@@ -338,15 +338,16 @@ def test_every_fault_is_found_and_nothing_else(batch: int, tmp_path: Path) -> No
         json.loads(report.to_json())
 
 
+@pytest.mark.parametrize("local", [True, False])
 def test_the_short_way_through_files_finds_what_the_long_one_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_: object) -> None:
         raise MemoryError("the short way")
 
     for number in range(40):
         rng = random.Random(SEED + number)
-        subject = Subject(rng, tmp_path / str(number))
+        subject = Subject(rng, tmp_path / str(number) if local else None)
         for fault in rng.choices(FAULTS, k=rng.randint(0, 6)):
             fault(subject)
         levels: tuple[Any, ...] = ("metadata", "index", "data")
@@ -390,6 +391,36 @@ def test_files_are_not_looked_at_one_by_one(
         # Of a shard its index is read, then all of it.
         wanted = {"metadata": 0, "index": chunks * sharded, "data": chunks * (1 + sharded)}[level]
         assert wanted <= counted.requests <= wanted + 10
+
+
+@pytest.mark.parametrize("path", ["", "g/a"])
+def test_values_in_memory_are_not_looked_at_one_by_one(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    array = zarrcore.create_array(store, name=path, shape=800, chunks=2, dtype="i4", compressors=None)
+    array[...] = np.arange(800)
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("one by one")
+
+    for method in ("_list_sizes", "_size"):
+        monkeypatch.setattr(MemoryStore, method, refused)
+    for level in ("metadata", "index", "data"):
+        report = zarrcore.verify(store, level=level)  # type: ignore[arg-type]
+        assert report.ok and report.chunks == 400, report
+        assert report.nbytes == (0 if level == "metadata" else 3200)
+
+
+@pytest.mark.parametrize("value", [5, "text", None, bytearray(8), memoryview(bytes(16))[::2], b"short", b""])
+@pytest.mark.parametrize("level", ["index", "data"])
+def test_values_of_a_mapping_of_the_caller_that_are_no_bytes(value: Any, level: Any) -> None:
+    values: dict[str, Any] = {}
+    array = zarrcore.create_array(MemoryStore(values), shape=8, chunks=2, dtype="i4", compressors=None)
+    array[...] = np.arange(8) + 1
+    values["c/1"] = value
+    report = zarrcore.verify(MemoryStore(values), level=level)
+    assert report.chunks == 4
+    sound = isinstance(value, (bytearray, memoryview))
+    assert [f.key for f in report.errors] == ([] if sound else ["c/1"]), report
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)

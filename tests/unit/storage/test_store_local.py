@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +19,7 @@ import pytest
 import zarrcore
 from zarrcore.config import config
 from zarrcore.errors import ChunkIOError, InvalidKeyError, StoreError
-from zarrcore.storage import LocalStore, OffsetByteRequest, files
+from zarrcore.storage import LocalStore, OffsetByteRequest, files, moving
 from zarrcore.testing.process import in_child
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX files")
@@ -90,6 +92,103 @@ def test_move(store, tmp_path):
     store.move(tmp_path / "x" / "y")
     assert store.get("a") == b"value"
     assert not (tmp_path / "root").exists()
+
+
+def to_another_file_system(monkeypatch, dies=""):
+    """Have renames fail as between two file systems, and a program die in one of the steps of a move."""
+    rename, remove = os.rename, moving._remove
+
+    def renamed(source, target, **options):
+        if "partial" not in os.path.basename(source):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        rename(source, target, **options)
+        if dies == "renamed":
+            os._exit(7)
+
+    def removed(source, **options):
+        if dies == "removing":
+            os.unlink(f"{source}/a")
+            os._exit(7)
+        remove(source, **options)
+
+    monkeypatch.setattr(os, "rename", renamed)
+    monkeypatch.setattr(moving, "_remove", removed)
+    if dies == "copying":
+        copy2 = shutil.copy2
+
+        def copied(source, target, **options):
+            copy2(source, target, **options)
+            os._exit(7)
+
+        monkeypatch.setattr(shutil.copytree, "__defaults__", (False, None, copied, False, False))
+
+
+@posix
+@pytest.mark.parametrize("dies", ["copying", "renamed", "removing"])
+def test_a_move_that_was_killed_is_repeated_and_leaves_nothing(store, tmp_path, monkeypatch, dies):
+    for key in ("a", "b/c", "b/d"):
+        store.set(key, key.encode())
+    pid = os.fork()
+    if pid == 0:
+        to_another_file_system(monkeypatch, dies)
+        store.move(tmp_path / "x" / "y")
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    above = LocalStore(tmp_path)
+    found = [f for f in zarrcore.verify(above) if f.kind == "temporary"]
+    assert [f.key.startswith("x/.zc-") for f in found] == ([True] if dies == "copying" else [])
+    assert list(above.list_dir("x")) == ([] if dies == "copying" else ["y"])
+    to_another_file_system(monkeypatch)
+    store.move(tmp_path / "x" / "y")
+    assert {key: store.get(key) for key in store.list()} == {key: key.encode() for key in ("a", "b/c", "b/d")}
+    assert sorted(os.listdir(tmp_path)) == ["x"] and os.listdir(tmp_path / "x") == ["y"]
+
+
+@posix
+def test_repair_removes_the_copy_of_a_move_that_was_killed_and_of_no_other(store, tmp_path):
+    copy = tmp_path / "x" / PARTIAL
+    (copy / "c").mkdir(parents=True)
+    (copy / "zarr.json").write_bytes(b"{}")
+    report = zarrcore.verify(tmp_path)
+    assert [f.key for f in report if f.kind == "temporary"] == [f"x/{PARTIAL}"]
+
+    def repaired(min_age):
+        actions = zarrcore.repair(report, dry_run=False, min_age=min_age)
+        return [(action.done, action.message) for action in actions]
+
+    assert repaired(3600) == [(False, "was written less than 3600 seconds ago")]
+    with moving._locked(copy):
+        assert repaired(-1) == [(False, "belongs to a move that is under way")]
+    assert repaired(-1) == [(True, "removed")]
+    assert not copy.exists()
+
+
+@posix
+@pytest.mark.parametrize("there", ["link", "mount", "other", "less", "empty", "within"])
+def test_a_move_takes_nothing_for_its_copy_that_is_none(store, tmp_path, there):
+    store.set("a", b"value")
+    store.set("b/c", b"value")
+    target = tmp_path / "target"
+    if there == "link":
+        target.symlink_to(store.root)
+    elif there == "within":
+        target = store.root / "b"
+        shutil.copytree(store.root, tmp_path / "copy")
+        (tmp_path / "copy").rename(target / "copy")
+    else:
+        shutil.copytree(store.root, target)
+    if there == "mount":  # as if a directory were seen twice
+        (target / "b" / "c").unlink()
+        os.link(store.root / "b" / "c", target / "b" / "c")
+    elif there == "other":
+        (target / "b" / "c").write_bytes(b"other")
+    elif there == "less":
+        (target / "b" / "c").unlink()
+    elif there == "empty":
+        store.clear()
+    with pytest.raises(FileExistsError):
+        store.move(target)
+    assert there == "empty" or (store.get("a"), store.get("b/c")) == (b"value", b"value")
 
 
 # --- what is not a file ---

@@ -367,8 +367,12 @@ cdef extern from "engine/keys.h" nogil:
         size_t root_len
         cbool makes
         cbool sync
+        uint64_t id
+
+    void zc_locks_close(const zc_lock_file *file)
 
     ctypedef struct zc_place:
+        uint64_t hash
         zc_lock_file locks
 
     ctypedef struct zc_key:
@@ -512,6 +516,7 @@ cdef extern from "engine/stored.h" nogil:
         char *others
         size_t others_n
 
+    cbool zc_chunk_of_key(const zc_array *array, const char *name, size_t n, int64_t *chunk)
     int zc_list_stored(const zc_array *array, const zc_local *local, cbool sizes, size_t most,
                        int (*pause)(void *) noexcept, void *pause_arg, zc_stored *out)
     void zc_stored_free(zc_stored *stored)

@@ -78,6 +78,11 @@ cdef class Place:
             self.c.locks.root_len = len(os.fsencode(root))
             self.c.locks.makes = makes
             self.c.locks.sync = sync
+            self.c.locks.id = self.c.hash
+
+    def __dealloc__(self):
+        if self.c.locks.path != NULL:
+            zc_locks_close(&self.c.locks)
 
 
 cdef cbool _poll_waiting(void *waiting) noexcept with gil:

@@ -5,12 +5,12 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.errno cimport ENOMEM
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from zarrcore._core.engine.arrays cimport NativeArray
 from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.selections cimport set_axis
-from zarrcore._core.engine.sources cimport LocalSource, _Session, poll_session, set_local
+from zarrcore._core.engine.sources cimport LocalSource, MemorySource, _Session, poll_session, set_local
 from zarrcore._core.engine.threads cimport thread_number
 
 import os
@@ -22,6 +22,9 @@ cnp.import_array()
 cdef extern from "<errno.h>":
     int ECANCELED
 
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *n) except NULL
+
 
 cdef cnp.ndarray _copy(const int64_t *data, shape):
     cdef cnp.ndarray out = np.empty(shape, np.int64)
@@ -29,20 +32,61 @@ cdef cnp.ndarray _copy(const int64_t *data, shape):
     return out
 
 
-def list_stored(NativeArray array not None, size_t most, bint sizes=False):
-    """List an array in a directory tree: return ``(chunks, sizes, others)``, or None where that takes another way.
+cdef int64_t _size_of(value) except -2:
+    if type(value) is bytes:
+        return len(<bytes>value)
+    try:
+        export = getattr(value, "as_buffer_like", None)     # as those of zarr-python have it
+        return memoryview(value if export is None else export()).nbytes
+    except Exception:                           # it is no value: who reads it says why
+        return -1
 
+
+cdef _list_values(NativeArray array, dict values, size_t most, bint sizes):
+    """List an array in a dictionary, as :func:`list_stored` does; the GIL is held."""
+    cdef list keys = list(values), others = []
+    cdef cnp.ndarray chunks = np.empty((len(keys), array.c.ndim), np.int64)
+    cdef cnp.ndarray nbytes = np.full(len(keys), -2, np.int64)
+    cdef int64_t *at = <int64_t *>cnp.PyArray_DATA(chunks)
+    cdef int64_t *size = <int64_t *>cnp.PyArray_DATA(nbytes)
+    cdef Py_ssize_t skip = <Py_ssize_t>array.c.prefix_len, n, found = 0
+    cdef const char *name
+    for key in keys:
+        if not isinstance(key, str):
+            return None
+        name = PyUnicode_AsUTF8AndSize(key, &n)
+        if n < skip or memcmp(name, array.c.prefix, <size_t>skip) != 0:
+            continue
+        if not zc_chunk_of_key(&array.c, name + skip, <size_t>(n - skip), at + found * array.c.ndim):
+            others.append(name[skip:n].decode())
+            continue
+        if sizes:
+            size[found] = _size_of(values.get(key))
+        found += 1
+    return None if <size_t>(found + len(others)) > most else (chunks[:found], nbytes[:found], others)
+
+
+def list_stored(NativeArray array not None, size_t most, bint sizes=False):
+    """List an array in a directory tree or a dictionary; return None where that takes another way.
+
+    Else ``(chunks, sizes, others)``.
     `chunks` are the positions that keys name, in no order, as int64 of shape (number, dimensions); they may lie outside
-    of the grid.  `sizes` are those of their files: -1 for what is no file, -2 unless sizes are asked for.  `others` are
-    the paths below the array of all that is no chunk; of directories those without entries, with a slash.  None: the
-    array is in another kind of store, or there are more than `most` entries, symbolic links, or what cannot be listed.
-    The GIL is released.
+    of the grid.  `sizes` are those of their values: -1 for what is no file and not bytes-like, -2 unless sizes are
+    asked for.  `others` are the paths below the array of all that is no chunk; of directories those without entries,
+    with a slash.  None: the
+    array is in another kind of store, or there are more than `most` entries, symbolic links, what cannot be listed, or
+    keys that are no text.  The GIL is released while directories are listed.
     """
     cdef zc_local local
     cdef zc_stored found
     cdef _Session session = _Session.__new__(_Session)
     cdef int code
     cdef Py_ssize_t n
+    if type(array.source) is MemorySource:
+        try:
+            return _list_values(array, (<MemorySource>array.source).values, most, sizes)
+        except UnicodeEncodeError:              # a key with surrogates
+            return None
     if type(array.source) is not LocalSource:
         return None
     memset(&local, 0, sizeof(local))

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files of locks that stay open between two locks, on Linux: opening and closing them is most of what a lock costs.  Each is lent to
+ * one lock at a time, so that threads never share a descriptor.
+ *
+ * Only files of file systems of this machine are kept, where the name of a file is looked up again each time; and a file that is removed
+ * while it is open leaves no other name, as it does with NFS.
+ */
+#ifndef ZC_IO_LOCK_KEPT_H
+#define ZC_IO_LOCK_KEPT_H
+
+#include "io/lock.h"
+
+/* Lend a file that is kept and still the one that was opened: its descriptor, and its slot from 1 on; -1: none is. */
+int zc_kept_lend(const zc_lock_file *file, int *slot);
+
+/* Is the file of a slot still the one that others find by its name?  Asked once a byte of it is locked. */
+bool zc_kept_is_named(int slot);
+
+/* Keep a file that is open, and lend it at once: its slot, or 0 where it is not to be kept. */
+int zc_kept_add(const zc_lock_file *file, int fd);
+
+/* It is lent no longer; dropped: and it is closed. */
+void zc_kept_return(int slot, bool dropped);
+
+#endif
