@@ -45,7 +45,7 @@ def move_node(source: StorePath, dest: StorePath) -> None:
 
 
 def _goes_on(source: StorePath, dest: StorePath) -> bool:
-    """Return whether a move that broke off has begun already; raise if there is anything else at the target."""
+    """Return whether a move that broke off has begun; raise if there is anything else at the target."""
     try:
         refuse_existing(dest)
         with reading(dest, key_prefix(dest.path)):
