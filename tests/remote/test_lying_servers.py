@@ -172,3 +172,12 @@ def test_a_listing_that_never_ends_is_an_error() -> None:
         for call in (store.list, lambda: store.list_prefix("a"), lambda: zarrcore.copy_store(store, {})):
             with pytest.raises(StoreError, match="the server lists the same again and again"):
                 [*call()]
+
+
+def test_not_modified_without_a_condition_is_no_absence(tmp_path: Path) -> None:
+    """A cache took it for "there is nothing": chunks were read as fill values."""
+    with serving(lambda *_: iter([head("304 Not Modified", ETag='"a"')])) as url:
+        store = CacheStore(make_store(url, storage_options=WORDS), tmp_path / "cache", max_bytes=1 << 20)
+        for part in (None, SuffixByteRequest(4), (0, 4)):
+            with pytest.raises(StoreError, match="304"):
+                store.get("c/0", part)

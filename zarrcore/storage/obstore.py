@@ -312,6 +312,8 @@ class ObjectStore(RemoteStore):
             except FileNotFoundError:
                 return Fetched(is_replaced=same is not None)
             except errors.NotModifiedError:
+                if known is None:  # which nobody has asked
+                    raise
                 return Fetched(version=known, is_unchanged=True)
             except errors.PreconditionError:
                 return Fetched(is_replaced=True)
