@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def text(path: str) -> str:
 
 def test_versions_agree() -> None:
     assert f"version: {zarrcore.__version__}\n" in text("CITATION.cff")
-    assert f'version = "{zarrcore.__version__}"' in text("recipe/meta.yaml")
+    assert f'version: "{zarrcore.__version__}"' in text("recipe/recipe.yaml")
     assert f'version("{zarrcore.__version__}", ' in text("recipe/spack/package.py")
 
 
@@ -76,3 +77,21 @@ def test_actionlint_finds_nothing() -> None:
         pytest.skip("actionlint is not installed")
     done = subprocess.run([program, *WORKFLOWS], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("platform", ["linux-64", "linux-aarch64", "osx-arm64", "win-64"])
+def test_the_recipe_is_one_for_rattler_build(platform: str) -> None:
+    """It refuses fields that it does not know, and requirements that are none."""
+    rattler = pytest.importorskip("rattler_build")
+    platforms = rattler.PlatformConfig(
+        target_platform=platform, build_platform="linux-64", host_platform=platform
+    )
+    variants = {"c_compiler": ["gcc"], "c_stdlib": ["sysroot"], "python": ["3.11.*", "3.14.*"]}
+    found = rattler.Stage0Recipe.from_yaml(text("recipe/recipe.yaml")).render(
+        rattler.VariantConfig(variants), rattler.RenderConfig(platform=platforms)
+    )
+    assert [str(each.recipe.package.version) for each in found] == [zarrcore.__version__] * 2
+    requirements = found[0].recipe.requirements.to_dict()
+    for needed in tomllib.loads(text("pyproject.toml"))["project"]["dependencies"]:
+        assert needed.replace(">", " >") in requirements["run"]
+    assert ("numpy" in requirements["build"]) == (platform != "linux-64")  # cross-compiled
