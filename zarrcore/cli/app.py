@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -122,8 +123,10 @@ def cli(ctx: click.Context, debug: bool) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line with these arguments, by default those of the process; ends in SystemExit."""
+    if sys.stdout is None:
+        raise SystemExit("zarrcore: there is no standard output")
     for stream in (sys.stdout, sys.stderr):  # names that the terminal's encoding lacks are escaped
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning

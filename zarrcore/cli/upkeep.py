@@ -81,9 +81,13 @@ def repair(
     done = zarrcore.repair(report, dry_run=not apply, quarantine=quarantine, min_age=min_age)
     if as_json:
         print_json([asdict(item) for item in done])
-        return
-    for item in done:
+    for item in () if as_json else done:
         click.echo(printable(str(item).replace("quarantine= moves", "--quarantine DIR moves")))
+    if not done and report.errors:
+        count = len(report.errors)
+        raise ValueError(f"nothing can be mended, {count} error{'s' * (count > 1)} left: see zarrcore verify")
+    if as_json:
+        return
     if not done:
         click.echo("nothing to repair")
     elif not apply:

@@ -318,6 +318,16 @@ def test_where_nothing_is_there_is_nothing_to_repair(command: Callable[..., Resu
     assert failed.code == 1 and "there is no Zarr array or group" in failed.err
 
 
+def test_repair_does_not_hide_what_it_cannot_mend(command: Callable[..., Result], store: Path) -> None:
+    """It said that there was nothing to repair, with exit code 0."""
+    (store / "region" / "depth" / "zarr.json").write_text('{"zarr_format": 3,')
+    failed = command("repair", store)
+    assert failed.code == 1 and failed.out == ""
+    assert failed.err == "zarrcore: nothing can be mended, 1 error left: see zarrcore verify\n"
+    failed = command("repair", store, "--json")
+    assert failed.code == 1 and failed.json == []
+
+
 def test_copy_into_another_layout(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
     options = [
         "--chunks",
@@ -481,6 +491,12 @@ def test_a_closed_pipe_is_no_traceback(store: Path) -> None:
     program = f"{sys.executable} -m zarrcore cat {store / 'region/depth'} -f json | head -n 1"
     done = subprocess.run(program, shell=True, capture_output=True, text=True, check=False)
     assert done.stdout == "[\n" and "Traceback" not in done.stderr
+
+
+def test_a_closed_output_is_no_traceback(store: Path) -> None:
+    line = f'"{sys.executable}" -m zarrcore tree "{store}" >&-'
+    done = subprocess.run(line, shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "zarrcore: there is no standard output\n")
 
 
 def test_a_terminal_without_box_drawing(store: Path) -> None:
