@@ -10,7 +10,7 @@ import sys
 from zarrcore._alias import InZarrsPlace
 from zarrcore._lazy import attach
 from zarrcore._version import __version__
-from zarrcore.api.synchronous import HOMES as FUNCTIONS
+from zarrcore.api.synchronous import HOMES as FUNCTIONS  # pyright: ignore[reportAttributeAccessIssue]
 from zarrcore.config import config
 
 HOMES = {

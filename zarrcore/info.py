@@ -44,7 +44,7 @@ def _text(value: Any) -> str:
     try:
         return (printable(value) or "''") if isinstance(value, str) else str(value)
     except OverflowError:  # a time of NumPy that no calendar has
-        return f"{value.view('i8')} in steps of {value.dtype}"
+        return f"{value.view('i8')} in steps of {value.dtype}"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def format_bytes(size: int) -> str:

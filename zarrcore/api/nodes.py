@@ -602,7 +602,7 @@ def tree(
     if hasattr(grp, "tree"):
         _refuse_options("tree", storage_options)
     else:
-        group = open_group(grp, mode="r", storage_options=storage_options)
+        group = open_group(grp, mode="r", storage_options=storage_options)  # pyright: ignore[reportArgumentType]
     shown: Tree = group.tree(expand=expand, level=level)
     return shown
 

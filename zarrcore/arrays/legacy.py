@@ -78,7 +78,9 @@ def array_at(place: StorePath, data: Any, **kwargs: Any) -> OpenArray:
         kept.pop("chunks", None)
     if kwargs.get("attributes") is None:
         kept["attributes"] = attributes_of(data, zarr_format)
-    given = {name: value for name, value in kwargs.items() if value is not None or name not in kept}
+    given: dict[str, Any] = {
+        name: value for name, value in kwargs.items() if value is not None or name not in kept
+    }
     return create_at(place, tuple(data.shape), data=values, **{**kept, **given})
 
 

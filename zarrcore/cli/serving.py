@@ -6,6 +6,7 @@ import re
 import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import AF_INET6
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -83,9 +84,7 @@ def make_server(
     class Server(ThreadingHTTPServer):
         daemon_threads = True
         if ":" in host:
-            import socket
-
-            address_family = socket.AF_INET6
+            address_family = AF_INET6
 
         def handle_error(self, request: Any, client_address: Any) -> None:
             error = sys.exception()

@@ -55,7 +55,8 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json
         if values.dtype.hasobject or values.dtype.kind == "T":
             raise ValueError(f"npy has no safe form of {values.dtype}: use json")
         # Only what numpy does not take for a file of the system: it asks such a file for its position.
-        np.save(SimpleNamespace(write=sys.stdout.buffer.write), values, allow_pickle=False)
+        file: Any = SimpleNamespace(write=sys.stdout.buffer.write)
+        np.save(file, values, allow_pickle=False)
     elif form == "csv":
         _write_csv(np.asarray(values))
     elif form == "json":

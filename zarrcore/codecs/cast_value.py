@@ -127,8 +127,8 @@ class CastValue(NativeArrayCodec):
         return [(_scalar(source, old), _scalar(target, new)) for old, new in found]
 
     def _types(self, direction: str, spec: ArraySpec) -> tuple[ZDType, ZDType]:
-        types = (spec.dtype, self.data_type)
-        return types if direction == "encode" else types[::-1]
+        ours, stored = spec.dtype, self.data_type
+        return (ours, stored) if direction == "encode" else (stored, ours)
 
 
 def _parse_scalar_map(data: Any) -> tuple[tuple[str, tuple[tuple[Any, Any], ...]], ...] | None:

@@ -47,7 +47,7 @@ class _Foreign(NumcodecsCodec):
         if self.codec_id == "zfpy" and spec is not None:
             from zarrcore.codecs.zfp import guarded
 
-            data = guarded(data, spec.size, self.name)
+            data = guarded(data, spec.size, self.name)  # pyright: ignore[reportArgumentType]
         return self._codec().decode(data)
 
 

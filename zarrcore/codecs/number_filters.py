@@ -140,7 +140,7 @@ def _lowered(name: str, dtype: str | None, astype: str | None, **options: Any) -
 def _converted(items: np.ndarray, dtype: str | None) -> np.ndarray:
     """Return `items` as `dtype`, complex ones without a warning that their imaginary parts are lost."""
     if items.dtype.kind == "c" and np.dtype(dtype).kind in "iuf":
-        items = items.real
+        items = items.real  # pyright: ignore[reportAttributeAccessIssue]
     with np.errstate(all="ignore"):
         return items.astype(dtype, copy=False)
 

@@ -139,8 +139,10 @@ class JSON2(Filter, id="json2", in_v3=False):
         vars(self)["separators"] = list(separators)
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
-        options = {name: value for name, value in self.get_config().items() if name not in _NOT_FOR_DUMPS}
-        text = json.dumps(_listed(data), **options | {"separators": tuple(self.separators)})
+        config = self.get_config().items()
+        options: dict[str, Any] = {name: value for name, value in config if name not in _NOT_FOR_DUMPS}
+        options["separators"] = tuple(self.separators)
+        text = json.dumps(_listed(data), **options)
         return text.encode(self.encoding)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:

@@ -61,7 +61,7 @@ def extension_of(codec: object) -> Any:
     for method in ("get_config", "to_dict"):
         describe_itself = getattr(codec, method, None)
         if callable(describe_itself) and not isinstance(codec, type):
-            data = describe_itself()
+            data: Any = describe_itself()
             if "id" in data:
                 return standard_codec(data)
             left = getattr(codec, "_tunable_attrs", ())  # zarr-python's Blosc: what the data type decides

@@ -40,9 +40,11 @@ class SupportsSyncCodec(Protocol):
 
     def encode(self, chunk: CodecInput, spec: ArraySpec, /) -> CodecOutput:
         """Encode a chunk, or the bytes that stand for one."""
+        ...
 
     def decode(self, chunk: CodecInput, spec: ArraySpec, /) -> CodecOutput:
         """Decode what :meth:`encode` made."""
+        ...
 
 
 __all__ = [

@@ -121,7 +121,7 @@ def _boxes(array: ArrayDescription, stored: _Stored) -> list[list[tuple[int, int
     for coords in stored.chunks:
         box = []
         for k, edges, length in zip(coords, _edges(array), array.shape, strict=True):
-            start = sum(edges[:k]) if len(edges) > 1 else k * edges[0]
+            start = k * edges[0] if len(edges) == 1 else sum(edges[:k])
             box.append((start, min(length, start + edges[k if len(edges) > 1 else 0])))
         boxes.append(box)
     return boxes

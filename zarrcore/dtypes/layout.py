@@ -113,8 +113,8 @@ def _swap_fields(dtype: np.dtype[Any], offset: int) -> list[tuple[int, int, int]
         return _swap_sub_array(dtype.base, math.prod(dtype.shape), offset)
     if dtype.names is not None:
         assert dtype.fields is not None
-        parts = (_swap_fields(dtype.fields[name][0], offset + dtype.fields[name][1]) for name in dtype.names)
-        return [word for part in parts for word in part]
+        fields = [dtype.fields[name] for name in dtype.names]  # pyright: ignore[reportArgumentType]
+        return [word for field in fields for word in _swap_fields(field[0], offset + field[1])]
     size, count = _word(dtype)
     return [(offset, size, count)] if count else []
 
@@ -135,7 +135,7 @@ def _count(dtype: np.dtype[Any]) -> int:
         return inner if plain else inner * math.prod(dtype.shape)
     if dtype.names is not None:
         assert dtype.fields is not None
-        return sum(_count(dtype.fields[name][0]) for name in dtype.names)
+        return sum(_count(dtype.fields[name][0]) for name in dtype.names)  # pyright: ignore[reportArgumentType]
     return 1 if _word(dtype)[1] else 0
 
 

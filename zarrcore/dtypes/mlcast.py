@@ -79,8 +79,8 @@ def _pairs(value: Any, array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     out = np.empty(array.shape, dtype=dtype)
     part = dtype["real"]
     cast = cast_values if is_ml(part) else _to_float
-    out["real"] = cast(array.real, part)
-    out["imag"] = cast(array.imag, part)
+    out["real"] = cast(array.real, part)  # pyright: ignore[reportAttributeAccessIssue]
+    out["imag"] = cast(array.imag, part)  # pyright: ignore[reportAttributeAccessIssue]
     return out
 
 

@@ -110,7 +110,7 @@ class IntegerScalars(ZDType[Any, Any]):
                 return self._within_range(int(data), data)
             raise self._reject_range(data, "an integer")
         if hasattr(data, "__index__") and not isinstance(data, np.ndarray):
-            return self._within_range(data.__index__(), data)
+            return self._within_range(data.__index__(), data)  # pyright: ignore[reportAttributeAccessIssue]
         raise self._reject_scalar(data, "an integer")
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
@@ -305,8 +305,8 @@ class ComplexScalars(ZDType[Any, Any]):
         if isinstance(data, (list, tuple)) and len(data) == 2:
             return self._join(*(self.part.from_json_scalar(item, zarr_format=zarr_format) for item in data))
         # The zero of writers of format 2 which did not look at the data type.
-        is_number = isinstance(data, (int, float)) and not isinstance(data, bool)
-        if zarr_format == 2 and is_number and math.isfinite(data):
+        is_number = isinstance(data, (int, float)) and not isinstance(data, bool) and math.isfinite(data)
+        if zarr_format == 2 and is_number:
             return self.cast_scalar(data)
         raise self._reject_scalar(data, "a pair of real and imaginary part")
 

@@ -50,7 +50,7 @@ class _FixedLength(ZDType[Any, Any], HasLength, HasItemSize):
         (nbytes,) = config_v3(cls, data, "length_bytes")
         if check_item_size(nbytes) % cls._unit:
             raise cls._reject_json(data, f"length_bytes to be a multiple of {cls._unit}")
-        return cls(length=nbytes // cls._unit)
+        return cls(length=nbytes // cls._unit)  # pyright: ignore[reportCallIssue]
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
         if zarr_format == 2:

@@ -167,7 +167,7 @@ class Structured(ZDType[Any, np.void], HasItemSize, name="structured"):
         assert dtype.names is not None and dtype.fields is not None
         fields = []
         for name in dtype.names:
-            native, _, *title = dtype.fields[name]
+            native, _, *title = dtype.fields[name]  # pyright: ignore[reportArgumentType]
             if title:
                 raise DataTypeValidationError(
                     f"field {name!r} of {dtype} has a title, which Zarr cannot store"

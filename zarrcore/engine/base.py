@@ -29,6 +29,7 @@ class Engine(Protocol):
     @property
     def is_native(self) -> bool:
         """Whether the engine is the one in C, which several arrays can be read with in one call."""
+        ...
 
     @property
     def block_shape(self) -> tuple[int, ...] | None:

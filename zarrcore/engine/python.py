@@ -132,7 +132,9 @@ class PythonEngine:
     def check_objects(self, selected: Sequence[Any], value: np.ndarray, *, points: bool) -> None:
         """Refuse objects that cannot be encoded, if a codec knows them; the error names their chunk."""
         codec = self._checker
-        for part in () if codec is None else (project_points if points else project)(selected, self._axes):
+        if codec is None:
+            return
+        for part in (project_points if points else project)(selected, self._axes):
             with self._place(part.coords).errors_as(ChunkEncodeError):
                 run_codec(codec, ChunkEncodeError, codec.check_values, value[part.outside_of(value)])
 

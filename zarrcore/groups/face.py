@@ -79,9 +79,11 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         @classmethod
         def _made(cls, function: Callable[..., OpenGroup], *args: Any, **kwargs: Any) -> GroupT:
             """Call a function that returns an open group, and return its face."""
+            ...
 
         def _array(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> ArrayT:
             """Call a function that takes the open group and returns an array."""
+            ...
 
         def _node(self, found: Found) -> Any:
             """Return the face of a member."""

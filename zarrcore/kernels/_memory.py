@@ -102,7 +102,7 @@ def refuse_references(dtype: np.dtype, name: str) -> None:
 def words_of(dtype: np.dtype, offset: int = 0) -> tuple[tuple[int, int, int, bool], ...]:
     """Return (offset, size, count, native) of the words of one item that have a byte order."""
     if dtype.fields is not None:
-        fields = [dtype.fields[name] for name in dtype.names or ()]
+        fields = [dtype.fields[name] for name in dtype.names or ()]  # pyright: ignore[reportArgumentType]
         parts = [words_of(field[0], offset + field[1]) for field in fields]
         return tuple(word for part in parts for word in part)
     if dtype.subdtype is not None:

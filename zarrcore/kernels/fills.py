@@ -191,10 +191,10 @@ def _equals_by_value(x: np.ndarray, value: np.ndarray) -> bool:
     fill_bytes = value.astype(native).reshape(-1).view(np.uint8)
     if x.flags.c_contiguous and x.dtype == native:
         return _flat.equals_fill_float(bytes_of(x, "x"), size, fill_bytes)
-    blocks = np.nditer(  # type: ignore[call-overload]  # numpy's stubs know no "contig"
+    blocks: Any = np.nditer(  # type: ignore[call-overload]  # numpy's stubs know no "contig"
         x,
         flags=["external_loop", "buffered"],
-        op_flags=[["readonly", "contig", "nbo"]],
+        op_flags=[["readonly", "contig", "nbo"]],  # pyright: ignore[reportArgumentType]
         op_dtypes=[native],
         casting="safe",
         order="K",

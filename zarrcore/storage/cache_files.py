@@ -370,7 +370,7 @@ def _part(file: FileIO, first: bytes, places: list[_Place], part: ByteRequest | 
         case SuffixByteRequest(suffix) if size is None:
             return _last(file, first, places, suffix)
         case SuffixByteRequest(suffix):
-            start, stop = max(0, size - suffix), size
+            start, stop = max(0, size - suffix), size  # pyright: ignore[reportOptionalOperand]
     if stop is None:
         return None
     found = []

@@ -520,7 +520,7 @@ class _State:
     def add(self, **more: int) -> None:
         with _lock:
             for name, n in more.items():
-                self.counts[name] += n
+                self.counts[name] += n  # pyright: ignore[reportArgumentType]
 
 
 _lock = forkable(Lock())

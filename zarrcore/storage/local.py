@@ -121,7 +121,7 @@ class LocalStore(Store):
         if locks != "none" and _WINDOWS:
             raise ValueError(f"LocalStore: locks={locks!r}: there are no such locks on Windows")
         self.fsync = bool(fsync)
-        self.locks: Locks = locks
+        self.locks: Locks = locks  # pyright: ignore[reportAttributeAccessIssue]
         self.follow_symlinks = follow_symlinks
 
     @classmethod

@@ -186,7 +186,8 @@ def for_azure(container: str, given: Mapping[str, Any]) -> dict[str, Any]:
     text = options.take("connection_string") or os.environ.get("AZURE_STORAGE_CONNECTION_STRING")
     is_open = options.given.get("anon")
     if text:
-        parts = dict(part.partition("=")[::2] for part in text.split(";") if part)
+        split = (part.partition("=") for part in text.split(";") if part)
+        parts = {name: value for name, _, value in split}
         options.rename({}, {word: parts[name] for name, word in _CONNECTION.items() if name in parts})
     credential = options.take("credential")
     if isinstance(credential, str):

@@ -71,8 +71,7 @@ def _zip(store: Any) -> Store | None:
     from zarrcore.storage.zip import ZipStore
 
     # An archive that is being written has one table of contents, that of the store which writes it.
-    is_read = store._zmode == "r" and store.path is not None
-    return ZipStore(store.path, mode="r") if is_read else None
+    return None if store._zmode != "r" or store.path is None else ZipStore(store.path, mode="r")
 
 
 def _fsspec(store: Any) -> Store:
@@ -275,9 +274,9 @@ class ZarrPythonStore(RemoteStore):
     def read_only(self) -> bool:
         return self._read_only or self.store.read_only
 
-    supports_writes = property(lambda self: self.store.supports_writes)
-    supports_deletes = property(lambda self: self.store.supports_deletes)
-    supports_listing = property(lambda self: self.store.supports_listing)
+    supports_writes = property(lambda self: self.store.supports_writes)  # pyright: ignore[reportAssignmentType]
+    supports_deletes = property(lambda self: self.store.supports_deletes)  # pyright: ignore[reportAssignmentType]
+    supports_listing = property(lambda self: self.store.supports_listing)  # pyright: ignore[reportAssignmentType]
 
     def with_read_only(self, read_only: bool = False) -> Self:
         if read_only or not self.store.read_only:

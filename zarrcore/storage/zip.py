@@ -255,7 +255,7 @@ class ZipStore(Store):
     def __getstate__(self) -> dict[str, Any]:
         if self._archive.mode != "r" or not isinstance(self._archive.target, str | StorePath):
             raise TypeError(f"{self} cannot be pickled: only an archive opened by its path with mode 'r' can")
-        return self.__dict__
+        return vars(self)
 
 
 class _Archive:
@@ -457,7 +457,7 @@ def _zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Any, in
 
 _DECOMPRESSORS: dict[int, Any] = {zipfile.ZIP_BZIP2: _bzip2, zipfile.ZIP_LZMA: _lzma}
 if hasattr(zipfile, "ZIP_ZSTANDARD"):  # of Python 3.14
-    _DECOMPRESSORS[zipfile.ZIP_ZSTANDARD] = _zstandard
+    _DECOMPRESSORS[zipfile.ZIP_ZSTANDARD] = _zstandard  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _errors_of(info: zipfile.ZipInfo) -> tuple[type[Exception], ...]:
