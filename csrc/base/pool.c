@@ -28,6 +28,7 @@
 typedef struct job {
     const zc_run *run;
     struct job *outer;           /* the job whose task called for this one */
+    zc_moment begun;
     zc_poll poll;
     void *poll_arg;
     zc_watch *watch;
@@ -70,6 +71,7 @@ static _Thread_local job *current_job;       /* innermost job that this thread w
 static _Thread_local bool is_worker;
 static _Thread_local int64_t next_poll_ns;
 static _Thread_local zc_watch *own_watch;
+static _Thread_local uint64_t jobs_begun;    /* its address is the name of the thread */
 
 /* ---- fork ---- */
 
@@ -214,6 +216,21 @@ static zc_watch *watch_around(void)
 const zc_watch *zc_pool_watched(void)
 {
     return watch_around();
+}
+
+zc_moment zc_pool_moment(void)
+{
+    return (zc_moment){&jobs_begun, jobs_begun};
+}
+
+bool zc_pool_waits_for_me(zc_moment since)
+{
+    for (const job *j = current_job; j != NULL; j = j->outer) {
+        if (j->begun.thread == since.thread && j->begun.jobs > since.jobs) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool zc_pool_is_outside(void)
@@ -622,6 +639,8 @@ zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
     if (j.order.threads == 1) {
         run_items(&j, 0, run->n_items, ws, &(zc_error){0});
     } else {
+        jobs_begun++;
+        j.begun = zc_pool_moment();
         run_shared(&j, &ws);
     }
     current_job = j.outer;

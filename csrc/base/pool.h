@@ -75,6 +75,17 @@ const zc_watch *zc_pool_watched(void);
 /* Is this thread neither in a job nor a worker? */
 bool zc_pool_is_outside(void);
 
+/* A moment in the life of a thread. */
+typedef struct zc_moment {
+    const void *thread;
+    uint64_t jobs;           /* that it has begun by then and shares with others */
+} zc_moment;
+
+zc_moment zc_pool_moment(void);
+
+/* Does the thread wait, in a job that it has begun since, for what this one does? */
+bool zc_pool_waits_for_me(zc_moment since);
+
 /* Count n more chunks as expected, and one as done, for the job around, or the thread. */
 void zc_pool_expect(size_t n);
 void zc_pool_note_done(void);

@@ -168,20 +168,27 @@ static bucket *bucket_of(uint64_t hash)
     return &buckets[mixed(hash) >> 48 & (N_BUCKETS - 1)];
 }
 
-/* Under the guard of its bucket: who holds the lock of a key; NULL: nobody. */
-static const struct thread *owner_of(const bucket *b, uint64_t hash)
+/* Under the guard of its bucket: the lock of a key that somebody holds; NULL: nobody does. */
+static const zc_held *held_of(const bucket *b, uint64_t hash)
 {
     const zc_held *held = b->held;
 
     while (held != NULL && held->hash != hash) {
         held = held->next;
     }
-    return held != NULL ? held->owner : NULL;
+    return held;
+}
+
+/* Under the guard of its bucket: does this thread hold it, or the one for which it works, which will not go on before? */
+static bool is_my_own(const zc_held *held)
+{
+    return held->owner == &this_thread || zc_pool_waits_for_me(held->taken);
 }
 
 static void take(bucket *b, uint64_t hash, zc_held *held)
 {
-    *held = (zc_held){.hash = hash, .owner = &this_thread, .next = b->held, .forks = forks, .lock = {.fd = -1}};
+    *held = (zc_held){.hash = hash, .owner = &this_thread, .taken = zc_pool_moment(), .next = b->held, .forks = forks,
+                      .lock = {.fd = -1}};
     b->held = held;
 }
 
@@ -205,8 +212,9 @@ static bool is_dead_lock(uint64_t hash)
     for (int steps = 0; hash != 0 && !circle && steps < 1000; steps++) {
         bucket *b = bucket_of(hash);
         zc_rank_lock(&b->guard, ZC_RANK_BUCKET);            /* while it is held, the owner stays one, and its thread alive */
-        const struct thread *owner = owner_of(b, hash);
-        circle = owner == &this_thread;
+        const zc_held *held = held_of(b, hash);
+        const struct thread *owner = held != NULL ? held->owner : NULL;
+        circle = held != NULL && is_my_own(held);
         hash = owner != NULL ? owner->wants : 0;
         zc_rank_unlock(&b->guard, ZC_RANK_BUCKET);
     }
@@ -238,9 +246,9 @@ static zc_status wait_for(bucket *b, uint64_t hash, const zc_workspace *ws, zc_e
     int64_t asked = zc_now_ns();
 
     b->waiting++;
-    while (status == ZC_OK && owner_of(b, hash) != NULL) {
+    while (status == ZC_OK && held_of(b, hash) != NULL) {
         zc_cond_wait_for(&b->opened, &b->guard, LOOK_AGAIN_NS);
-        if (owner_of(b, hash) != NULL && zc_now_ns() - asked >= LOOK_AGAIN_NS / 2) {
+        if (held_of(b, hash) != NULL && zc_now_ns() - asked >= LOOK_AGAIN_NS / 2) {
             asked = zc_now_ns();
             zc_rank_unlock(&b->guard, ZC_RANK_BUCKET);
             status = go_on_waiting(hash, ws, err);
@@ -260,11 +268,11 @@ static zc_status lock_here(const zc_key *key, zc_held *held, const zc_workspace 
 
     start();
     zc_rank_lock(&b->guard, ZC_RANK_BUCKET);
-    const struct thread *owner = owner_of(b, hash);
-    if (owner == &this_thread) {
+    const zc_held *other = held_of(b, hash);
+    if (other != NULL && is_my_own(other)) {
         status = zc_fail(err, ZC_ERR_LOCKED, "the chunk is written to while this thread is writing it, from its store's "
-                         "set() or from a signal handler");
-    } else if (owner != NULL) {
+                         "set(), from a codec or from a signal handler");
+    } else if (other != NULL) {
         status = wait_for(b, hash, ws, err);
     }
     if (status == ZC_OK) {

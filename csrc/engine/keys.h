@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/pool.h"
 #include "base/status.h"
 #include "base/workspace.h"
 #include "io/lock.h"
@@ -46,6 +47,7 @@ void zc_key_set(zc_key *out, const zc_place *place, const char *name);
 typedef struct zc_held {
     uint64_t hash;
     const void *owner;               /* a thread */
+    zc_moment taken;
     struct zc_held *next;
     unsigned forks;
     zc_lock lock;                    /* that of other processes */
@@ -57,8 +59,8 @@ typedef struct zc_held {
  * that lock the key are waited for too, after the threads of this one.
  *
  * ZC_ERR_CANCELLED when the job of the workspace is cancelled meanwhile.  ZC_ERR_LOCKED if waiting would never end: this
- * very thread has the lock, because a signal handler or a store's callback writes to the chunk that is being written, or
- * it has a lock that the other thread waits for.  ZC_ERR_IO: the lock file cannot be opened or locked.  A child of fork() starts with no lock held.
+ * very thread has the lock, or works for the one that has it, because a signal handler, a store or a codec writes to the chunk
+ * that is being written; or it has a lock that the other thread waits for.  ZC_ERR_IO: the lock file cannot be opened or locked.  A child of fork() starts with no lock held.
  */
 zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, zc_error *err);
 void zc_key_unlock(zc_held *held);

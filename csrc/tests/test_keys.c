@@ -183,6 +183,39 @@ static void waiting_can_be_cancelled(void)
     zc_key_unlock(&held);
 }
 
+static zc_status lock_in_a_job(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    const zc_key key = key_of(job);
+    zc_held held;
+    const zc_status status = zc_key_lock(&key, &held, ws, err);
+
+    (void)item;
+    if (status == ZC_OK) {
+        usleep(1000);
+        zc_key_unlock(&held);
+    }
+    return status;
+}
+
+/* A lock that was taken before a job is not given back before the job ends, so no thread of the job waits for it. */
+static void threads_of_a_job_do_not_wait_for_its_caller(void)
+{
+    zc_run run = {.task = lock_in_a_job, .job = "c/0", .n_items = 64, .threads = 4};
+    zc_held held;
+    zc_error err;
+
+    CHECK(lock("c/0", &held) == ZC_OK);
+    for (int i = 0; i < 20; i++) {
+        zc_error_clear(&err);
+        CHECK(zc_pool_run(&run, NULL, &err) == ZC_ERR_LOCKED);
+        run.job = "c/1";
+        zc_error_clear(&err);
+        CHECK(zc_pool_run(&run, NULL, &err) == ZC_OK);       /* for each other they do */
+        run.job = "c/0";
+    }
+    zc_key_unlock(&held);
+}
+
 /* ---- generations ---- */
 
 static uint64_t generation(const char *name)
@@ -382,6 +415,7 @@ int main(void)
     RUN(lets_one_thread_in);
     RUN(notices_a_dead_lock);
     RUN(waiting_can_be_cancelled);
+    RUN(threads_of_a_job_do_not_wait_for_its_caller);
     RUN(grow_with_each_change);
     RUN(prefixes_stand_for_all_below);
     RUN(what_lies_too_deep_has_none);

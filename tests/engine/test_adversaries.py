@@ -151,6 +151,52 @@ def test_writing_from_inside_of_a_write_is_refused_not_waited_for() -> None:
     assert array[:].tolist() == [0, 0, 6, 0]
 
 
+class Callback(WrapperStore):
+    """A store that calls a function at the next write of a chunk."""
+
+    function: Any = None
+
+    def set(self, key: str, value: Any) -> None:
+        if self.function is not None:
+            function, self.function = self.function, None
+            function()
+        super().set(key, value)
+
+
+@pytest.mark.parametrize("dtype", ["i4", str])
+@pytest.mark.parametrize("way", ["whole", "parts", "writer"])
+def test_threads_of_a_write_from_inside_of_a_write_are_not_waited_for(dtype: Any, way: str) -> None:
+    """A thread of the inner call waited for the lock of the outer one, which waited for that thread."""
+    store = Callback(MemoryStore())
+    array = zarrcore.create_array(store, shape=(32, 4096), chunks=(2, 4096), dtype=dtype)
+    values: Any = np.arange(32 * 4096).reshape(32, 4096).astype("i4")
+    values = values if dtype == "i4" else values.astype(str).astype("T")
+
+    def inside() -> None:
+        if way == "writer":
+            with array.writer(threads=4) as writer:
+                writer[...] = values
+        else:
+            array.write(... if way == "whole" else np.s_[:, 1:], values[:, way == "parts" :], threads=4)
+
+    def outside() -> None:
+        try:
+            array.write(..., values, threads=4)
+        except zarrcore.errors.ChunkError as error:
+            found.append(error)
+
+    for _ in range(3):
+        found: list[Exception] = []
+        store.function = inside
+        thread = threading.Thread(target=outside, daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive(), "waits without end"
+        assert "while this thread is writing it" in str(found)
+        array[...] = values
+        assert np.array_equal(array[...], values)
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs interval timers")
 def test_exception_of_a_signal_handler_comes_through_as_it_is() -> None:
     def stop(*_: Any) -> None:
