@@ -73,6 +73,9 @@ BOXES = Family("boxes across chunks", 1.6)
 INNER_CHUNKS = Family("inner chunks of shards", 2)
 SCATTERED = Family("planes, strides, points, outer products", 1.4)
 MASKS = Family("masks", 2)
+CROPS = Family("random crops, one by one", 1.6)
+CROPS_IN_BATCHES = Family("random crops, 32 in a batch", 1.4)
+ROWS = Family("rows at random", 1.5)
 
 UPDATES = Family("update boxes, inner chunks, half-shard rows", 1.2)
 APPENDS = Family("append rows", 2)
@@ -110,7 +113,16 @@ KINDS = {
     "many small chunks: write": (SMALL_WRITES, SMALL_CODED_WRITES, MEMORY_WRITES),
     "arrays of up to 100 elements: read": (TINY_READS,),
     "arrays of up to 100 elements: write": (TINY_WRITES,),
-    "parts of large arrays: read": (ELEMENTS, BOXES, INNER_CHUNKS, SCATTERED, MASKS),
+    "parts of large arrays: read": (
+        ELEMENTS,
+        BOXES,
+        INNER_CHUNKS,
+        SCATTERED,
+        MASKS,
+        CROPS,
+        CROPS_IN_BATCHES,
+        ROWS,
+    ),
     "parts of large arrays: update, append": (UPDATES, APPENDS),
     "open, create, list": (OPENING, CREATING, LISTING),
     "strings, byte strings: read": (READ_TEXT, READ_BYTES),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.cases import (
+    batches,
     bridge,
     codecs,
     cold,
@@ -17,5 +18,18 @@ from benchmarks.cases import (
 )
 from benchmarks.cases.base import Case
 
-_MODULES = (dense, cold, codecs, tiny, small_chunks, partial, updates, hierarchy, text, bridge, xarray_dask)
+_MODULES = (
+    dense,
+    cold,
+    codecs,
+    tiny,
+    small_chunks,
+    partial,
+    batches,
+    updates,
+    hierarchy,
+    text,
+    bridge,
+    xarray_dask,
+)
 CASES: dict[str, Case] = {case.name: case for module in _MODULES for case in module.cases()}

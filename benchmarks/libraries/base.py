@@ -26,6 +26,9 @@ class Library(Protocol):
     def read(self, array: Any, selection: Any = ...) -> Any:
         """``array[selection]`` in memory, for integers and slices."""
 
+    def read_boxes(self, array: Any, boxes: list[tuple[slice, ...]]) -> np.ndarray:
+        """Boxes of one shape, stacked."""
+
     def read_into(self, array: Any, out: np.ndarray) -> np.ndarray:
         """The whole array into `out`."""
 

@@ -121,6 +121,9 @@ class Floor:
         plan = self._plan(array, ..., writing=True)
         self._run(self._c.floor_write, plan, plan.files, value)
 
+    def read_boxes(self, array: Metadata, boxes: list[tuple[slice, ...]]) -> np.ndarray:
+        raise NotImplementedError("reads one selection at a time")
+
     def read_points(self, array: Metadata, coordinates: tuple[np.ndarray, ...]) -> np.ndarray:
         raise NotImplementedError("the floor has no index arrays")
 

@@ -25,5 +25,8 @@ class Zarrcore(ZarrInterface):
     def locate(self, directory: Path, *, memory: bool = False) -> Any:
         return MemoryStore(files(directory)) if memory else str(directory)
 
+    def read_boxes(self, array: Any, boxes: list[tuple[slice, ...]]) -> np.ndarray:
+        return zarrcore.read_many([(array, box) for box in boxes], stack=True)
+
     def read_into(self, array: Any, out: np.ndarray) -> np.ndarray:
         return array.read(out=out)

@@ -40,6 +40,11 @@ class TensorStore:
     def read(self, array: Any, selection: Any = ...) -> Any:
         return array[selection].read().result()
 
+    def read_boxes(self, array: Any, boxes: list[tuple[slice, ...]]) -> np.ndarray:
+        with ts.Batch() as batch:
+            reads = [array[box].read(batch=batch) for box in boxes]
+        return np.stack([read.result() for read in reads])
+
     def read_into(self, array: Any, out: np.ndarray) -> np.ndarray:
         ts.array(out, context=self._context, copy=False, write=True).write(array).result()
         return out

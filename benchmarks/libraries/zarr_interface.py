@@ -22,6 +22,9 @@ class ZarrInterface:
     def read(self, array: Any, selection: Any = ...) -> Any:
         return array[selection]
 
+    def read_boxes(self, array: Any, boxes: list[tuple[slice, ...]]) -> np.ndarray:
+        return np.stack([array[box] for box in boxes])
+
     def read_points(self, array: Any, coordinates: tuple[np.ndarray, ...]) -> np.ndarray:
         return array.vindex[coordinates]
 
