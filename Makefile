@@ -143,7 +143,7 @@ asan: $(ENV)/.complete ## the Python tests under AddressSanitizer and UBSan
 
 tsan: $(ENV)/.complete ## the Python tests of concurrency under ThreadSanitizer
 	$(call INSTRUMENTED,thread,tsan)
-	$(call PRELOAD,tsan) $(call IN_COPY,tsan,thread) TSAN_OPTIONS="exitcode=66 die_after_fork=0 suppressions=$(CURDIR)/tests/tsan.supp" \
+	$(call PRELOAD,tsan) $(call IN_COPY,tsan,thread) TSAN_OPTIONS="exitcode=66 die_after_fork=0 history_size=7 suppressions=$(CURDIR)/tests/tsan.supp" \
 	    $(PYTEST) -s -p no:cacheprovider --timeout=600 -m threads $(PYTEST_ARGS)
 
 comma := ,
