@@ -16,8 +16,8 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-versions zarr-python-guide xarray-suite dask-suite pytest soak \
-        demo packages smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind csrc-foreign fuzz fuzz-test asan tsan bench bench-capi \
-        bench-random style lint workflows lib wheel portable contents stubs docs clean
+        demo packages smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind examples-valgrind csrc-foreign fuzz fuzz-test \
+        asan tsan bench bench-capi bench-random style lint workflows lib wheel portable contents stubs docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,9 +115,12 @@ csrc-tsan: $(ENV)/.complete ## the same under ThreadSanitizer
 	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check SANITIZE=thread $(NATIVE)
 
 VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite \
-    --fair-sched=yes --max-threads=1100 --suppressions=tests/valgrind.supp
+    --fair-sched=yes --max-threads=1100 --suppressions=$(CURDIR)/csrc/tests/valgrind.supp
 csrc-valgrind: $(ENV)/.complete ## the same under valgrind, which is slow
-	ZC_EMULATED=1 $(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check RUN="$(VALGRIND)" $(NATIVE)
+	ZC_EMULATED=1 ZC_TEST_PATIENCE=20 $(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check RUN="$(VALGRIND)" $(NATIVE)
+
+examples-valgrind: lib ## the examples in C, C++ and Fortran under valgrind
+	ZARRCORE_TEST_PREFIX=$(CURDIR)/build/lib ZARRCORE_RUN_UNDER="$(VALGRIND)" $(PYTEST) -q tests/capi/test_examples.py tests/capi/test_wrappers.py
 
 # New inputs that libFuzzer finds go to build/fuzz, and are used again the next time.
 FUZZ_SECONDS ?= 60

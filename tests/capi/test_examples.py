@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from object_server import ObjectServer
 import zarrcore
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+UNDER = shlex.split(os.environ.get("ZARRCORE_RUN_UNDER", ""))  # as `make examples-valgrind` has it
 
 pytestmark = [
     pytest.mark.timeout(600),
@@ -51,7 +53,8 @@ def compile_program(compiler: str, source: Path, target: Path, *more: str) -> Pa
 
 
 def run_program(program: Path, *args: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(program), *map(str, args)], capture_output=True, text=True, timeout=60)
+    command = [*UNDER, str(program), *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600 if UNDER else 60)
 
 
 def numbers(text: str) -> np.ndarray:

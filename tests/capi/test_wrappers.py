@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 import zarrcore
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+UNDER = shlex.split(os.environ.get("ZARRCORE_RUN_UNDER", ""))
 SANITIZE = os.environ.get("ZARRCORE_SANITIZE")
 
 pytestmark = [
@@ -158,7 +160,8 @@ def compile_with(compiler: str, target: Path, *arguments: str) -> Path:
 
 
 def run(program: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(program), *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    command = [*UNDER, str(program), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600 if UNDER else 120)
 
 
 @pytest.mark.parametrize("standard", ["c++17", "c++20"])
