@@ -11,12 +11,12 @@
 #ifndef ZC_VERSION
 #define ZC_VERSION unknown
 #endif
-#define TEXT_OF(token) #token
-#define TEXT(macro) TEXT_OF(macro)
+#define SPELT_AS(token) #token
+#define SPELT(macro) SPELT_AS(macro)
 
 const char *zarrcore_version(void)
 {
-    return TEXT(ZC_VERSION);
+    return SPELT(ZC_VERSION);
 }
 
 const char *zarrcore_status_name(int status)

@@ -350,7 +350,7 @@ static zc_status place_of(const zarrcore_nodes *nodes, const char *name, zc_wher
         return no_memory(err);
     }
     memcpy(path, nodes->path, n);
-    memcpy(path + n, "/", n > 0);
+    memcpy(path + n, "/", (size_t)(n > 0));
     memcpy(path + n + (n > 0), name, m + 1);
     const zc_status status = zc_where_make(nodes->store, path, out, err);
     free(path);

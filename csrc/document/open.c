@@ -232,7 +232,7 @@ static owner *new_owner(const zc_where *place, bool detached)
     if (o != NULL) {
         const int flags = place->store->shared->flags;
         memcpy(o->prefix, place->path, place->n);
-        memcpy(o->prefix + place->n, "/", place->n > 0);
+        memcpy(o->prefix + place->n, "/", (size_t)(place->n > 0));
         o->n = place->n;
         o->detached = detached;
         o->doc.array.missing_is_error = (flags & ZARRCORE_MISSING_IS_ERROR) != 0 && !detached;
