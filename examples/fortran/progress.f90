@@ -77,6 +77,7 @@ program show_progress
     if (zarrcore_read_as(array, 'f8'//c_null_char, zarrcore_ndim(array), memory=c_loc(memory), nbytes=8_c_size_t*size(memory), &
                          threads=1_c_int, error=error) /= zarrcore_ok) call stop_with(error)
     print '(es24.16)', sum(memory)
+    deallocate (memory)
     call zarrcore_release(array)
     status = zarrcore_set_watch()
     status = zarrcore_shutdown()
