@@ -262,7 +262,7 @@ cdef extern from *:
     #endif
     }
 
-    /* A str of UTF-8 text: keys are short and almost always ASCII, which Python's own decoder finds out step by step. */
+    /* A str of UTF-8 text: keys are short and almost always ASCII, which Python's decoder finds out step by step. */
     static PyObject *zc_text(const char *text)
     {
         const size_t n = strlen(text);

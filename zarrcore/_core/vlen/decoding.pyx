@@ -19,9 +19,9 @@ cnp.import_array()
 
 cdef extern from *:
     """
-    /* Python's allocator returns memory to the system, 1 MiB at a time, once nothing is left in it, and has to ask for it
-     * again, page by page, when the next chunk is read: that takes longer than decoding.  An item that was made lately in
-     * each of them keeps at most 48 MiB with the process. */
+    /* Python's allocator returns memory to the system, 1 MiB at a time, once nothing is left in it, and has to ask for
+     * it again, page by page, when the next chunk is read: that takes longer than decoding.  An item that was made
+     * lately in each of them keeps at most 48 MiB with the process. */
     #define ZC_ARENA_STEP ((size_t)768 << 10)
     #define ZC_ARENA_ITEM 512                /* larger ones come from elsewhere */
 
