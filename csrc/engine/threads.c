@@ -226,7 +226,6 @@ int zc_write_threads(const zc_call *call, size_t n)
     const bool copied = is_copied(chain);
     const double chunk = bytes_of_chunk(call->array, n > 1 && chain->ops->list != NULL);
     const double bytes = most(given, n == 1 || copied ? chunks * chunk : chunks * least(chunk, DECODED_MIN));
-    /* The system makes the files, and has locks of its own: as long as nothing is encoded, it takes more to be worth it. */
-    const double ns = (copied ? STORED_NS : coded_ns(chain, true)) * bytes + WRITTEN_NS * chunks;
-    return ns < (copied ? 2 * SHARED_FROM_NS : SHARED_FROM_NS) ? 1 : given_or_usual(call->threads);
+    return (copied ? STORED_NS : coded_ns(chain, true)) * bytes + WRITTEN_NS * chunks < SHARED_FROM_NS
+               ? 1 : given_or_usual(call->threads);
 }
