@@ -101,8 +101,12 @@ def chunk_coords(encoding: ChunkKeyEncoding, key: str, ndim: int) -> tuple[int, 
         raise _failed(encoding, f"key {describe(key)}", error) from error
     if encoding.native() is not None:  # one of zarrcore's own: numbers that are not negative
         return coords if len(coords) == ndim and max(coords) < 2**62 and encode(coords) == key else None
-    is_position = isinstance(coords, tuple) and len(coords) == ndim
-    fits = is_position and all(isinstance(n, int) and 0 <= n < 2**62 for n in coords)
+    if coords is None:
+        return None
+    if not isinstance(coords, tuple):  # a chunk that is there would not be seen, and not be copied
+        expected = f"a tuple from decode of the chunk key encoding {encoding.name!r}"
+        fail(f"key {describe(key)}", expected, coords)
+    fits = len(coords) == ndim and all(isinstance(n, int) and 0 <= n < 2**62 for n in coords)
     return coords if fits and encode(coords) == key else None
 
 

@@ -227,6 +227,18 @@ def test_keys_that_become_those_of_documents_remove_none(
     assert np.array_equal(zarrcore.open_array(keyed.store)[:4], np.arange(4))
 
 
+@pytest.mark.parametrize("position", [[0], 0, "0"])
+def test_positions_that_are_none_are_refused(keyed: zarrcore.Array, position: Any) -> None:
+    """No chunk was seen, and a copy had fill values in its place."""
+    keyed[...] = 7
+    wrong = patch.object(type(keyed.metadata.chunk_key_encoding), "decode", lambda *_: position, create=True)
+    other: Any = {"chunk_key_encoding": {"name": "default"}, "compressors": ["gzip"]}
+    with wrong:
+        for look in (lambda: zarrcore.from_array({}, data=keyed, **other), lambda: keyed.nchunks_initialized):
+            with pytest.raises(MetadataValidationError, match=r"key .*from decode of the chunk key encoding"):
+                look()
+
+
 def test_errors_of_keys_name_the_encoding(keyed: zarrcore.Array) -> None:
     def lookup(*_: Any) -> Any:
         return {}["k"]
