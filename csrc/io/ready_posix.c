@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/types.h> /* dev_t, which musl's sysmacros.h does not have */
 #ifdef __linux__
 #include <sys/sysmacros.h>
 #endif
