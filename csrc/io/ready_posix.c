@@ -56,7 +56,7 @@ static uint64_t piece_of(uint64_t device)
 
 size_t zc_file_read_ready(const zc_file *file, uint64_t offset, void *dst, size_t n, bool *refused)
 {
-#if defined(RWF_NOWAIT)
+#if defined(RWF_NOWAIT) && defined(__GLIBC__) /* musl has preadv2 since 1.2.5, and no wheel knows which musl it meets */
     if (offset <= INT64_MAX) {
         const struct iovec to = {dst, n};
         const ssize_t got = preadv2((int)file->handle, &to, 1, (off_t)offset, RWF_NOWAIT);
