@@ -9,6 +9,8 @@
 
 #include "document/tree.h"
 
+#define DEEPEST 500                          /* levels of nodes below one whose documents are looked for */
+
 /* A change of the documents at a place. */
 typedef struct change {
     const zc_where *place;
@@ -210,6 +212,17 @@ static zc_status follow_node(const zc_where *place, int zarr_format, bool *is_ar
     return status;
 }
 
+/* Stores of users may list something below everything. */
+static zc_status check_depth(const zc_where *here, const zc_where *top, zc_error *err)
+{
+    int levels = 0;
+
+    for (const char *at = here->path + top->n; *at != '\0'; at++) {
+        levels += *at == '/';
+    }
+    return levels <= DEEPEST ? ZC_OK : zc_fail(err, ZC_ERR_CALLBACK, "nodes lie more than %d levels below each other", DEEPEST);
+}
+
 zc_status zc_follow_tree(const zc_where *place, zc_error *err)
 {
     places stack = {0};
@@ -218,6 +231,7 @@ zc_status zc_follow_tree(const zc_where *place, zc_error *err)
     while (stack.n > 0) {
         zc_where here = stack.at[--stack.n];
         bool is_array = false;
+        status = status == ZC_OK ? check_depth(&here, place, err) : status;
         status = status == ZC_OK ? follow_node(&here, 3, &is_array, err) : status;
         status = status == ZC_OK ? follow_node(&here, 2, &is_array, err) : status;
         if (status == ZC_OK && !is_array) {

@@ -712,6 +712,15 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
 
         return self._call(get_many, keys)
 
+    def _list_stored(self, prefix: str) -> Iterator[str]:
+        if self._overrides(*_LISTS):
+            return self.list_prefix(prefix)
+
+        def list_prefix(prefix: str) -> Iterator[str]:
+            return self._store._list_stored(prefix)
+
+        return self._call(list_prefix, prefix)
+
     get = passed_on(Store.get)
     get_partial_values = passed_on(Store.get_partial_values, "get")
     get_many = passed_on(Store.get_many, "get", "get_partial_values")
@@ -721,7 +730,6 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     getsize_prefix = passed_on(Store.getsize_prefix, "get", "getsize", *_LISTS)
     list = passed_on(Store.list)
     list_prefix = passed_on(Store.list_prefix, "list")
-    _list_stored = passed_on(Store._list_stored, *_LISTS)
     list_dir = passed_on(Store.list_dir, *_LISTS)
     is_empty = passed_on(Store.is_empty, *_LISTS)
     set = passed_on(Store.set)
