@@ -209,7 +209,8 @@ class ArrayCheck:
     def _in_the_way(self, name: str) -> str | None:
         """Return why chunks cannot be read where something else is in the place of one, or above some."""
         for chunk in names_hidden_by(self._metadata.chunk_key_encoding, name, len(self._grid)):
-            if self._store._is_near and self._keys.read([chunk])[1][0]:
+            coords, is_chunk = self._keys.read([chunk])
+            if self._store._is_near and is_chunk[0] and (coords[0] < self._grid).all():
                 try:
                     self._store.get(self._prefix + chunk)
                 except Exception as error:
