@@ -89,7 +89,7 @@ static void a_file_takes_the_place_of_emptied_directories(void)
     CHECK(failed_with(zc_file_create(NULL, "a", "x", 1, true, &err), EEXIST));
     CHECK(failed_with(zc_file_remove(NULL, "a", true, NULL, &err), EISDIR));
     CHECK(holds("a/b/file", "kept"));
-    CHECK(access("a/b/c", F_OK) == 0 && access("a/d", F_OK) == 0);       /* the files beside it are still there */
+    CHECK(access("a/b/c", F_OK) == 0 && access("a/d", F_OK) == 0);       /* others that were written stay */
     CHECK(zc_file_remove(NULL, "a/b/file", true, NULL, &err) == ZC_OK);
     CHECK(symlink("d", "a/link") == 0);
     CHECK(failed_with(zc_file_replace(NULL, "a", "x", 1, true, &err), EISDIR));

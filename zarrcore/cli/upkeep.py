@@ -81,17 +81,16 @@ def repair(
     done = zarrcore.repair(report, dry_run=not apply, quarantine=quarantine, min_age=min_age)
     if as_json:
         print_json([asdict(item) for item in done])
-    for item in () if as_json else done:
-        click.echo(printable(str(item).replace("quarantine= moves", "--quarantine DIR moves")))
+    elif done:
+        for item in done:
+            click.echo(printable(str(item).replace("quarantine= moves", "--quarantine DIR moves")))
+        if not apply:
+            click.echo("nothing was changed: --apply does it")
+    elif not report.errors:
+        click.echo("nothing to repair")
     if not done and report.errors:
         count = len(report.errors)
         raise ValueError(f"nothing can be mended, {count} error{'s' * (count > 1)} left: see zarrcore verify")
-    if as_json:
-        return
-    if not done:
-        click.echo("nothing to repair")
-    elif not apply:
-        click.echo("nothing was changed: --apply does it")
 
 
 @click.command()

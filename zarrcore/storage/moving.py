@@ -97,9 +97,9 @@ def remove_copy(path: str, *, sync: bool = False) -> bool:
 
 @contextmanager
 def _locked(directory: str) -> Iterator[bool]:
-    """Lock a directory for as long as this process lives; yields whether nobody else has it locked.
+    """Lock a directory for the block, or until this process ends; yields whether it is locked.
 
-    Where the system has no such locks, nobody has it.
+    It is not if another process has locked it, nor where the system has no such locks.
     """
     if _WINDOWS:
         yield False
