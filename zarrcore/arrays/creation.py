@@ -33,6 +33,7 @@ from zarrcore.errors import MetadataValidationError, UnknownCodecError
 from zarrcore.metadata import known
 from zarrcore.node import state_of
 from zarrcore.nodes.create import create_node, new_node
+from zarrcore.nodes.reading import writing as storing
 from zarrcore.progress import Progress, reporting
 from zarrcore.registry import codec_registry, registrations
 from zarrcore.storage.path import StorePath
@@ -299,7 +300,9 @@ def v2_config(codec: Any) -> Any:
     if codec is None or isinstance(codec, Mapping):
         return codec
     if hasattr(codec, "get_config"):
-        return codec.get_config()
+        from zarrcore.codecs.by_id import config_of
+
+        return config_of(codec)
     raise TypeError(f"format 2 arrays take codecs with an id (numcodecs or a dictionary), got {codec!r}")
 
 
@@ -429,7 +432,8 @@ def create_new(
         array = _stored(place, metadata, config)
         if not is_new and can_list(array):  # what a killed writer left is not part of the new array
             for _, key in list(stored_chunks(array)):
-                place.store.delete(key)
+                with storing(place, key):
+                    place.store.delete(key)
         if by_regions:
             with reporting(progress, "writing") as step:
                 copy_values(values, array, threads=threads, progress=step)

@@ -10,16 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from zarrcore._validate import suggestion
-from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer, Codec
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer
+from zarrcore.codecs.by_id import numcodecs_codec
 from zarrcore.codecs.filters import Filter, as_bytes
 from zarrcore.codecs.spelling import NumcodecsCodec
-from zarrcore.errors import ChunkDecodeError, MetadataValidationError, UnknownCodecError
-from zarrcore.registry import compressor_registry, provided
-
-_FORMAT_2 = compressor_registry.what
-_EXTRAS = {"pcodec": "numcodecs,pcodec", "zfpy": "numcodecs,zfp"}
-"""The extras that bring codecs of numcodecs which other implementations are known to write."""
+from zarrcore.errors import ChunkDecodeError
 
 
 class _Foreign(NumcodecsCodec):
@@ -97,45 +92,3 @@ class ZFPY(PCodec, id="zfpy"):
     >>> ZFPY(mode=4, tolerance=0.01).to_json()
     {'name': 'numcodecs.zfpy', 'configuration': {'mode': 4, 'tolerance': 0.01}}
     """
-
-
-def numcodecs_codec(config: Mapping[str, Any]) -> Any:
-    """Return the numcodecs-style codec of `config`: a registered one, or else of that package.
-
-    Raises
-    ------
-    UnknownCodecError
-        If numcodecs is not installed, or does not know the id either.
-    MetadataValidationError
-        If it does not take the configuration.
-    """
-    name = config["id"]
-    cls = compressor_registry.get(name) if name in compressor_registry else None
-    if cls is not None and not issubclass(cls, Codec):
-        try:
-            return cls.from_config({key: value for key, value in config.items() if key != "id"})
-        except Exception as error:
-            raise MetadataValidationError(f"codec {name!r}: {error}") from error
-    try:
-        from numcodecs.registry import codec_registry, get_codec
-    except ImportError as error:
-        if name in _EXTRAS:
-            raise UnknownCodecError(_lacking(name)) from error
-        known = ", ".join(sorted(compressor_registry))
-        raise UnknownCodecError(
-            f"unknown codec {name!r}; known are {known}; "
-            f"more come with numcodecs: pip install zarrcore[numcodecs]{provided(_FORMAT_2, name)}"
-        ) from error
-    try:
-        return get_codec(dict(config))
-    except Exception as error:
-        if name not in codec_registry:
-            close = suggestion(name, {*compressor_registry, *codec_registry})
-            hint = f"{close}{provided(_FORMAT_2, name)}"
-            reason = f"unknown codec {name!r}, neither here nor in numcodecs{hint}"
-            raise UnknownCodecError(_lacking(name) if name in _EXTRAS else reason) from error
-        raise MetadataValidationError(f"codec {name!r}: {error}") from error
-
-
-def _lacking(name: str) -> str:
-    return f"the codec {name!r} of numcodecs is not installed: pip install zarrcore[{_EXTRAS[name]}]"

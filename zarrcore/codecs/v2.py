@@ -50,7 +50,9 @@ def parse_v2_codec(data: object) -> Codec:
         if getattr(data, "is_v2", True):
             return data
     if not isinstance(data, dict) and callable(getattr(data, "get_config", None)):
-        data = data.get_config()  # type: ignore[attr-defined]
+        from zarrcore.codecs.by_id import config_of
+
+        data = config_of(data)
     if not isinstance(data, dict) or not isinstance(data.get("id"), str):
         fail(None, "an object with an id", data)
     name = data["id"]

@@ -392,3 +392,87 @@ def test_a_codec_that_writes_what_that_of_its_name_reads_is_used() -> None:
     array[...] = VALUES
     assert len(Loud.calls) == 4
     assert np.array_equal(zarrcore.open_array(store)[...], VALUES)
+
+
+class _Reversed:
+    """What behaves like a codec of numcodecs, and has the id of one."""
+
+    def __init__(self, codec_id: str = "zlib") -> None:
+        self.codec_id = codec_id
+
+    def get_config(self) -> dict[str, Any]:
+        return {"id": self.codec_id}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> _Reversed:
+        return cls()
+
+    def encode(self, data: Any) -> bytes:
+        return bytes(memoryview(data).cast("B"))[::-1]
+
+    def decode(self, data: Any, out: Any = None) -> bytes:
+        return bytes(data)[::-1]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("options", ["compressors", "filters"])
+def test_a_codec_object_with_the_id_of_another_is_refused(zarr_format: int, options: str) -> None:
+    """In its place the codec with that id encoded, without a word."""
+    store: dict[str, Any] = {}
+    with pytest.raises(MetadataValidationError, match=r"codec 'zlib': .*_Reversed"):
+        zarrcore.create_array(store, shape=4, dtype="u1", zarr_format=zarr_format, **{options: [_Reversed()]})
+    assert store == {}
+
+
+def test_a_codec_derived_from_ours_under_its_id_is_refused() -> None:
+    class Louder(zarrcore.codecs.numcodecs.Zlib):
+        def encode(self, data: Any, spec: Any = None) -> bytes:
+            return b"!" + bytes(super().encode(data, spec))
+
+    with pytest.raises(MetadataValidationError, match=r"codec 'zlib': .*Louder"):
+        zarrcore.create_array({}, shape=4, dtype="u1", zarr_format=2, compressors=[Louder()])
+
+
+def test_codec_objects_of_numcodecs_are_ours() -> None:
+    numcodecs = pytest.importorskip("numcodecs")
+
+    class Named(numcodecs.Zlib):  # type: ignore[misc,name-defined]
+        """The same, by another name."""
+
+    class Other(numcodecs.Zlib):  # type: ignore[misc,name-defined]
+        def encode(self, buf: Any) -> Any:
+            return b"!" + super().encode(buf)
+
+    for codec in (numcodecs.Zlib(level=3), Named(level=3)):
+        array = zarrcore.create_array({}, shape=4, dtype="u1", zarr_format=2, compressors=[codec])
+        assert array.compressors[0].get_config() == {"id": "zlib", "level": 3}
+    with pytest.raises(MetadataValidationError, match=r"codec 'zlib': .*Other"):
+        zarrcore.create_array({}, shape=4, dtype="u1", zarr_format=2, compressors=[Other()])
+
+
+def test_an_object_of_the_registered_class_is_that_codec() -> None:
+    zarrcore.registry.compressor_registry.register(_Reversed, "test.reversed")
+    try:
+        array = zarrcore.create_array(
+            {}, shape=4, dtype="u1", zarr_format=2, compressors=[_Reversed("test.reversed")]
+        )
+        array[...] = [1, 2, 3, 4]
+        assert bytes(array.store.get("0")) == bytes([4, 3, 2, 1])
+
+        class Same(_Reversed):
+            def encode(self, data: Any) -> bytes:
+                return bytes(memoryview(data).cast("B"))
+
+        with pytest.raises(MetadataValidationError, match=r"codec 'test.reversed': .*Same"):
+            zarrcore.create_array({}, shape=4, dtype="u1", zarr_format=2, compressors=[Same("test.reversed")])
+    finally:
+        del zarrcore.registry.compressor_registry._classes["test.reversed"]
+
+
+def test_an_error_of_get_config_names_the_class() -> None:
+    class Broken(_Reversed):
+        def get_config(self) -> dict[str, Any]:
+            raise KeyError("boom")
+
+    with pytest.raises(MetadataValidationError, match=r"KeyError: 'boom' \(get_config of .*Broken\)"):
+        zarrcore.create_array({}, shape=4, dtype="u1", zarr_format=2, compressors=[Broken()])
