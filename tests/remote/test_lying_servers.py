@@ -20,6 +20,7 @@ from zarrcore.errors import BaseZarrError, ChunkIOError, StoreError
 from zarrcore.storage import (
     CacheStore,
     MemoryStore,
+    ObjectStore,
     OffsetByteRequest,
     ReferenceStore,
     Store,
@@ -181,3 +182,75 @@ def test_not_modified_without_a_condition_is_no_absence(tmp_path: Path) -> None:
         for part in (None, SuffixByteRequest(4), (0, 4)):
             with pytest.raises(StoreError, match="304"):
                 store.get("c/0", part)
+
+
+PAGE = b"<!DOCTYPE html><html><head><title>Console</title></head><body>Please sign in.</body></html>"
+
+
+def shows_a_page(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+    """A page for whatever is asked, as a login, a proxy or a console has it."""
+    yield head("200 OK", Content_Type="text/html", Content_Length=len(PAGE), ETag='"a"')
+    if method != "HEAD":
+        yield PAGE
+
+
+@pytest.mark.parametrize("kind", ["s3", "gs", "az"])
+def test_a_page_is_no_empty_listing(kind: str) -> None:
+    """It has no keys: copies were empty, groups without members."""
+    with serving(shows_a_page) as url:
+        store = in_bucket(kind, url.rpartition("/")[0])
+        for call in (
+            lambda: zarrcore.copy_store(store, {}),
+            lambda: [*store.list()],
+            lambda: [*store.list_dir("")],
+            lambda: store.is_empty("a"),
+            lambda: store.getsize_prefix(""),
+        ):
+            with pytest.raises((StoreError, OSError)):
+                call()
+
+
+def in_bucket(kind: str, endpoint: str) -> Store:
+    made = pytest.importorskip("obstore.store")
+    if kind == "s3":
+        return ObjectStore(
+            made.S3Store(
+                "bucket",
+                access_key_id="k",
+                secret_access_key="s",
+                endpoint=endpoint,
+                region="us-east-1",
+                **WORDS,
+            ),
+            path="data",
+        )
+    if kind == "gs":
+        return ObjectStore(
+            made.GCSStore("bucket", skip_signature=True, base_url=endpoint, **WORDS), path="data"
+        )
+    return ObjectStore(
+        made.AzureStore("bucket", account_name="a", skip_signature=True, endpoint=endpoint, **WORDS),
+        path="data",
+    )
+
+
+def test_an_empty_bucket_is_empty() -> None:
+    """What nobody can have stored is asked for once."""
+    empty = b'<?xml version="1.0"?><ListBucketResult><Name>bucket</Name><IsTruncated>false</IsTruncated>'
+    empty += b"</ListBucketResult>"
+    seen: list[str] = []
+
+    def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+        seen.append(path)
+        if "list-type" in path:
+            yield head("200 OK", Content_Length=len(empty))
+            yield empty
+        else:
+            yield head("404 Not Found", Content_Length=0)
+
+    with serving(answer) as url:
+        store = in_bucket("s3", url.rpartition("/")[0])
+        for _ in range(3):
+            assert [*store.list()] == [*store.list_dir("")] == []
+        assert zarrcore.copy_store(store, {}) == (0, 0, 0)
+    assert sum("list-type" not in path for path in seen) == 1

@@ -118,6 +118,7 @@ class Client:
         "ends",
         "ends_for_good",
         "kind",
+        "knows_absence",
         "options",
         "tags",
     )
@@ -135,6 +136,7 @@ class Client:
         self.tags = Tags()
         # Whether a value can be replaced on condition that nobody else has replaced it.
         self.compares = kind in _COMPARING and self.config("conditional_put") != "disabled"
+        self.knows_absence = False  # whether it has told that something is not there
         self._is_withheld = False  # whether it came out of a pickle without its credentials
 
     @classmethod

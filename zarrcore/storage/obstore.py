@@ -170,6 +170,9 @@ class ObjectStore(RemoteStore):
         package = obstore()
         try:
             return getattr(package, verb)(self.store, *args, **options)
+        except FileNotFoundError:
+            self._client.knows_absence = True
+            raise
         except package.exceptions.BaseError as error:
             if not self._client.finds_region(error):
                 raise
@@ -507,12 +510,31 @@ class ObjectStore(RemoteStore):
         start = self._root + prefix
         with self._failures(prefix):
             before = None
-            for page in self._first_page(start):
+            pages = self._first_page(start)
+            first = next(pages, None)
+            if not first:
+                self._doubt_nothing()
+            for page in chain(() if first is None else (first,), pages):
                 first = page[0]["path"] if page else None
                 if first is not None and first == before:
                     raise StoreError("the server lists the same again and again")
                 before = first
                 yield from (item for item in page if item["path"].startswith(start))
+
+    def _doubt_nothing(self) -> None:
+        """Believe that there is nothing only of a server that does not have what nobody can have stored.
+
+        The page of a login, a proxy or a console, where a listing was asked for, reads as one without keys.
+        """
+        if self._client.kind not in _OF_URLS or self._client.knows_absence:
+            return
+        errors = obstore().exceptions
+        try:
+            self._ask("get", f"{self._root}.zarrcore-{os.urandom(16).hex()}")
+        except (FileNotFoundError, errors.PermissionDeniedError, errors.UnauthenticatedError):
+            self._client.knows_absence = True
+            return
+        raise StoreError("the server answers with pages that have nothing to do with what it is asked for")
 
     def _first_page(self, start: str) -> Iterator[Any]:
         """Return the pages of a listing; the first one, fetched here, shows if the bucket is elsewhere."""
@@ -530,7 +552,9 @@ class ObjectStore(RemoteStore):
         prefix = self._root + validate_prefix(prefix)
         with self._failures(prefix):
             found = self._wait(lambda: self._ask("list_with_delimiter", prefix=prefix or None))
-        paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
+            paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
+            if not paths:
+                self._wait(self._doubt_nothing)
         names = (path[len(prefix) :].rstrip("/") for path in paths if path.startswith(prefix))
         return iter(dict.fromkeys(name for name in names if name))
 
@@ -635,7 +659,8 @@ class ObjectStore(RemoteStore):
         if not self._root + prefix or self._client.kind == "HTTPStore":
             return False
         try:
-            return self.is_empty(prefix)
+            with self._failures(prefix):  # what is stored next shows whether a server is one
+                return next(self._first_page(self._root + prefix), None) in (None, [])
         except (BaseZarrError, OSError):  # not everyone who may write may list
             return False
 
