@@ -21,10 +21,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zarrcore.errors import (
+    DataTypeValidationError,
     MetadataValidationError,
     PickleCodecDisabledError,
     UnknownCodecError,
+    named,
     printable,
+    said,
     shown,
 )
 
@@ -60,10 +63,10 @@ def describe(value: object) -> str:
     """`value` as short JSON, or as its representation where it is none."""
     try:
         text = json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # whatever objects of users raise
         try:
             text = printable(repr(value))
-        except (ValueError, RecursionError):  # an integer of too many digits, a value nested too deeply
+        except Exception:  # an integer of too many digits, a value nested too deeply, or of a user
             text = f"<{type(value).__name__}>"
     return text if len(text) <= 120 else f"{text[:117]}..."
 
@@ -75,8 +78,8 @@ def fail(where: str | None, expected: str, value: object) -> NoReturn:
 
 def reason_of(error: Exception) -> str:
     """Return what an exception of a user's class says, with its name where that alone is no sentence."""
-    is_sentence = isinstance(error, (ValueError, TypeError, ArithmeticError)) and str(error)
-    return shown(error if is_sentence else f"{type(error).__name__}: {error}".removesuffix(": "))
+    is_sentence = isinstance(error, (ValueError, TypeError, ArithmeticError)) and said(error)
+    return shown(is_sentence or named(error))
 
 
 _AS_THEY_ARE = (MemoryError, ImportError, Warning)
@@ -144,6 +147,34 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
         if self.codec is None or repr(self.codec) in reason or " (codec '" in reason:
             return reason
         return f"{reason} (codec {self.codec!r})"
+
+
+class of_array:  # noqa: N801 - as `at`
+    """Context manager that names the array of what extensions of users raise while it is used.
+
+    Metadata, chunk grids, key encodings and data types know no paths.
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not isinstance(error, (MetadataValidationError, DataTypeValidationError)):
+            return
+        if getattr(error, "key", None) is not None or str(error).startswith("array '"):
+            return
+        name = f"array {self._path or '/'!r}"
+        if isinstance(error, MetadataValidationError):
+            where = ", ".join(part for part in (name, error.where) if part)
+            raise type(error)(error.reason, where=where) from error.__cause__
+        raise type(error)(f"{name}: {error}") from error.__cause__
 
 
 def _join(outer: str | None, inner: str | None) -> str | None:

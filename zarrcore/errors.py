@@ -33,9 +33,23 @@ def masked(text: str) -> str:
     return _CREDENTIALS.sub(lambda m: f"{m[3]}***" if m[3] else f"{m[1] or m[2]}***@", text)
 
 
+def said(error: BaseException) -> str:
+    """Return the text of an exception, also of one that somebody has written and that fails to make one."""
+    try:
+        return str(error)
+    except Exception as second:
+        return f"(no text: {type(second).__name__} in its __str__)"
+
+
+def named(error: BaseException) -> str:
+    """Return the name of an exception of others, and its text if it has one."""
+    text = said(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def shown(text: object) -> str:
     """Return what others have said, an error of a store or of a codec, as it may be printed."""
-    return masked(printable(str(text)))
+    return masked(printable(said(text) if isinstance(text, BaseException) else str(text)))
 
 
 class BaseZarrError(ValueError):

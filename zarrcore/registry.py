@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from zarrcore.config import config
-from zarrcore.errors import BadConfigError, MetadataValidationError, UnknownCodecError
+from zarrcore.errors import BadConfigError, MetadataValidationError, UnknownCodecError, shown
 
 if TYPE_CHECKING:
     from zarrcore.codecs.base import Codec
@@ -126,7 +126,9 @@ class Registry(Generic[T]):
         try:
             cls = self._classes[name] = self._checked(self._imported(found, name))
         except (ImportError, AttributeError, TypeError) as error:
-            raise self._error(f"the {self.what} {name!r} cannot be imported from {found}: {error}") from error
+            raise self._error(
+                f"the {self.what} {name!r} cannot be imported from {found}: {shown(error)}"
+            ) from error
         return cls
 
     def _imported(self, place: str, name: str) -> T:
@@ -136,7 +138,9 @@ class Registry(Generic[T]):
         try:
             return _import(self._lent[1])(_import(str(place)), name, place.package)  # type: ignore[no-any-return]
         except Exception as error:  # whatever the package does when it is loaded
-            raise ImportError(f"{error} (the package {place.package} declares it for zarr-python)") from error
+            raise ImportError(
+                f"{shown(error)} (the package {place.package} declares it for zarr-python)"
+            ) from error
 
     def unknown(self, name: str, known: Iterable[str]) -> Exception:
         """Return the error for a name.

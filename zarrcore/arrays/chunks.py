@@ -14,6 +14,7 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore._log import debug
+from zarrcore._validate import of_array
 from zarrcore.arrays.access import put, writes_empty_chunks
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.documents import documents_of, reread, save
@@ -22,7 +23,7 @@ from zarrcore.arrays.values import as_values
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
-from zarrcore.errors import ConflictError, StoreError
+from zarrcore.errors import ConflictError, StoreError, named, said
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_coords, key_maker, names_hidden_by
 from zarrcore.metadata import layout
@@ -68,31 +69,36 @@ def stored_chunks(
     """
     prefix = key_prefix(array.path)
     encoding = array.metadata.chunk_key_encoding
-    keys = _listed(array) if keys is None else keys
+    keys = _listed(array, hidden=hidden) if keys is None else keys
     if not _decodes(encoding):
         listed = set(keys)
         yield from (found for found in _whole_grid(array, axes or grid_axes(array)) if found[1] in listed)
         return
     for key in keys:
-        coords = chunk_coords(encoding, key[len(prefix) :], array.ndim)
+        is_empty = key.endswith("/")  # a directory
+        with of_array(array.path):
+            coords = None if is_empty else chunk_coords(encoding, key[len(prefix) :], array.ndim)
         if coords is not None:
             yield coords, key
-        elif hidden and array.store._is_near and not is_document(key):
+        elif hidden and array.store._has_directories and not is_document(key):
             for name in names_hidden_by(encoding, key[len(prefix) :], array.ndim):
                 if (coords := chunk_coords(encoding, name, array.ndim)) is not None:
                     yield coords, prefix + name
 
 
-def _listed(array: ArrayDescription) -> Iterator[str]:
-    """Yield the keys below an array."""
+def _listed(array: ArrayDescription, *, hidden: bool = False) -> Iterator[str]:
+    """Yield the keys below an array; if asked, the empty directories as well."""
     prefix = key_prefix(array.path)
     with reading(array.store_path, prefix):
-        yield from map(key_text, chunk_store(array.metadata, array.store_path)._list_stored(prefix))
+        for key in map(key_text, chunk_store(array.metadata, array.store_path)._list_stored(prefix)):
+            if hidden or not key.endswith("/"):
+                yield key
 
 
 def grid_axes(array: ArrayDescription) -> tuple[Axis, ...]:
     """Return the axes of the chunk grid."""
-    return axes_of(array.shape, layout.grid_edges(array.metadata))
+    with of_array(array.path):
+        return axes_of(array.shape, layout.grid_edges(array.metadata))
 
 
 def present_chunks(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
@@ -114,7 +120,9 @@ def _whole_grid(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple
     """Position and key of each chunk of the grid."""
     encode, prefix = key_maker(array.metadata.chunk_key_encoding), key_prefix(array.path)
     for coords in product(*(range(axis.nchunks) for axis in axes)):
-        yield coords, prefix + encode(coords)
+        with of_array(array.path):
+            key = prefix + encode(coords)
+        yield coords, key
 
 
 def can_list(array: ArrayDescription) -> bool:
@@ -178,8 +186,9 @@ def _with_shape(array: OpenArray, shape: tuple[int, ...]) -> tuple[ArrayMetadata
         raise ValueError(
             f"resize: the array has {array.ndim} dimensions, the new shape {shape} has {len(shape)}"
         )
-    metadata = array.metadata.update_shape(shape)
-    return metadata, resized_documents(array, metadata)
+    with of_array(array.path):
+        metadata = array.metadata.update_shape(shape)
+        return metadata, resized_documents(array, metadata)
 
 
 def resized_documents(array: OpenArray, metadata: ArrayMetadata) -> dict[str, bytes]:
@@ -308,8 +317,9 @@ class _Outside:
 
     def _failure(self, what: str, error: Exception) -> StoreError:
         return StoreError(
-            f"array {self._array.path or '/'!r} has the shape {self._shape} now, but {what} ({error}): "
-            "resize to this shape once more before the array grows, or they will be seen again"
+            f"array {self._array.path or '/'!r} has the shape {self._shape} now, but {what} "
+            f"({named(error)}): resize to this shape once more before the array grows, or they will be seen "
+            "again"
         )
 
     @staticmethod
@@ -409,7 +419,7 @@ def _take_back(array: OpenArray, before: tuple[int, ...], grown: OpenArray, erro
         elif array.shape == grown.shape:  # the document is stored all the same
             resize_to(array, before)
     except Exception as second:
-        error.add_note(f"what was appended could not be removed: {second}")
+        error.add_note(f"what was appended could not be removed: {said(second)}")
 
 
 def room_for(array: OpenArray, data: Any, axis: int) -> tuple[np.ndarray, tuple[slice, ...]]:

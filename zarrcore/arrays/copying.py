@@ -19,7 +19,7 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.codecs.chain import with_held
 from zarrcore.engine.build import chunk_spec, chunk_store, largest_chunk
-from zarrcore.engine.chunk_place import most_stored, reason
+from zarrcore.engine.chunk_place import most_stored
 from zarrcore.engine.projection import Axis, axes_of, batches
 from zarrcore.errors import (
     ChunkError,
@@ -27,6 +27,7 @@ from zarrcore.errors import (
     CopyError,
     MetadataValidationError,
     UnknownCodecError,
+    named,
     shown,
 )
 from zarrcore.keys.base import key_maker
@@ -187,7 +188,7 @@ def _move_chunks(
                 raise
             except Exception as error:
                 where: Any = {"array": array.path or "/", "chunk": coords, "key": key}
-                raise ChunkIOError(reason(error), **where) from error
+                raise ChunkIOError(named(error), **where) from error
             if counts:
                 nbytes += item_size * math.prod(
                     axis.valid_length(k) for axis, k in zip(axes, coords, strict=True)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from zarrcore._validate import of_array
 from zarrcore.arrays.config import ArrayConfig
+from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.metadata.documents import names_of_xarray
@@ -58,7 +60,11 @@ class ArrayDescription(Node):
     @property
     def dtype(self) -> np.dtype:
         """Data type in memory."""
-        return self._metadata.np_dtype
+        try:
+            return self._metadata.np_dtype
+        except BaseZarrError:
+            with of_array(self.path):
+                raise
 
     @property
     def fill_value(self) -> Any:
@@ -82,7 +88,8 @@ class ArrayDescription(Node):
     @property
     def chunks(self) -> tuple[int, ...]:
         """Shape of a chunk; of an inner chunk if the array is sharded."""
-        return self._metadata.chunks
+        with of_array(self.path):
+            return self._metadata.chunks
 
     @property
     def shards(self) -> tuple[int, ...] | None:
@@ -93,12 +100,14 @@ class ArrayDescription(Node):
     def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
         """Lengths of the chunks (inner chunks, if sharded) along each dimension, cut at the array's end."""
         inner = layout.inner_chunks(self._metadata)
-        return layout.chunk_sizes(inner or layout.grid_edges(self._metadata), self.shape)
+        with of_array(self.path):
+            return layout.chunk_sizes(inner or layout.grid_edges(self._metadata), self.shape)
 
     @property
     def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
         """Lengths of the chunks (shards, if sharded) along each dimension, cut at the array's end."""
-        return layout.chunk_sizes(layout.grid_edges(self._metadata), self.shape)
+        with of_array(self.path):
+            return layout.chunk_sizes(layout.grid_edges(self._metadata), self.shape)
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:
@@ -106,7 +115,8 @@ class ArrayDescription(Node):
         from zarrcore.engine.projection import grid_shape
 
         inner = layout.inner_chunks(self._metadata)
-        return grid_shape(self.shape, inner or layout.grid_edges(self._metadata))
+        with of_array(self.path):
+            return grid_shape(self.shape, inner or layout.grid_edges(self._metadata))
 
     @property
     def nchunks(self) -> int:

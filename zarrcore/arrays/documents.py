@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from zarrcore._validate import of_array
 from zarrcore.arrays.opened import OpenArray, stored_metadata
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
@@ -32,9 +33,10 @@ def reread(array: OpenArray, known: dict[str, bytes] | None = None, versions: Ve
 
     The versions of the documents go to `versions`.
     """
-    found = stored_metadata(array, known, versions)
-    if found is not array.metadata:
-        array.adopt(found, alike=layout.is_stored_alike(found, array.metadata))
+    with of_array(array.path):
+        found = stored_metadata(array, known, versions)
+        if found is not array.metadata:
+            array.adopt(found, alike=layout.is_stored_alike(found, array.metadata))
 
 
 def save(

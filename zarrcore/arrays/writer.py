@@ -22,7 +22,7 @@ from zarrcore.arrays.pending import BlockGrid, Memory, PendingChunk, interior, o
 from zarrcore.arrays.selections import Indexable
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.engine.build import chunk_store
-from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarning
+from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarning, named, said
 from zarrcore.metadata import layout
 from zarrcore.node import state_of
 from zarrcore.nodes.users import note_growth, writing
@@ -241,7 +241,7 @@ class ArrayWriter(Indexable):
         try:
             self._growth.take_back(*before)
         except Exception as second:
-            error.add_note(f"what was appended could not be removed: {second}")
+            error.add_note(f"what was appended could not be removed: {said(second)}")
         self._given = before[1]
         self._regrid(PendingChunk.cut)
         for pending in list(self._pending.values()):
@@ -572,12 +572,10 @@ def _failure(path: str, failures: list[tuple[Coords, Exception]]) -> Exception:
     if len(failures) == 1:
         return failures[0][1]
     errors = tuple(
-        error
-        if isinstance(error, BaseZarrError)
-        else ChunkError(f"{type(error).__name__}: {error}", array=path, chunk=coords)
+        error if isinstance(error, BaseZarrError) else ChunkError(named(error), array=path, chunk=coords)
         for coords, error in failures
     )
-    reason = f"{len(errors)} chunks could not be written: {'; '.join(str(error) for error in errors)}"
+    reason = f"{len(errors)} chunks could not be written: {'; '.join(map(said, errors))}"
     flushed = FlushError(reason, failures=errors, array=path)
     flushed.__cause__ = failures[0][1]
     return flushed

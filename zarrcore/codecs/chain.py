@@ -31,6 +31,7 @@ from zarrcore.errors import (
     ChunkEncodeError,
     ChunkError,
     MetadataValidationError,
+    named,
     shown,
 )
 from zarrcore.registry import codec_registry
@@ -589,4 +590,4 @@ def run_codec(
     except (BaseZarrError, MemoryError):
         raise
     except Exception as error:
-        raise error_class(f"{type(error).__name__}: {error}", codec=codec.name) from error
+        raise error_class(named(error), codec=codec.name) from error

@@ -8,7 +8,7 @@ from html import escape
 from reprlib import Repr
 from typing import Any
 
-from zarrcore.errors import masked, printable
+from zarrcore.errors import masked, named, printable
 
 #: Characters of a page; nothing is added to one that has as many, except what closes it.
 MOST_CHARACTERS = 22_000
@@ -125,5 +125,5 @@ def guarded(make: Callable[[], str], kind: str) -> str:
     try:
         return f'<div class="zarrcore">{_STYLE}{make()}</div>'
     except Exception as error:
-        reason = text(f"{type(error).__name__}: {error}", 500)
+        reason = text(named(error), 500)
         return f'<div class="zarrcore">{_STYLE}{head(kind, "")}<div class="zc-bad">{reason}</div></div>'

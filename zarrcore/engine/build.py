@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore._core import engine
 from zarrcore._log import debug
+from zarrcore._validate import of_array
 from zarrcore.config import config
 from zarrcore.metadata.layout import grid_edges
 from zarrcore.storage.validation import key_prefix
@@ -93,7 +94,8 @@ def build_engine(
 ) -> Engine:
     """Return the native engine if every part of the array has a native form, else the Python one."""
     _take_share()
-    native = _native_engine(metadata, store_path, missing_is_error=missing_is_error, cache=cache)
+    with of_array(store_path.path):
+        native = _native_engine(metadata, store_path, missing_is_error=missing_is_error, cache=cache)
     if native is not None:
         return native
     if cache is not None:
@@ -102,7 +104,8 @@ def build_engine(
             "nor others that the engine in Python reads"
         )
     debug("%s is read and written by the engine in Python", store_path)
-    return _python_engine(metadata, store_path, missing_is_error=missing_is_error)
+    with of_array(store_path.path):
+        return _python_engine(metadata, store_path, missing_is_error=missing_is_error)
 
 
 def _native_engine(

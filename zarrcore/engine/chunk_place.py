@@ -16,6 +16,7 @@ from zarrcore.errors import (
     ChunkMemoryError,
     RegionOverlapWarning,
     StoreError,
+    named,
 )
 from zarrcore.storage.validation import Limit, answers, as_view, too_large
 
@@ -138,7 +139,7 @@ class ChunkPlace:
         except (ChunkError, MemoryError):
             raise
         except Exception as error:
-            raise ChunkIOError(reason(error), key=self.key) from error
+            raise ChunkIOError(named(error), key=self.key) from error
 
     @contextmanager
     def errors_as(self, kind: type[ChunkError], codec: str | None = None) -> Iterator[None]:
@@ -152,8 +153,8 @@ class ChunkPlace:
         except Exception as error:
             where: Any = {"array": self._path, "chunk": self.coords, "key": self.key, "codec": codec}
             if isinstance(error, MemoryError):
-                raise ChunkMemoryError(f"out of memory: {reason(error)}", **where) from error
-            raise (ChunkIOError if isinstance(error, StoreError) else kind)(reason(error), **where) from error
+                raise ChunkMemoryError(f"out of memory: {named(error)}", **where) from error
+            raise (ChunkIOError if isinstance(error, StoreError) else kind)(named(error), **where) from error
 
 
 def count_read(found: Sequence[Any]) -> None:
@@ -166,8 +167,3 @@ def most_stored(chain: CodecChain, spec: ArraySpec) -> int | None:
     """Return the most bytes that are read of a stored chunk; None: whatever there is."""
     limit = config.get("array.max_variable_chunk_bytes")
     return None if limit is None else Limit(chain.most_stored(spec, limit))
-
-
-def reason(error: Exception) -> str:
-    """Return the message of an error of a store or codec, after its name."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -13,6 +13,7 @@ import numpy as np
 
 from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
+from zarrcore._validate import of_array
 from zarrcore.codecs.base import ArraySpec, Patch
 from zarrcore.codecs.chain import run_codec
 from zarrcore.codecs.filled import is_all_fill
@@ -459,8 +460,9 @@ class PythonEngine:
         return ranked(engine.KeyLock(scope, key[len(self._prefix) :], self._path), Rank.CHUNK)
 
     def _place(self, coords: tuple[int, ...]) -> ChunkPlace:
-        key = self._prefix + self._encode_key(coords)
-        return ChunkPlace(self._store, self._path, coords, key, self._lock, self._most)
+        with of_array(self._path):
+            key = self._prefix + self._encode_key(coords)
+            return ChunkPlace(self._store, self._path, coords, key, self._lock, self._most)
 
     @cached_property
     def _most(self) -> int | None:
@@ -477,7 +479,8 @@ class PythonEngine:
         spec = self._specs.get(shape)
         if spec is None:
             metadata = self._metadata
-            spec = self._specs[shape] = ArraySpec(shape, metadata.data_type, metadata.fill_scalar)
+            with of_array(self._path):
+                spec = self._specs[shape] = ArraySpec(shape, metadata.data_type, metadata.fill_scalar)
         return spec
 
 

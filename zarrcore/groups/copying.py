@@ -24,8 +24,9 @@ from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata.departures import level_of_caller
 from zarrcore.nodes.create import refuse_bad_name
 from zarrcore.nodes.find import Unreadable, leads_on, readable
+from zarrcore.nodes.hidden import keys_to_copy
 from zarrcore.nodes.move import stored_value
-from zarrcore.nodes.reading import keys_below, moving, which_exist
+from zarrcore.nodes.reading import moving, which_exist
 from zarrcore.nodes.walk import Found
 from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
@@ -337,8 +338,7 @@ def copy_keys(
     if theirs.startswith(ours):
         raise CopyError(f"{source} cannot be copied to {dest}, which lies in it")
     start = len(source.path) + 1 if source.path else 0
-    found = filter(wanted, keys_below(source))
-    keys = sorted(found, key=storing_order)
+    keys = sorted(keys_to_copy(source, wanted), key=storing_order)
     pairs = [(key, join_path(dest.path, key[start:])) for key in keys]
     existing: set[str] = set()
     if options.if_exists != "replace":

@@ -210,7 +210,7 @@ class ArrayCheck:
         """Return why chunks cannot be read where something else is in the place of one, or above some."""
         for chunk in names_hidden_by(self._metadata.chunk_key_encoding, name, len(self._grid)):
             coords, is_chunk = self._keys.read([chunk])
-            if self._store._is_near and is_chunk[0] and (coords[0] < self._grid).all():
+            if self._store._has_directories and is_chunk[0] and (coords[0] < self._grid).all():
                 try:
                     self._store.get(self._prefix + chunk)
                 except Exception as error:
@@ -274,7 +274,7 @@ class ArrayCheck:
                 continue
             short = here & (stored.sizes < shard.index_nbytes)
             for number in np.flatnonzero(short).tolist():
-                what = f"{stored.sizes[number]} bytes cannot hold an index of {shard.index_nbytes}"
+                what = shard.too_small(int(stored.sizes[number]))
                 self._found.add("error", "index", what, **self._place(stored, number), clause=CLAUSE)
             usable &= ~short
             here &= ~short

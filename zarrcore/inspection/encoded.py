@@ -15,6 +15,7 @@ from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.build import chunk_spec, chunk_store
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError, ChunkMemoryError
 from zarrcore.inspection.indexes import ShardLayout, layout_of
+from zarrcore.nodes.reading import moving
 from zarrcore.nodes.users import writing
 from zarrcore.storage.validation import as_view, key_prefix
 
@@ -70,7 +71,7 @@ class EncodedChunk:
             If nobody can tell: it may be sound.
         """
         try:
-            value = self._store.get(self.key) if self._layout is None else self._get_inner(self._layout)
+            value = self._get() if self._layout is None else self._get_inner(self._layout)
             if value is not None:
                 self.check(value)
         except (ChunkMemoryError, ChunkIOError):
@@ -88,19 +89,24 @@ class EncodedChunk:
             If the index of the shard is damaged.
         """
         if self._layout is None:
-            return self._store.get(self.key)  # type: ignore[no-any-return]
+            return self._get()  # type: ignore[no-any-return]
         with chunk_lock(self._array, self.key):
             return self._get_inner(self._layout)
 
+    def _get(self, part: Any = None) -> Any:
+        """Return the value at the key, or a part of it; whatever a store raises names them."""
+        with moving(self._store, self.key):
+            return self._store.get(self.key, part)
+
     def _get_inner(self, shard: ShardLayout) -> Buffer | None:
-        encoded = self._store.get(self.key, shard.index_request)
+        encoded = self._get(shard.index_request)
         if encoded is None:
             return None
         try:
             offset, length = map(int, shard.codec.decode_index(encoded, shard.spec)[self._stored])
             if offset == length == EMPTY:
                 return None
-            found = self._store.get(self.key, (offset, length))
+            found = self._get((offset, length))
             if found is None or memoryview(found).nbytes != length:
                 raise ChunkDecodeError("the index places it beyond the end of the shard")
         except ChunkError as error:
@@ -173,14 +179,15 @@ class EncodedChunk:
         if self._layout is not None:
             value = self._patched(self._layout, value)
         before()
-        if value is None:
-            self._store.delete(self.key)
-        else:
-            self._store.set(self.key, value)
+        with moving(self._store, self.key):
+            if value is None:
+                self._store.delete(self.key)
+            else:
+                self._store.set(self.key, value)
 
     def _patched(self, shard: ShardLayout, value: bytes | None) -> bytes | None:
         """Return the shard with another inner chunk; None if no inner chunk is left."""
-        old = self._store.get(self.key)
+        old = self._get()
         try:
             chunks: dict[Any, Any] = {} if old is None else shard.codec.inner_chunks(old, shard.spec)
         except ChunkError as error:

@@ -13,6 +13,7 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore._typing import Buffer, SelectionLike
+from zarrcore._validate import of_array
 from zarrcore.arrays.chunks import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.blosc import BloscCodec
@@ -23,6 +24,7 @@ from zarrcore.errors import ChunkError, ChunkIOError
 from zarrcore.indexing import Selection
 from zarrcore.inspection.indexes import layout_of
 from zarrcore.metadata.common import ArrayMetadata
+from zarrcore.nodes.reading import reading
 from zarrcore.storage.base import Store, WrapperStore
 from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.path import StorePath
@@ -216,9 +218,10 @@ def explain(array: OpenArray, selection: SelectionLike) -> Explanation:
     """Find out what a read would cost; see :meth:`zarrcore.Array.explain`."""
     array.follow()
     chosen = indexing.plain_selection(indexing.pop_fields(selection)[1], array.shape)
-    engine, reasons = _where_it_runs(array.engine().is_native, array.metadata)
-    dry_run = _DryRun(array)
-    chunks = tuple(map(dry_run.run, _parts(chosen, grid_axes(array))))
+    with of_array(array.path):
+        engine, reasons = _where_it_runs(array.engine().is_native, array.metadata)
+        dry_run = _DryRun(array)
+        chunks = tuple(map(dry_run.run, _parts(chosen, grid_axes(array))))
     return Explanation(chosen.shape, engine, reasons, chunks, array.metadata.np_dtype.itemsize)
 
 
@@ -271,7 +274,8 @@ class _DryRun:
         first = self._recorder.requests[0]
         if first.byte_range is None:
             at = (0 if shard.at_start else max(0, first.nbytes - shard.index_nbytes), shard.index_nbytes)
-            self._recorder.index = self._array.store.get(first.key, at)
+            with reading(self._array.store_path, first.key):
+                self._recorder.index = self._array.store.get(first.key, at)
         entries = shard.codec.decode_index(self._recorder.index, shard.spec)
         if part.points:
             touched = project_points(part.inside, axes)  # type: ignore[arg-type]  # no slices then

@@ -57,6 +57,12 @@ class ShardLayout:
             RangeByteRequest(0, self.index_nbytes) if self.at_start else SuffixByteRequest(self.index_nbytes)
         )
 
+    def too_small(self, size: int) -> str:
+        """Return the words for a shard of a size that cannot hold an index."""
+        return (
+            f"{size} bytes cannot hold an index of {self.index_nbytes}" if size >= 0 else "it cannot be read"
+        )
+
     def of_array(self, stored: Sequence[int]) -> tuple[int, ...]:
         """Return what is given for each dimension of a shard in the order of the array's dimensions."""
         by_axis = dict(zip(self._order, map(int, stored), strict=True))

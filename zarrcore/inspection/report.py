@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from zarrcore._locks import Lock
-from zarrcore.errors import ChunkError, printable, shown
+from zarrcore.errors import ChunkError, named, printable, shown
 from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
 
@@ -227,4 +227,4 @@ def _number(n: int, what: str) -> str:
 
 def reason(error: BaseException) -> str:
     """Return the name and the first line of the text of an error."""
-    return f"{type(error).__name__}: {error}".partition("\n")[0]
+    return named(error).partition("\n")[0]

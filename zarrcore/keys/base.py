@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from zarrcore._extension import DOCUMENT, NOTHING, Extension, Result, instance_of
 from zarrcore._validate import describe, fail
-from zarrcore.errors import MetadataValidationError, shown
+from zarrcore.errors import MetadataValidationError, named, said, shown
 
 
 class ChunkKeyEncoding(Extension, ABC):
@@ -111,16 +111,19 @@ def chunk_coords(encoding: ChunkKeyEncoding, key: str, ndim: int) -> tuple[int, 
 
 
 def names_hidden_by(encoding: ChunkKeyEncoding, name: str, ndim: int) -> Iterator[str]:
-    """Yield names of chunks, some perhaps of none, that no file can have where one has this name."""
+    """Yield names of chunks, some perhaps of none, that no file can have where one has this name.
+
+    With a slash at the end it is that of an empty directory.
+    """
     parts, usual = name.split("/"), chunk_key(encoding, (0,) * ndim).split("/")
     for n in range(1, len(parts)):
         yield "/".join(parts[:n])
-    if len(parts) < len(usual):
+    if parts[-1] and len(parts) < len(usual):
         yield "/".join([*parts, *usual[len(parts) :]])
 
 
 def _failed(encoding: ChunkKeyEncoding, where: str, error: Exception) -> MetadataValidationError:
-    reason = f"KeyError: {error}" if type(error) is KeyError else str(error)
+    reason = named(error) if type(error) is KeyError else said(error)
     return MetadataValidationError(f"{shown(reason)} (chunk key encoding {encoding.name!r})", where=where)
 
 

@@ -121,7 +121,8 @@ def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is
     except BaseException as error:  # if there is a node that is not ours, somebody else made it
         _note_removal(error, place, replaces)
         if is_new and store.supports_deletes and (is_made or read_node(place) is None):
-            store.erase_prefix(place.path)
+            with writing(place, key_prefix(place.path)):
+                store.erase_prefix(place.path)
         raise
 
 
@@ -225,7 +226,8 @@ def _withdrawn_on_failure(place: StorePath, name: str) -> Iterator[None]:
         yield
     except BaseException:
         if place.store.supports_deletes:
-            place.store.delete(join_path(place.path, name))
+            with writing(place, key := join_path(place.path, name)):
+                place.store.delete(key)
         raise
 
 
@@ -237,7 +239,8 @@ def _yields(place: StorePath, name: str) -> bool:
     store, other = place.store, join_path(place.path, _V2_KINDS[name])
     if not store.supports_deletes or not store.exists(other):
         return False
-    store.delete(join_path(place.path, name))
+    with writing(place, key := join_path(place.path, name)):
+        store.delete(key)
     if name == ZGROUP_JSON:
         raise ContainsArrayError(f"an array exists {place._located}")
     for delay in (0.001, 0.01, 0.1):  # for the creator of the group to withdraw it, if it is not finished
@@ -347,6 +350,7 @@ def delete_node(place: StorePath) -> None:
         raise
     note_loss(place)
     if wait_for_writes(place):  # what they have stored since would be found by the next node here
-        place.store.erase_prefix(place.path)
+        with writing(place, key_prefix(place.path)):
+            place.store.erase_prefix(place.path)
     follow_removal(place)  # again: who was changing a document meanwhile has put it into the copy
     debug("removed %s", place)

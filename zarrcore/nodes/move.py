@@ -9,7 +9,8 @@ from zarrcore.errors import ContainsArrayError, ContainsGroupError, StoreError, 
 from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
 from zarrcore.nodes.find import read_node
-from zarrcore.nodes.reading import keys_below, moving, reading
+from zarrcore.nodes.hidden import keys_to_copy
+from zarrcore.nodes.reading import keys_below, moving, reading, writing
 from zarrcore.nodes.users import moving as moving_node
 from zarrcore.nodes.users import note_loss
 from zarrcore.nodes.walk import documents_below
@@ -74,7 +75,7 @@ def _is_begun(source: StorePath, dest: StorePath) -> bool:
     return (
         is_begun
         and bool(common)
-        and all(store.get(source.path + key) == store.get(dest.path + key) for key in common)
+        and all(_are_alike(store, source.path + key, dest.path + key) for key in common)
     )
 
 
@@ -90,7 +91,8 @@ def _carry(source: StorePath, dest: StorePath, goes_on: bool) -> Exception | Non
         return None
     _copy(source, dest, goes_on)
     try:
-        source.delete_dir()
+        with writing(source, key_prefix(source.path)):
+            source.delete_dir()
     except Exception as error:
         error.add_note(f"{source.path!r} has been moved to {dest.path!r}, but some of its chunks stay")
         return error
@@ -101,7 +103,15 @@ def is_copied(source: StorePath, dest: StorePath) -> bool:
     """Return whether there are keys at a place, and all their values are at another place as well."""
     store, skip = source.store, len(source.path)
     pairs = [(key, dest.path + key[skip:]) for key in keys_below(source)]
-    return bool(pairs) and all(store.get(key) == store.get(copy) for key, copy in pairs)
+    return bool(pairs) and all(_are_alike(store, key, copy) for key, copy in pairs)
+
+
+def _are_alike(store: Store, key: str, copy: str) -> bool:
+    """Return whether two keys have the same value, or neither has one."""
+    with moving(store, key):
+        value = store.get(key)
+    with moving(store, copy):
+        return bool(value == store.get(copy))
 
 
 def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
@@ -110,7 +120,8 @@ def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
     After a failure nothing is left of the copy, unless it is the rest of one that had begun before.
     """
     # An array without its document is no array; one without its chunks would read as fill values.
-    store, keys = source.store, sorted(keys_below(source), key=storing_order)
+    store = source.store
+    keys = sorted(keys_to_copy(source), key=storing_order)
     documents: dict[str, Any] = {}
     try:
         for key in keys:
@@ -121,7 +132,8 @@ def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
             if is_document(key):
                 documents[key] = value
         _follow(source, dest)  # a copy would show the source while its chunks are removed
-        store.erase_values([*documents][::-1])
+        with writing(source):
+            store.erase_values([*documents][::-1])
     except BaseException as error:
         if goes_on:  # and may again; another process may be at it
             raise

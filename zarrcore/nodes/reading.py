@@ -7,7 +7,7 @@ from typing import Any
 
 from zarrcore._extension import is_of_a_user
 from zarrcore._validate import describe
-from zarrcore.errors import BaseZarrError, InvalidKeyError, NodeIOError, shown
+from zarrcore.errors import BaseZarrError, InvalidKeyError, NodeIOError, named, shown
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import answers, key_prefix
@@ -46,8 +46,7 @@ class reading:  # a generator would take a twentieth of the time of opening a no
         what = f"node {place.path or '/'!r} in {place.store}"
         if isinstance(key, str):
             what += f", {'prefix' if not key or key.endswith('/') else 'key'} {key!r}"
-        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        located = NodeIOError(f"{what}: {shown(reason)}", key=key, path=place.path)
+        located = NodeIOError(f"{what}: {shown(named(error))}", key=key, path=place.path)
         located.errno = getattr(error, "errno", None)
         return located
 
@@ -81,8 +80,8 @@ class moving:
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, (BaseZarrError, MemoryError)):
-            reason = shown(f"{type(error).__name__}: {error}")
-            located = NodeIOError(f"key {self._key!r} in {self._store}: {reason}", key=self._key)
+            what = f"key {self._key!r} in {self._store}"
+            located = NodeIOError(f"{what}: {shown(named(error))}", key=self._key)
             located.errno = getattr(error, "errno", None)
             raise located from error
 
@@ -111,6 +110,11 @@ def stored_size(place: StorePath) -> int:
 
 def keys_below(place: StorePath) -> Iterator[str]:
     """Yield the keys below a place, also those whose values cannot be read: no copy leaves them out."""
+    return (key for key in listed_below(place) if not key.endswith("/"))
+
+
+def listed_below(place: StorePath) -> Iterator[str]:
+    """Yield the keys below a place, and empty directories with a slash at the end."""
     with reading(place, key_prefix(place.path)):
         start = key_prefix(place.path)
         for key in map(key_text, place.store._list_stored(place.path)):

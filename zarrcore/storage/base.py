@@ -85,6 +85,7 @@ class Store(ABC):
     supports_consolidated_metadata: bool = True
     _nodes_first: bool = False  # whether chunks are refused as long as their array has no document
     _is_near: bool = False  # whether reading one more document costs next to nothing
+    _has_directories: bool = False  # whether something else than a value may be in the place of one
     _in_process: bool = False  # whether other processes that get the store write into a copy of it
     _versioned: bool = False  # whether `_fetch` can be called
     _immutable: bool = False  # whether nobody but this process changes values
@@ -501,7 +502,10 @@ class Store(ABC):
         return ((key, self._size(key)) for key in self.list_prefix(prefix))
 
     def _list_stored(self, prefix: str) -> Iterator[str]:
-        """Yield keys as :meth:`list_prefix`, also those that cannot be read, as links to nothing."""
+        """Yield keys as :meth:`list_prefix`, also those that cannot be read, as links to nothing.
+
+        And empty directories, with a slash at the end: one may be in the place of a chunk.
+        """
         return self.list_prefix(prefix)
 
     def _unreadable_names(self, prefix: str) -> Iterable[str]:
@@ -658,6 +662,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     supports_partial_writes = _of_wrapped("supports_partial_writes")
     supports_consolidated_metadata = _of_wrapped("supports_consolidated_metadata")
     _nodes_first = _of_wrapped("_nodes_first")
+    _has_directories = _of_wrapped("_has_directories")
     _immutable = _of_wrapped("_immutable")
     _can_erase = _of_wrapped("_can_erase")
     _in_process = _of_wrapped("_in_process")

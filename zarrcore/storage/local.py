@@ -90,6 +90,7 @@ class LocalStore(Store):
     """
 
     _is_near = True
+    _has_directories = True
 
     def __init__(
         self,
@@ -419,7 +420,8 @@ class LocalStore(Store):
         """Keys below a prefix, directory by directory, each directory in sorted order."""
         is_named = files.is_temporary if temporary else files.is_own
         found = self._walk_all(prefix, unreadable=unreadable)
-        return (key for key, _ in found if is_named(key[key.rfind("/") + 1 :]) is temporary)
+        names = (key for key, _ in found)
+        return (key for key in names if is_named(key[key.rfind("/", 0, -1) + 1 :].rstrip("/")) is temporary)
 
     def _walk_all(
         self, prefix: str, *, with_sizes: bool = False, unreadable: bool = False
@@ -442,7 +444,7 @@ class LocalStore(Store):
                 continue
             below = f"{above}{name}/"
             identity, inner = self._entries(below, *choice)
-            if with_sizes and not inner:
+            if any(choice) and not inner:
                 yield below, None
             if is_linked or is_link:
                 if identity in linked or any(identity == outer[2] for outer in stack):

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore.config import config
-from zarrcore.errors import BaseZarrError, StoreError, masked
+from zarrcore.errors import BaseZarrError, StoreError, masked, said
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, described
 from zarrcore.storage.files import TO_NOTHING, leads_to_nothing, real_directory
+from zarrcore.storage.local_errors import require_directories_above
 from zarrcore.storage.validation import is_document
 
 if TYPE_CHECKING:
@@ -166,11 +167,33 @@ class RemoteStore(Store):
         """Return the directory, if the values are files of this machine."""
         return None
 
-    def _refuse_hidden(self, key: str) -> None:
-        """Refuse to take for absent what a link to nothing hides, if the values are files of this machine."""
+    @property
+    def _has_directories(self) -> bool:  # type: ignore[override]
+        return self._local_root() is not None
+
+    def _list_stored(self, prefix: str) -> Iterator[str]:
         root = self._local_root()
-        if root is not None and leads_to_nothing(f"{root}/{key}"):
+        if root is None:
+            return self.list_prefix(prefix)
+        from zarrcore.storage.local import LocalStore
+
+        return LocalStore(root, follow_symlinks=True)._list_stored(prefix)
+
+    def _refuse_hidden(self, key: str) -> None:
+        """Refuse to take for absent what is there and cannot be read, of files of this machine.
+
+        The packages do not tell the difference: a link to nothing, a directory, a file above.
+        """
+        root = self._local_root()
+        if root is None:
+            return
+        path = f"{root}/{key}"
+        if leads_to_nothing(path):
             raise StoreError(f"{self}: key {key!r}: {TO_NOTHING}", key=key)
+        if not is_document(key):
+            if os.path.isdir(path):
+                raise StoreError(f"{self}: key {key!r}: a directory is in its place ({path})", key=key)
+            require_directories_above(path, key)
 
     def _address(self, path: str) -> str:
         root = self._local_root()
@@ -196,7 +219,7 @@ class RemoteStore(Store):
     def _failed(self, key: str, error: BaseException, part: ByteRange | None = None) -> BaseException:
         if isinstance(error, BaseZarrError) or not isinstance(error, Exception):
             return error
-        reason, _, rest = f"{type(error).__name__}: {error}"[:_MOST_TOLD].partition("\n")
+        reason, _, rest = f"{type(error).__name__}: {said(error)}"[:_MOST_TOLD].partition("\n")
         if told := _TOLD.search(rest):  # by the server, in XML: there is no such bucket, for example
             reason = f"{reason.partition('<?xml')[0]}{told[1]}"
         if "performing PROPFIND" in reason:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from os import getpid
 from typing import Any, Self, TypeVar
 
 from zarrcore._extension import own_form
 from zarrcore._locks import RLock, forkable
 from zarrcore._typing import Buffer
-from zarrcore.errors import BaseZarrError, StoreError
+from zarrcore.errors import BaseZarrError, StoreError, said, shown
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import (
     ByteRange,
@@ -23,6 +23,7 @@ from zarrcore.storage.byte_range import (
     SuffixByteRequest,
     as_request,
 )
+from zarrcore.storage.files import leads_to_nothing
 from zarrcore.storage.local import LocalStore
 from zarrcore.storage.memory import MemoryStore
 from zarrcore.storage.remote import RemoteStore, concurrency
@@ -145,6 +146,8 @@ class ZarrPythonStore(RemoteStore):
         if self._below is not None:
             global _adapted
             _adapted = True
+        directory = getattr(sys.modules.get("zarr.storage"), "LocalStore", ())
+        self._root = os.path.abspath(inner.root) if isinstance(inner, directory) else None
         base = sys.modules["zarr.abc.store"].Store
         found = [cls for cls in type(inner).__mro__ if issubclass(cls, base) and cls is not base]
         kind = (found or [type(inner)])[-1]  # all stores of its class, and of classes derived from it
@@ -169,6 +172,14 @@ class ZarrPythonStore(RemoteStore):
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:
         asked = [(validate_key(key), self._bounded(key, as_request(part))) for key, part in key_ranges]
+        found = self._found(asked)
+        for (key, _), value in zip(asked, found, strict=True):
+            if value is None:
+                self._refuse_hidden(key)
+        return found
+
+    def _found(self, asked: Sequence[tuple[str, ByteRange | None]]) -> Sequence[Buffer | None]:
+        """Return what the store has; None for what it has not, or does not find."""
         if len(asked) == 1 or all(part is None for _, part in asked):
             return self._gathered(asked, self._get)
         with suppress(Exception):  # each alone shows which one failed; some stores fail where one is absent
@@ -284,7 +295,7 @@ class ZarrPythonStore(RemoteStore):
         try:
             return type(self)(self.store.with_read_only(False))
         except (NotImplementedError, AttributeError) as error:
-            raise StoreError(f"{self} cannot be made writable: {error}") from error
+            raise StoreError(f"{self} cannot be made writable: {shown(error)}") from error
 
     def close(self) -> None:
         self.store.close()
@@ -296,7 +307,15 @@ class ZarrPythonStore(RemoteStore):
         return self.read_only, self.store
 
     def _local_root(self) -> str | None:
-        return None
+        return self._root
+
+    def _list_stored(self, prefix: str) -> Iterator[str]:
+        listed, root = {*self.list_prefix(prefix)}, self._local_root()
+        yield from listed
+        if root is not None:  # a wrapper may have keys of its own: of files, those that cannot be read
+            for name in super()._list_stored(prefix):
+                if name not in listed and (name.endswith("/") or leads_to_nothing(f"{root}/{name}")):
+                    yield name
 
     def _scope(self, path: str) -> str:
         # A wrapper's keys have the locks of the store below it, whoever reaches that by another way.
@@ -381,8 +400,8 @@ def own_loop() -> asyncio.AbstractEventLoop:
     """Return a loop that runs in a thread of its own; after a fork the child makes another one."""
     global _own
     with _starting:
-        if _own is None or _own[0] != getpid():
-            _own = getpid(), asyncio.new_event_loop()
+        if _own is None or _own[0] != os.getpid():
+            _own = os.getpid(), asyncio.new_event_loop()
             threading.Thread(target=_own[1].run_forever, name="zarrcore-loop", daemon=True).start()
         return _own[1]
 
@@ -409,7 +428,7 @@ def _prototype() -> Any:
 def _is_no_key(error: Exception) -> bool:
     """Return whether an error of icechunk says that it has no keys of this form, those of formats 1 and 2."""
     known = "invalid zarr key format", "v2 key not found", "bad key prefix"
-    return _is_of_icechunk(error) and str(error).startswith(known)
+    return _is_of_icechunk(error) and said(error).startswith(known)
 
 
 def _is_of_icechunk(value: object) -> bool:

@@ -14,7 +14,8 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import BaseZarrError, ChunkIOError, NodeIOError, StoreError
-from zarrcore.storage import FsspecStore, LocalStore, ObjectStore
+from zarrcore.storage import FsspecStore, LocalStore, LoggingStore, ObjectStore, WrapperStore
+from zarrcore.storage.zarr_python import ZarrPythonStore
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links take rights there")
 
@@ -108,6 +109,124 @@ def test_no_copy_leaves_out_a_chunk_in_whose_place_is_a_directory(tmp_path: Path
     (tmp_path / "a/c/0/1/file").write_bytes(b"")
     with pytest.raises(BaseZarrError, match="'a/c/0/1'"):
         copies(array)[how]()
+
+
+def hidden(path: Path, layout: str) -> str:
+    """Put an empty directory in the place of a chunk; returns its key."""
+    array = made(path, layout)
+    key = next(key for key in array.store.list() if not key.rpartition("/")[2].startswith((".z", "zarr")))
+    (path / key).unlink()
+    (path / key).mkdir()
+    return key
+
+
+@pytest.mark.parametrize("how", ["copy_store", "copy", "from_array", "other chunks"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_copy_leaves_out_a_chunk_in_whose_place_is_an_empty_directory(
+    tmp_path: Path, layout: str, how: str
+) -> None:
+    """Listings do not have it; the copies read as fill values there."""
+    key = hidden(tmp_path, layout)
+    store = LocalStore(tmp_path)
+    array = zarrcore.open_array(store, path="a", mode="r")
+    with pytest.raises(ChunkIOError, match=key):
+        array[...]
+    with pytest.raises(BaseZarrError, match=f"'{key}'"):
+        copies(array)[how]()
+    assert key not in [*store.list()]
+    assert key not in [*store.list_prefix("a")]
+
+
+@pytest.mark.parametrize("wrapped", [LoggingStore, WrapperStore])
+@pytest.mark.parametrize("how", ["copy_store", "copy"])
+def test_nor_do_copies_through_wrappers(tmp_path: Path, how: str, wrapped: Any) -> None:
+    key = hidden(tmp_path, "chunks")
+    with pytest.raises(BaseZarrError, match=f"'{key}'"):
+        copies(zarrcore.open_array(wrapped(LocalStore(tmp_path)), path="a", mode="r"))[how]()
+
+
+def test_copy_store_names_a_chunk_in_whose_place_is_a_directory_with_files(tmp_path: Path) -> None:
+    key = hidden(tmp_path, "chunks")
+    (tmp_path / key / "file").write_bytes(b"")
+    with pytest.raises(BaseZarrError, match=f"'{key}'"):
+        zarrcore.copy_store(LocalStore(tmp_path), {})
+
+
+def test_directories_that_are_in_no_chunks_place_do_not_matter(tmp_path: Path) -> None:
+    """Directories stay where all values in them were removed; users make others."""
+    array = made(tmp_path)
+    for place in ("a/c/5", "a/c/0/x", "a/notes", "b/c/0/0", "a/c/7/7"):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+    array[0:2] = 0
+    for key in ("a/c/0/0", "a/c/0/1"):
+        array.store.delete(key)
+    for copy in copies(array).values():
+        copy()
+    target: dict[str, Any] = {}
+    zarrcore.copy_store(array.store, target)
+    assert sorted(target) == sorted(array.store.list())
+
+
+def test_a_move_by_copying_names_a_chunk_in_whose_place_is_a_directory(tmp_path: Path) -> None:
+    made(tmp_path / "elsewhere")
+    group = zarrcore.create_group(LocalStore(tmp_path / "root"))
+    shutil.copytree(tmp_path / "elsewhere" / "a", tmp_path / "root" / "real")
+    (tmp_path / "root" / "a").symlink_to("real")
+    (tmp_path / "root" / "real" / "c" / "0" / "1").unlink()
+    (tmp_path / "root" / "real" / "c" / "0" / "1").mkdir()
+    with pytest.raises((BaseZarrError, OSError), match="'a/c/0/1'"):
+        group.move("a", "b")
+    assert "a" in group and "b" not in group
+
+
+def by(package: str, path: Path) -> Any:
+    """A store of files of another package."""
+    module = pytest.importorskip(package)
+    if package == "fsspec":
+        return FsspecStore(module.filesystem("file"), path=str(path))
+    if package == "obstore":
+        return ObjectStore(pytest.importorskip("obstore.store").LocalStore(str(path)))
+
+    class Theirs(module.storage.LocalStore):  # type: ignore[name-defined,misc]  # not known here
+        """A store of which nobody knows what it does."""
+
+    return ZarrPythonStore(Theirs(path, read_only=True))
+
+
+@pytest.mark.parametrize("package", ["fsspec", "obstore", "zarr"])
+@pytest.mark.parametrize("how", ["copy_store", "copy", "from_array", "other chunks"])
+@pytest.mark.parametrize("kind", ["directory", "empty directory", "nowhere"])
+def test_copies_of_files_by_other_packages(tmp_path: Path, package: str, how: str, kind: str) -> None:
+    """Their listings have no links to nothing, nor directories in the place of chunks."""
+    made(tmp_path)
+    place = tmp_path / "a/c/0/1"
+    if kind == "nowhere":
+        linked(place)
+    else:
+        place.unlink()
+        place.mkdir()
+        if kind == "directory":
+            (place / "file").write_bytes(b"")
+    array = zarrcore.open_array(by(package, tmp_path), path="a", mode="r")
+    with pytest.raises(BaseZarrError, match="'a/c/0/1'"):
+        copies(array)[how]()
+
+
+@pytest.mark.parametrize("kind", ["directory", "empty", "nowhere", "file above"])
+def test_files_by_zarr_python(tmp_path: Path, kind: str) -> None:
+    """Its store takes for absent what cannot be read."""
+    made(tmp_path)
+    place = tmp_path / ("a/c/0" if kind == "file above" else "a/c/0/0")
+    if kind == "empty":
+        place.unlink()
+        place.mkdir()
+    else:
+        odd(place, kind.partition(" ")[0])
+    array = zarrcore.open_array(by("zarr", tmp_path), path="a", mode="r")
+    for selection in (..., (0, 0)):
+        with pytest.raises(ChunkIOError, match="key 'a/c/0/0'"):
+            array[selection]
+    assert array.store.get("a/d/0/0") is None
 
 
 @pytest.mark.parametrize("package", ["fsspec", "obstore"])

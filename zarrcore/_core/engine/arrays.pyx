@@ -68,7 +68,7 @@ cdef object _located(object error, dict place, bint write):
         located.__cause__ = error.__cause__
         return located
     kind = errors.ChunkEncodeError if write else errors.ChunkDecodeError
-    located = kind(f"{type(error).__name__}: {error}", **place)
+    located = kind(errors.named(error), **place)
     located.__cause__ = error
     return located
 
@@ -277,7 +277,7 @@ cdef class NativeArray:
         if status == ZC_ERR_MISSING:
             raise errors.ChunkNotFoundError(str(errors.ChunkError(reason, **place)))
         if cause is not None:
-            raise errors.ChunkIOError(f"{prefix}{type(cause).__name__}: {cause}", **place) from cause
+            raise errors.ChunkIOError(f"{prefix}{errors.named(cause)}", **place) from cause
         kind = chunk_errors.get(<int>status, errors.ChunkDecodeError)
         if write and status in (ZC_ERR_ARGUMENT, ZC_ERR_OVERFLOW, ZC_ERR_UNSUPPORTED):
             kind = errors.ChunkEncodeError

@@ -9,6 +9,7 @@ import numpy as np
 
 from zarrcore.dtypes import get_data_type_from_json
 from zarrcore.dtypes.base import DataTypeTypeError, DataTypeValidationError, DTypeJSON, ZarrFormat, ZDType
+from zarrcore.errors import shown
 
 
 def data_type_class(theirs: Any, name: str, package: str) -> type[ZDType[Any, Any]]:
@@ -92,7 +93,7 @@ class _LentType(ZDType[Any, Any]):
     @classmethod
     def _refusal(cls, what: str, error: Exception) -> DataTypeValidationError:
         kind = DataTypeTypeError if isinstance(error, TypeError) else DataTypeValidationError
-        return kind(f"{cls._zarr_v3_name!r} of the package {cls.package} refuses {what[:80]}: {error}")
+        return kind(f"{cls._zarr_v3_name!r} of the package {cls.package} refuses {what[:80]}: {shown(error)}")
 
 
 def _again(document: Any) -> ZDType[Any, Any]:

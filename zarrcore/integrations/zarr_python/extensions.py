@@ -17,7 +17,7 @@ from zarr.core.dtype import get_data_type_from_json as their_dtype
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, Buffer, BytesBytesCodec, Codec
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.dtypes import get_data_type_from_json
-from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError, shown
 from zarrcore.keys.base import ChunkKeyEncoding
 from zarrcore.keys.standard import parse_chunk_key_encoding
 from zarrcore.storage.zarr_python import own_loop
@@ -68,7 +68,7 @@ class _Lent:
         try:
             return cls(cls.lender.from_dict(document))  # type: ignore[call-arg]
         except Exception as error:
-            reason = f"{cls.name!r} of the package {cls.package} refuses it: {error}"
+            reason = f"{cls.name!r} of the package {cls.package} refuses it: {shown(error)}"
             raise MetadataValidationError(reason) from error
 
     def to_json(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class _LentCodec(_Lent):
             theirs = _their_spec(spec)
             evolved = self.theirs.evolve_from_array_spec(theirs)
         except Exception as error:
-            reason = f"{self.name!r} of the package {self.package} cannot be used here: {error}"
+            reason = f"{self.name!r} of the package {self.package} cannot be used here: {shown(error)}"
             raise MetadataValidationError(reason) from error
         return replace(self, theirs=evolved, spec=spec, their_spec=theirs)
 
@@ -116,7 +116,9 @@ class _LentCodec(_Lent):
                 raise ValueError("nothing was returned")
         except Exception as error:
             kind = ChunkEncodeError if name == "encode" else ChunkDecodeError
-            raise kind(f"{self.name} of the package {self.package}: {error}", codec=self.name) from error
+            raise kind(
+                f"{self.name} of the package {self.package}: {shown(error)}", codec=self.name
+            ) from error
         return found
 
 
