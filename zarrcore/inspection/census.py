@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
+from zarrcore._validate import of_array
 from zarrcore.arrays.chunks import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.build import chunk_store
+from zarrcore.errors import BaseZarrError
 from zarrcore.inspection.indexes import (
     ShardIndexes,
     ShardLayout,
@@ -21,7 +24,8 @@ from zarrcore.inspection.indexes import (
     read_indexes,
 )
 from zarrcore.inspection.listing import UNKNOWN, KeyReader, Stored, batches_of, list_files
-from zarrcore.nodes.reading import reading
+from zarrcore.nodes.reading import moving, reading
+from zarrcore.storage.base import Store
 from zarrcore.storage.validation import key_prefix
 
 
@@ -45,7 +49,8 @@ class ChunkInfo:
         Bytes of each shard that neither an inner chunk nor the index uses.
     inner_nbytes : ndarray of int64 or None
         Stored size of each inner chunk, -1 where there is none, of shape (stored shards, ...): the other
-        dimensions are those of the grid of inner chunks in a shard.  None if shards have different shapes.
+        dimensions are those of the grid of inner chunks in a shard.  None if shards have different shapes, or
+        if most of them are too small to have an index.
     damaged : tuple of (tuple of int, str)
         Shards whose index cannot be read, and why; they count as shards without inner chunks.
     """
@@ -77,18 +82,31 @@ def chunk_info(array: OpenArray) -> ChunkInfo:
     if layout_of(array.metadata) is None:
         return ChunkInfo(grid, stored.coords, stored.sizes)
     counts, unused = np.zeros((2, stored.number), np.int64)
-    sizes: list[np.ndarray] = []
-    damaged: list[tuple[tuple[int, ...], str]] = []
-    for rows, indexes, shard in shards_of(array, stored):
-        damaged += [(tuple(indexes.shards.coords[k].tolist()), why) for k, why in indexes.bad]
+    parts: list[tuple[np.ndarray, np.ndarray]] = []
+    bad: list[tuple[int, str]] = []
+    for rows, indexes, shard in shards_of(array, stored, bad):
+        bad += [(int(rows[k]), why) for k, why in indexes.bad]
         counts[rows] = indexes.present.sum(axis=1)
         unused[rows] = unused_bytes(indexes, shard)
         lengths = np.where(indexes.present, indexes.entries[..., 1], np.uint64(EMPTY)).view(np.int64)
-        sizes.append(lengths.reshape(-1, *shard.grid))
-    inner = None
-    if len({part.shape[1:] for part in sizes}) == 1:
-        inner = np.concatenate(sizes)
-    return ChunkInfo(grid, stored.coords, stored.sizes, counts, unused, inner, tuple(damaged))
+        parts.append((rows, lengths.reshape(-1, *shard.grid)))
+    damaged = tuple((tuple(stored.coords[row].tolist()), why) for row, why in sorted(bad))
+    inner = _inner_sizes(parts, stored.number)
+    return ChunkInfo(grid, stored.coords, stored.sizes, counts, unused, inner, damaged)
+
+
+def _inner_sizes(parts: Sequence[tuple[np.ndarray, np.ndarray]], number: int) -> np.ndarray | None:
+    """Return the sizes of inner chunks; parts have those of some rows, the others have none.
+
+    None if that is not possible, or if most rows have none: small values would take much memory.
+    """
+    n = sum(len(rows) for rows, _ in parts)
+    if len({part.shape[1:] for _, part in parts}) != 1 or 2 * n < number:
+        return None
+    inner = np.full((number, *parts[0][1].shape[1:]), -1, np.int64)
+    for rows, part in parts:
+        inner[rows] = part
+    return inner
 
 
 def _sizes(array: OpenArray) -> Iterator[tuple[str, int | None]]:
@@ -98,6 +116,11 @@ def _sizes(array: OpenArray) -> Iterator[tuple[str, int | None]]:
 
 def stored_in_order(array: OpenArray) -> Stored:
     """Return the stored chunks of the grid, in its order."""
+    with of_array(array.path):
+        return _stored_in_order(array)
+
+
+def _stored_in_order(array: OpenArray) -> Stored:
     prefix = key_prefix(array.path)
     grid = np.array([axis.nchunks for axis in grid_axes(array)], np.int64)
     reader = KeyReader(array.metadata.chunk_key_encoding, grid.tolist())
@@ -117,8 +140,13 @@ def stored_in_order(array: OpenArray) -> Stored:
     return stored.chosen(order)
 
 
-def shards_of(array: OpenArray, stored: Stored) -> Iterator[tuple[np.ndarray, ShardIndexes, ShardLayout]]:
-    """Yield the indexes of some shards, in their order: their numbers, the indexes, and the layout."""
+def shards_of(
+    array: OpenArray, stored: Stored, short: list[tuple[int, str]]
+) -> Iterator[tuple[np.ndarray, ShardIndexes, ShardLayout]]:
+    """Yield the indexes of some shards, in their order: their numbers, the indexes, and the layout.
+
+    The numbers of those that are too small to have an index, for which no room is made, go to `short`.
+    """
     store = chunk_store(array.metadata, array.store_path)
     axes = grid_axes(array)
     lengths = [
@@ -129,12 +157,28 @@ def shards_of(array: OpenArray, stored: Stored) -> Iterator[tuple[np.ndarray, Sh
         stop = start + len(list(group))
         shard = layout_of(array.metadata, tuple(stored.coords[start].tolist()))
         assert shard is not None and len(shape) == array.ndim
-        here = np.zeros(stored.number, bool)
-        here[start:stop] = True
-        for indexes in read_indexes(store, stored.chosen(here), shard, array.engine()):
-            stop = start + indexes.shards.number
-            yield np.arange(start, stop), indexes, shard
-            start = stop
+        rows = np.arange(start, stop)
+        start = stop
+        sizes = _known_sizes(store, stored.chosen(rows))
+        fits = sizes >= shard.index_nbytes
+        for row, size in zip(rows[~fits].tolist(), sizes[~fits].tolist(), strict=True):
+            short.append((row, shard.too_small(size)))
+        rows = rows[fits]
+        for indexes in read_indexes(store, stored.chosen(rows), shard, array.engine()):
+            n = indexes.shards.number
+            yield rows[:n], indexes, shard
+            rows = rows[n:]
+
+
+def _known_sizes(store: Store, shards: Stored) -> np.ndarray:
+    """Return the sizes of shards; a listing need not have them."""
+    sizes = shards.sizes.copy()
+    for number in np.flatnonzero(sizes == UNKNOWN).tolist():
+        key = shards.key_at(number)
+        with suppress(BaseZarrError), moving(store, key):  # it has vanished, or is no value
+            size = store._size(key)
+            sizes[number] = UNKNOWN if size is None else size
+    return sizes
 
 
 def unused_bytes(indexes: ShardIndexes, shard: ShardLayout) -> np.ndarray:

@@ -15,6 +15,7 @@ from zarrcore.errors import ChunkError
 from zarrcore.inspection.census import shards_of, stored_in_order, unused_bytes
 from zarrcore.inspection.encoded import chunk_lock
 from zarrcore.inspection.indexes import ShardLayout, layout_of
+from zarrcore.nodes.reading import moving
 from zarrcore.nodes.users import writing
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def compact(array: Array) -> CompactReport:
     before = int(np.maximum(stored.sizes, 0).sum())
     damaged: list[tuple[str, str]] = []
     saved = rewritten = 0
-    for _, indexes, shard in shards_of(opened, stored):
+    short: list[tuple[int, str]] = []
+    for _, indexes, shard in shards_of(opened, stored, short):
         damaged += [(indexes.shards.key_at(k), why) for k, why in indexes.bad]
         for k in np.flatnonzero(unused_bytes(indexes, shard)).tolist():
             try:
@@ -103,6 +105,7 @@ def compact(array: Array) -> CompactReport:
                 damaged.append((indexes.shards.key_at(k), str(error)))
                 continue
             saved, rewritten = saved + less, rewritten + (less > 0)
+    damaged += [(stored.key_at(row), why) for row, why in short]
     info("compacted %s: %s shards rewritten, %s bytes less", array.store_path, rewritten, saved)
     return CompactReport(stored.number, rewritten, before, before - saved, tuple(damaged))
 
@@ -113,11 +116,13 @@ def _rewrite(array: OpenArray, shard: ShardLayout, coords: tuple[int, ...], key:
     with writing(array):
         array.follow()
         with chunk_lock(array, key):
-            old = store.get(key)
+            with moving(store, key):
+                old = store.get(key)
             if old is None or not is_within(coords, grid_axes(array)):
                 return 0  # removed since it was listed
             new = shard.codec.join(shard.codec.inner_chunks(old, shard.spec), shard.spec)
             less = memoryview(old).nbytes - len(new)
             if less > 0:
-                store.set(key, new)
+                with moving(store, key):
+                    store.set(key, new)
     return max(0, less)

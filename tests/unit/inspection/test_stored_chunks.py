@@ -71,6 +71,38 @@ def test_the_census_of_shards() -> None:
     assert repr(info).endswith("32 inner chunks, 50 bytes unused, 1 damaged>")
 
 
+@pytest.mark.parametrize("kind", ["files", "memory", "no sizes"])
+@pytest.mark.parametrize("location", ["start", "end"])
+def test_the_census_makes_no_room_for_an_index_that_a_shard_cannot_have(
+    kind: str, location: str, tmp_path: Path
+) -> None:
+    """A document of a stranger says how large an index is: 2**40 inner chunks, in a file of five bytes."""
+
+    class NoSizes(zarrcore.storage.WrapperStore):
+        def _list_sizes(self, prefix: str) -> Any:
+            return ((key, None) for key in self._store.list_prefix(prefix))
+
+    store: Any = LocalStore(tmp_path) if kind == "files" else MemoryStore()
+    store = NoSizes(store) if kind == "no sizes" else store
+    shards = zarrcore.codecs.ShardingCodec(chunk_shape=(1,), index_location=location)
+    array = zarrcore.create_array(
+        store, name="a", shape=2**41, chunks=2**40, dtype="i1", serializer=shards, compressors=None
+    )
+    store.set("a/c/0", b"short")
+    store.set("a/c/1", bytes(1000))
+    info = array.chunk_info()
+    assert info.nbytes.tolist() == ([-1, -1] if kind == "no sizes" else [5, 1000])
+    assert info.inner_counts.tolist() == info.unused.tolist() == [0, 0]
+    assert info.inner_nbytes is None
+    assert [chunk for chunk, _ in info.damaged] == [(0,), (1,)]
+    assert "5 bytes cannot hold an index of" in info.damaged[0][1]
+    report = zarrcore.compact(array)
+    assert [key for key, _ in report.damaged] == ["a/c/0", "a/c/1"]
+    with pytest.raises(zarrcore.errors.ChunkError):
+        array[0]
+    assert array.explain(0).chunks[0].problem
+
+
 def test_the_census_reads_indexes_alone() -> None:
     array = sharded(MemoryStore())
 
