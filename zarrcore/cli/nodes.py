@@ -10,7 +10,7 @@ import click
 
 from zarrcore.cli.places import find_place, json_option, open_array, open_place, takes_place
 from zarrcore.cli.text import can_print, in_lines, print_json, shape_text, table
-from zarrcore.errors import printable
+from zarrcore.errors import NodeIOError, printable
 from zarrcore.info import size_text
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable
@@ -37,14 +37,20 @@ def tree(place: str, options: tuple[str, ...], depth: int | None, sizes: bool, a
     rows = list(_nodes(node, depth, sizes))
     if as_json:
         print_json([{"path": path, **facts} for path, _, facts in rows])
-        return
+    else:
+        _draw(node.place.path, rows)
+    _refuse_unreadable([(path, facts) for path, _, facts in rows])
+
+
+def _draw(root: str, rows: list[_Row]) -> None:
+    """Print a tree."""
     bars, branch, last, gap = "│   ", "├── ", "└── ", "    "
     if not can_print(bars + branch + last):
         bars, branch, last = "|   ", "|-- ", "`-- "
     for path, lasts, facts in rows:
         indent = "".join(gap if is_last else bars for is_last in lasts[:-1])
         mark, below = ("", "") if not lasts else (last, gap) if lasts[-1] else (branch, bars)
-        name = path.rpartition("/")[2] if lasts else f"/{node.place.path}"
+        name = path.rpartition("/")[2] if lasts else f"/{root}"
         shown = printable(f"{name} {_facts_text(facts)}".rstrip())
         click.echo(in_lines(shown, f"{indent}{mark}", f"{indent}{below}{gap}"))
 
@@ -56,14 +62,25 @@ class _Node(NamedTuple):
     metadata: Any
 
 
-def _nodes(
-    node: _Node, depth: int | None, sizes: bool
-) -> Iterator[tuple[str, tuple[bool, ...], dict[str, Any]]]:
+_Row = tuple[str, tuple[bool, ...], dict[str, Any]]
+
+
+def _refuse_unreadable(found: list[tuple[str, dict[str, Any]]]) -> None:
+    """End with an error if a store failed to read some of what is there, once all else is printed."""
+    errors = [(path, facts["error"]) for path, facts in found if "failed" in facts]
+    for path, error in errors:
+        click.echo(f"zarrcore: {printable(f'/{path}: {error}')}", err=True)
+    if errors:
+        raise SystemExit(1)
+
+
+def _nodes(node: _Node, depth: int | None, sizes: bool) -> Iterator[_Row]:
     """Yield path and facts of each node; between them, which nodes on the way are the last of their group."""
-    yield "", (), _facts(node, sizes)
     if is_array_metadata(node.metadata) or depth == 0:
+        yield "", (), _facts(node, sizes)
         return
-    found = [*_members(node, depth)]
+    found, failed = _members(node, depth)
+    yield "", (), {**_facts(node, sizes), **failed.get("", {})}
     last: dict[str, str] = {}
     for path, _ in found:
         last[path.rpartition("/")[0]] = path
@@ -71,20 +88,35 @@ def _nodes(
     for path, member in found:
         above = path.rpartition("/")[0]
         lasts[path] = (*lasts[above], last[above] == path)
-        yield path, lasts[path], _facts(member, sizes)
+        yield path, lasts[path], {**_facts(member, sizes), **failed.get(path, {})}
 
 
-def _members(group: _Node, depth: int | None) -> Iterator[tuple[str, _Node]]:
-    """Yield the nodes below a group with their metadata; those that cannot be read as Unreadable."""
-    found = walk(group.place, group.metadata, max_depth=None if depth is None else depth - 1)
-    for path, metadata, _ in found:
-        yield path, _Node(group.place._child(path), metadata)
+def _members(group: _Node, depth: int | None) -> tuple[list[tuple[str, _Node]], dict[str, dict[str, Any]]]:
+    """Return the nodes below a group, those that cannot be read as Unreadable.
+
+    And, by path, the facts of groups whose members cannot be read.
+    """
+    found: dict[str, _Node] = {}
+    failed: dict[str, dict[str, Any]] = {}
+    depth = None if depth is None else depth - 1
+    for path, metadata, _ in walk(group.place, group.metadata, max_depth=depth, goes_on=True):
+        if not path or path in found:
+            failed[path] = _error(metadata.error)
+        else:
+            found[path] = _Node(group.place._child(path), metadata)
+    return [*found.items()], failed
+
+
+def _error(error: Exception) -> dict[str, Any]:
+    """Return the fact that a node, or what is in it, cannot be read."""
+    failed = {"failed": True} if isinstance(error, NodeIOError) else {}  # not by what a document says
+    return {"error": " ".join(str(error).split()), **failed}
 
 
 def _facts(node: _Node, sizes: bool) -> dict[str, Any]:
     metadata = node.metadata
     if isinstance(metadata, Unreadable):
-        return {"kind": "unreadable", "error": " ".join(str(metadata.error).split())}
+        return {"kind": "unreadable", **_error(metadata.error)}
     if not is_array_metadata(metadata):
         return {"kind": "group"}
     facts: dict[str, Any] = {"kind": "array", "shape": list(metadata.shape), "data_type": metadata.dtype_text}
@@ -93,7 +125,10 @@ def _facts(node: _Node, sizes: bool) -> dict[str, Any]:
         if shape is not None:
             facts[name] = shape
     if sizes:
-        facts["nbytes_stored"] = stored_size(node.place)
+        try:
+            facts["nbytes_stored"] = stored_size(node.place)
+        except NodeIOError as error:
+            facts |= _error(error)
     return facts
 
 
@@ -109,11 +144,13 @@ def _facts_text(facts: dict[str, Any]) -> str:
     if facts["kind"] == "unreadable":
         return f"(unreadable: {facts['error']:.200})"
     if facts["kind"] == "group":
-        return ""
+        return f"(members are unreadable: {facts['error']:.200})" if "error" in facts else ""
     parts = [f"{shape_text(facts['shape'])} {facts['data_type']}"]
     parts += [f"{name} {shape_text(facts[name])}" for name in ("shards", "chunks") if name in facts]
     if "nbytes_stored" in facts:
         parts.append(size_text(facts["nbytes_stored"]))
+    if "error" in facts:
+        parts.append(f"(its values are unreadable: {facts['error']:.200})")
     return ", ".join(parts)
 
 
@@ -170,7 +207,8 @@ def ls(place: str, options: tuple[str, ...], long: bool, as_json: bool) -> None:
     node = _Node(*find_place(place, options))
     if is_array_metadata(node.metadata):
         raise ValueError(f"{place} is an array, which has no members")
-    rows = sorted((path, _facts(member, False)) for path, member in _members(node, 1))
+    found, failed = _members(node, 1)
+    rows = sorted((path, _facts(member, False)) for path, member in found)
     if as_json:
         print_json([{"name": name, **facts} for name, facts in rows])
     elif long:
@@ -178,6 +216,7 @@ def ls(place: str, options: tuple[str, ...], long: bool, as_json: bool) -> None:
     else:
         for name, _ in rows:
             click.echo(printable(name))
+    _refuse_unreadable([*failed.items(), *rows])
 
 
 @click.command()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from zarrcore.errors import printable
+from zarrcore.errors import NodeIOError, printable
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes.find import Unreadable, refuse_level
 from zarrcore.nodes.walk import children
@@ -57,7 +57,12 @@ def _branches(place: StorePath, metadata: GroupMetadata, level: int | None) -> I
         if isinstance(found, GroupMetadata) and (level is None or len(stack) < level):
             child = place._child(name)
             deeper = indent + ("│   " if members else "    ")
-            stack.append((child, deeper, list(children(child, found))[::-1]))
+            try:
+                below = list(children(child, found))[::-1]
+            except NodeIOError as error:
+                yield f"{deeper}└── {printable(_details(Unreadable(error)).lstrip())}"
+                continue
+            stack.append((child, deeper, below))
 
 
 def _details(found: Any) -> str:

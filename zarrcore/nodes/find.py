@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._validate import MAX_LEVELS
-from zarrcore.errors import BaseZarrError, NestingError
+from zarrcore.errors import BaseZarrError, NestingError, NodeIOError, StoreError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Takes the place of the metadata of a node that is there and whose documents cannot be used.
+    """Takes the place of the metadata of a node that is there and whose documents cannot be used, or read.
 
     `error` says why; it names the document.
     """
@@ -40,6 +40,7 @@ def readable(found: Any) -> Any:
 
 
 _ONLY_3 = "only_format_3"  # noted of a store
+_REFUSED = "PermissionDeniedError"  # of obstore, which need not be there
 _BATCH = 256  # documents asked from the store in one call when a group is listed
 
 
@@ -269,12 +270,35 @@ def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: 
     names = documents.NAMES[zarr_format]
     children = [(place, child) for place, below in places for child in below]
     keys = [join_path(place.path, child, name) for place, child in children for name in names]
-    values = iter(get_many(places[0][0], keys))
-    read = (_parsed(place._child(child), zarr_format, values) for place, child in children)
+    try:
+        values = iter(get_many(places[0][0], keys))
+    except NodeIOError as error:
+        if not _may_be_of_one(places[0][0], error):
+            raise
+        read = (_read_one(place._child(child), zarr_format) for place, child in children)
+    else:
+        read = (_parsed(place._child(child), zarr_format, values) for place, child in children)
     return [
         [(child, node) for child, node in zip(below, read, strict=False) if node is not None]
         for _, below in places
     ]
+
+
+def _may_be_of_one(place: StorePath, error: NodeIOError) -> bool:
+    """Return whether other nodes can probably be read, at least those of a directory."""
+    cause = error.__cause__
+    if isinstance(cause, PermissionError) or type(getattr(cause, "__cause__", None)).__name__ == _REFUSED:
+        return True
+    return place.store._is_near and (isinstance(cause, StoreError) or error.errno is not None)
+
+
+def _read_one(place: StorePath, zarr_format: int) -> Metadata | Unreadable | None:
+    """Return the node at a place that perhaps may not be read."""
+    try:
+        keys = [join_path(place.path, name) for name in documents.NAMES[zarr_format]]
+        return _parsed(place, zarr_format, iter(get_many(place, keys)))
+    except NodeIOError as error:
+        return Unreadable(error)
 
 
 def _parsed(place: StorePath, zarr_format: int, values: Iterator[Any]) -> Metadata | Unreadable | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from zarrcore._validate import MAX_LEVELS
+from zarrcore.errors import NodeIOError
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes import consolidated
 from zarrcore.nodes.copies import KeptCopy
@@ -55,6 +57,7 @@ def walk(
     *,
     max_depth: int | None = None,
     use_consolidated: bool = True,
+    goes_on: bool = False,
 ) -> Iterator[Found]:
     """Find the nodes below a group, each group directly before its own members.
 
@@ -66,6 +69,8 @@ def walk(
         0 for the direct members, 1 for those of the groups among them as well, None for all.
     use_consolidated : bool
         Trust the consolidated metadata of groups below this one.
+    goes_on : bool
+        A group whose members cannot be listed, or read, is found once more, as Unreadable.
 
     Raises
     ------
@@ -77,17 +82,25 @@ def walk(
     known: _Known = {}
     linked: set[str] = set()
     if max_depth != 0 and metadata.consolidated_metadata is None and place.store._concurrent_requests():
-        known = read_tree(
-            place,
-            metadata.zarr_format,
-            max_depth,
-            lambda group: not use_consolidated or group.consolidated_metadata is None,
-        )
+        with suppress(*((NodeIOError,) if goes_on else ())):  # found again, group by group
+            known = read_tree(
+                place,
+                metadata.zarr_format,
+                max_depth,
+                lambda group: not use_consolidated or group.consolidated_metadata is None,
+            )
     # A stack, because a hierarchy may be nested more deeply than Python can call.
     stack = [(place, "", children(place, metadata, known), copy)]
     while stack:
         above, prefix, members, copy = stack[-1]
-        found = next(members, None)
+        try:
+            found = next(members, None)
+        except NodeIOError as error:
+            if not goes_on:
+                raise
+            stack.pop()
+            yield Found(prefix.removesuffix("/"), Unreadable(error), copy)
+            continue
         if found is None:
             stack.pop()
             continue

@@ -141,6 +141,48 @@ def test_tree_shows_what_cannot_be_read(command: Callable[..., Result], store: P
     assert "depth (unreadable: " in shown.out and "counts 16 x 16" in shown.out
 
 
+@pytest.mark.parametrize("is_json", [False, True])
+@pytest.mark.parametrize("name", ["tree", "ls"])
+def test_a_member_that_may_not_be_read_hides_no_others(
+    command: Callable[..., Result], store: Path, name: str, is_json: bool
+) -> None:
+    """The commands ended with its error, and showed nothing."""
+    (store / "region" / "zarr.json").unlink()
+    (store / "region" / "zarr.json").symlink_to("nowhere")
+    shown = command(name, store, *(["--json"] if is_json else []))
+    assert shown.code == 1
+    assert "counts" in shown.out and "region" in shown.out
+    assert "/region: node 'region' in " in shown.err and "points to nothing" in shown.err
+    if is_json:
+        found = {node.get("path", node.get("name")): node for node in shown.json}
+        assert found["region"]["kind"] == "unreadable" and found["region"]["failed"] is True
+        assert found["counts"]["kind"] == "array" and "failed" not in found["counts"]
+
+
+def test_a_group_that_may_not_be_listed_hides_no_others(
+    command: Callable[..., Result], store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_dir = zarrcore.storage.LocalStore.list_dir
+
+    def fail(self: Any, prefix: str) -> Any:
+        if prefix.startswith("region"):
+            raise PermissionError(13, "Permission denied", prefix)
+        return list_dir(self, prefix)
+
+    monkeypatch.setattr(zarrcore.storage.LocalStore, "list_dir", fail)
+    zarrcore.open_group(store).create_array("winter", shape=3, dtype="i1")
+    shown = command("tree", store)
+    assert shown.code == 1 and "Permission denied" in shown.err
+    counts, region, winter = shown.out.splitlines()[1:]
+    assert counts.startswith("├── counts 16") and winter == "└── winter 3 int8, chunks 3"
+    assert region.startswith("├── region (members are unreadable: node 'region' in ")
+    assert "region" in repr(zarrcore.open_group(store).tree()) and "winter" in repr(
+        zarrcore.open_group(store).tree()
+    )
+    assert command("ls", store).code == 0
+    assert command("tree", store, "--depth", 1).code == 0
+
+
 def test_a_tree_goes_on_below_its_bars_where_a_terminal_is_narrow(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
