@@ -76,9 +76,8 @@ def _nodes(
 
 def _members(group: _Node, depth: int | None) -> Iterator[tuple[str, _Node]]:
     """Yield the nodes below a group with their metadata; those that cannot be read as Unreadable."""
-    found = walk(group.place, group.metadata, max_depth=None if depth is None else depth - 1)
-    for path, metadata, _ in found:
-        yield path, _Node(group.place._child(path), metadata)
+    for found in walk(group.place, group.metadata, max_depth=None if depth is None else depth - 1):
+        yield found.path, _Node(group.place._child(found.path), found.metadata)
 
 
 def _facts(node: _Node, sizes: bool) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from zarrcore.errors import (
     UnknownCodecError,
 )
 from zarrcore.groups.opened import OpenGroup, opened_node
+from zarrcore.nodes import users
 from zarrcore.nodes.consolidated import checked_lookup
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import first_names, implied_group, read_node, readable
@@ -60,6 +61,7 @@ def find(group: OpenGroup, path: str) -> Found | None:
         name = member_path(path)
     except (KeyError, InvalidKeyError):
         return None
+    losses = users.losses
     place, metadata = group.place / name, group.current()
     if metadata.consolidated_metadata is not None:
         found = checked_lookup(metadata.consolidated_metadata, place, name, group.zarr_format)
@@ -68,12 +70,13 @@ def find(group: OpenGroup, path: str) -> Found | None:
             found = read_node(place, group.zarr_format) or implied_group(place, group.zarr_format)
         except InvalidKeyError:  # no name that the store can have
             return None
-    return None if found is None else Found(name, found, group.copy)
+    return None if found is None else Found(name, found, group.copy, losses)
 
 
 def opened(group: OpenGroup, found: Found) -> OpenArray | OpenGroup:
     """Open a member that has been found."""
-    return opened_node(group.place._child(found.path), found.metadata, copy=found.copy)
+    place = group.place._child(found.path)
+    return opened_node(place, found.metadata, copy=found.copy, losses=found.losses)
 
 
 def get(group: OpenGroup, path: str) -> OpenArray | OpenGroup | None:
