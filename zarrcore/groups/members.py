@@ -6,7 +6,6 @@ from _thread import get_ident
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import TypeVar
 
 from zarrcore._validate import suggestion
 from zarrcore.arrays.opened import OpenArray
@@ -30,8 +29,6 @@ from zarrcore.nodes.find import first_names, implied_group, read_node, readable
 from zarrcore.nodes.walk import Found, children
 from zarrcore.nodes.walk import walk as nodes_below
 from zarrcore.storage.validation import normalize_path
-
-NodeT = TypeVar("NodeT", OpenArray, OpenGroup)
 
 
 def member_path(path: str) -> str:
@@ -91,15 +88,16 @@ _KINDS: dict[type, tuple[str, type[Exception], type[Exception]]] = {
 }
 
 
-def get_kind(group: OpenGroup, path: str, kind: type[NodeT]) -> NodeT:
-    """Open the array, or the group, at a path; one of its errors if there is none."""
-    found, where = get(group, path), f"in the group {group.place} at path {path!r}"
+def find_kind(group: OpenGroup, path: str, kind: type[OpenArray | OpenGroup]) -> Found:
+    """Find the array, or the group, at a path; one of its errors if there is none."""
+    found, where = find(group, path), f"in the group {group.place} at path {path!r}"
     name, absent, is_other = _KINDS[kind]
     if found is None:
         raise absent(f"no {name.split()[1]} found {where}")
-    if isinstance(found, kind):
-        return found
-    raise is_other(f"expected {name} {where}, found {_KINDS[type(found)][0]}")
+    there = OpenArray if is_array_metadata(found.metadata) else OpenGroup
+    if there is not kind:
+        raise is_other(f"expected {name} {where}, found {_KINDS[there][0]}")
+    return found
 
 
 def contains(group: OpenGroup, member: object) -> bool:

@@ -394,6 +394,21 @@ class ObjectStore(RemoteStore):
                 versions[key] = tag
         return data
 
+    @property
+    def _awaits_names(self) -> bool:
+        return self._client.kind != "HTTPStore"
+
+    async def _await_names(self, prefix: str) -> Any:
+        """Return the names directly below a prefix, or :class:`Elsewhere`."""
+        from zarrcore.storage.arriving import Elsewhere
+
+        start = self._root + validate_prefix(prefix)
+        try:
+            found = await obstore().list_with_delimiter_async(self.store, prefix=start or None)
+        except Exception:
+            return Elsewhere()
+        return tuple(_names_in(found, start))
+
     def _kept_end(self, key: str, request: ByteRange | None) -> bytes | None:
         if not isinstance(request, SuffixByteRequest):
             return None
@@ -530,9 +545,7 @@ class ObjectStore(RemoteStore):
         prefix = self._root + validate_prefix(prefix)
         with self._failures(prefix):
             found = self._wait(lambda: self._ask("list_with_delimiter", prefix=prefix or None))
-        paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
-        names = (path[len(prefix) :].rstrip("/") for path in paths if path.startswith(prefix))
-        return iter(dict.fromkeys(name for name in names if name))
+        return iter(_names_in(found, prefix))
 
     # --- writing ---
 
@@ -696,6 +709,13 @@ class ObjectStore(RemoteStore):
 
     def _concurrent_requests(self) -> int:
         return concurrency()
+
+
+def _names_in(found: Any, prefix: str) -> Iterable[str]:
+    """Return the names in a listing of what is directly below a prefix."""
+    paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
+    names = (path[len(prefix) :].rstrip("/") for path in paths if path.startswith(prefix))
+    return dict.fromkeys(name for name in names if name)
 
 
 def _is_much(found: Any) -> bool:
