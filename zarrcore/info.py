@@ -95,7 +95,7 @@ def group_info(group: Any, *, complete: bool = False) -> NodeInfo:
     if consolidated:
         rows.append(("Consolidated", True))
     if complete or consolidated:
-        found = [metadata for _, metadata, _ in walk(group.store_path, group.metadata)]
+        found = [below.metadata for below in walk(group.store_path, group.metadata)]
         unreadable = sum(isinstance(metadata, Unreadable) for metadata in found)
         arrays = sum(not isinstance(item, Unreadable) and is_array_metadata(item) for item in found)
         rows += [

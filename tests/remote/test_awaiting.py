@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,9 +14,19 @@ import pytest
 from object_server import ObjectServer
 
 import zarrcore
+from zarrcore.api import asynchronous
 from zarrcore.codecs import BytesBytesCodec
+from zarrcore.errors import (
+    ArrayNotFoundError,
+    GroupNotFoundError,
+    NodeIOError,
+    NodeNotFoundError,
+    NotAGroupError,
+    NotAnArrayError,
+    ReadOnlyError,
+)
 from zarrcore.registry import register_codec
-from zarrcore.storage import ObjectStore
+from zarrcore.storage import ObjectStore, StorePath
 
 pytest.importorskip("obstore")
 
@@ -207,3 +218,176 @@ def test_cancelling_ends_the_requests() -> None:
         listening.close()
 
     asyncio.run(main())
+
+
+# --- opening ---
+
+
+async def names(found: AsyncIterator[str]) -> list[str]:
+    return [name async for name in found]
+
+
+def tree(store: ObjectStore, zarr_format: int = 3) -> None:
+    root = zarrcore.create_group(store, path="data", attributes={"a": 1}, zarr_format=zarr_format)
+    for name in ("x", "y"):
+        root.create_array(name, data=VALUES, chunks=(5, 10))
+    root.create_group("inner").create_array("z", data=VALUES[0])
+
+
+@pytest.fixture
+def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is done in a thread."""
+    for module in ("arrays.async_array", "groups.async_group", "api.asynchronous"):
+        monkeypatch.delattr(f"zarrcore.{module}.in_thread")
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("consolidated", [False, True])
+def test_nodes_are_opened_without_threads(
+    store: ObjectStore, zarr_format: int, consolidated: bool, no_threads: None
+) -> None:
+    tree(store, zarr_format)
+    if consolidated:
+        zarrcore.consolidate_metadata(store, path="data")
+
+    async def main() -> None:
+        root = await asynchronous.open_group(store, path="data")
+        assert root.attrs == {"a": 1} and root.store is store
+        assert (root.metadata.consolidated_metadata is not None) == consolidated
+        assert await names(root.keys()) == ["inner", "x", "y"]
+        assert await names(root.array_keys()) == ["x", "y"]
+        assert await names(root.group_keys()) == ["inner"]
+        assert {path: type(node) async for path, node in root.members()} == {
+            "inner": zarrcore.AsyncGroup,
+            "x": zarrcore.AsyncArray,
+            "y": zarrcore.AsyncArray,
+        }
+        assert await root.nmembers() == 3
+        assert await root.contains("inner/z") and not await root.contains("x/z")
+        assert await root.get("w", 5) == 5
+        found = [
+            await root.getitem("x"),
+            await root.get_array("y"),
+            await asynchronous.open_array(store, path="data/x", mode="r"),
+            await asynchronous.open(store, path="data/x", zarr_format=zarr_format),
+            await zarrcore.AsyncArray.open(StorePath(store, "data/y"), zarr_format),
+        ]
+        for array in found:
+            assert isinstance(array, zarrcore.AsyncArray)
+            assert np.array_equal(await array.getitem(...), VALUES)
+        assert [array.read_only for array in found] == [False, False, True, False, False]
+        inner = await root.get_group("inner")
+        assert np.array_equal(await (await inner.getitem("z")).getitem(...), VALUES[0])
+        again = await zarrcore.AsyncGroup.open(StorePath(store, "data"), zarr_format)
+        assert again.metadata == root.metadata
+
+    asyncio.run(main())
+
+
+def test_what_is_opened_can_be_changed(store: ObjectStore) -> None:
+    tree(store)
+
+    async def main() -> None:
+        root = await asynchronous.open_group(store, path="data", mode="r+")
+        array = await root.getitem("x")
+        await array.setitem((0, 0), -7)
+        assert await array.getitem((0, 0)) == -7
+        await root.create_array("new", shape=3, dtype="i4")
+        assert await root.contains("new")
+        await root.delitem("y")
+        assert await names(root.keys()) == ["inner", "new", "x"]
+        with pytest.raises(ReadOnlyError):
+            await (await asynchronous.open_array(store, path="data/x", mode="r")).setitem(..., 1)
+
+    asyncio.run(main())
+
+
+def test_opening_what_is_not_there(store: ObjectStore) -> None:
+    tree(store)
+
+    async def main() -> None:
+        for opened, error in (
+            (asynchronous.open_array(store, path="data/w"), ArrayNotFoundError),
+            (asynchronous.open_array(store, path="data"), NotAnArrayError),
+            (asynchronous.open_group(store, path="data/x"), NotAGroupError),
+            (asynchronous.open_group(store, path="data/w", mode="r"), GroupNotFoundError),
+            (asynchronous.open(store, path="data/w", mode="r"), NodeNotFoundError),
+            (zarrcore.AsyncArray.open(StorePath(store, "data/w")), ArrayNotFoundError),
+            (zarrcore.AsyncGroup.open(StorePath(store, "data/w")), GroupNotFoundError),
+        ):
+            with pytest.raises(error):
+                await opened
+        root = await asynchronous.open_group(store, path="data")
+        for found, error in (
+            (root.getitem("w"), KeyError),
+            (root.get_array("w"), ArrayNotFoundError),
+            (root.get_array("inner"), NotAnArrayError),
+            (root.get_group("x"), NotAGroupError),
+        ):
+            with pytest.raises(error, match=r"object|bucket|S3"):
+                await found
+        made = await asynchronous.open_group(store, path="data/made", attributes={"b": 2})
+        assert made.attrs == {"b": 2} and zarrcore.open_group(store, path="data/made", mode="r").attrs == {
+            "b": 2
+        }
+        assert (await asynchronous.open_group(store, path="more")).attrs == {}
+        assert zarrcore.open_group(store, path="more", mode="r").attrs == {}
+
+    asyncio.run(main())
+
+
+def test_opening_asks_as_little_as_without_a_loop(server: ObjectServer, store: ObjectStore) -> None:
+    tree(store)
+    zarrcore.open(store, path="data")  # from now on it is known which formats there are
+
+    async def main() -> None:
+        for requests, waves, call in (
+            (1, 1, lambda: asynchronous.open_array(store, path="data/x")),
+            (1, 1, lambda: zarrcore.AsyncArray.open(StorePath(store, "data/x"))),
+            (1, 1, lambda: root.getitem("inner/z")),
+            (4, 2, lambda: drawn(root.members())),
+        ):
+            with server.watch() as seen:
+                await call()
+            assert (len(seen.requests), seen.waves) == (requests, waves), str(seen)
+
+    async def drawn(members: Any) -> list[Any]:
+        return [node async for _, node in members]
+
+    root = asyncio.run(asynchronous.open_group(store, path="data"))
+    asyncio.run(main())
+
+
+def test_an_array_that_shrinks_while_it_is_opened(server: ObjectServer, store: ObjectStore) -> None:
+    tree(store)
+    server.latency = 0.3
+
+    async def main() -> None:
+        for call in (
+            lambda: asynchronous.open_array(store, path="data/x"),
+            lambda: zarrcore.AsyncArray.open(StorePath(store, "data/x")),
+            lambda: root.getitem("x"),
+        ):
+            zarrcore.open_array(store, path="data/x").resize((10, 100))
+            opening = asyncio.ensure_future(call())
+            await asyncio.sleep(0.1)  # the document that is on its way is the old one
+            zarrcore.open_array(store, path="data/x").resize((5, 100))
+            assert (await (await opening).getitem(...)).shape == (5, 100)
+
+    root = asyncio.run(asynchronous.open_group(store, path="data"))
+    asyncio.run(main())
+
+
+def test_a_refusal_of_a_document_is_an_error(server: ObjectServer, store: ObjectStore) -> None:
+    tree(store)
+    root = asyncio.run(asynchronous.open_group(store, path="data"))
+    server.fail(403, r"x/zarr.json")
+    for call in (
+        lambda: asynchronous.open_array(store, path="data/x"),
+        lambda: asynchronous.open_group(store, path="data/x"),
+        lambda: root.getitem("x"),
+        lambda: root.contains("x"),
+    ):
+        with pytest.raises(NodeIOError, match="data/x/zarr.json"):
+            asyncio.run(call())
+    server.mend()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from zarrcore._typing import ArrayLike, Overwrite
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.config import ArrayConfigLike
-from zarrcore.arrays.opened import open_array_at
+from zarrcore.arrays.opened import OpenArray, open_array_at
 from zarrcore.arrays.options import (
     IgnoredOptions,
     OpenGroupOptions,
@@ -18,6 +18,7 @@ from zarrcore.arrays.options import (
     takes,
 )
 from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, ZarrRuntimeWarning
+from zarrcore.nodes import users
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.open import open_node
 from zarrcore.storage import Store, StorePath, make_store_path
@@ -91,6 +92,7 @@ def open(
     if "shape" in arguments:
         return _open_array_at(place, mode, zarr_format, config, arguments, {**arguments})
     if mode in _READ_MODES:
+        losses = users.losses
         try:
             found, metadata = open_node(place, zarr_format)
         except GroupNotFoundError:
@@ -98,7 +100,7 @@ def open(
                 raise
         else:
             if is_array_metadata(metadata):
-                return Array(metadata, found, config)
+                return Array._of(OpenArray(metadata, found, config, losses=losses))
             place = found
     if config is not None:
         raise TypeError("open: config is for arrays; groups have no run-time settings")

@@ -1,8 +1,8 @@
 """The face of an opened array for asynchronous programs.
 
-What a read of up to 16 MiB wants of an object store is awaited, without a thread.  All other calls run in
-worker threads: the engine releases the GIL and has its own threads, so it neither needs an event loop nor
-blocks one.
+What opening, and a read of up to 16 MiB, want of an object store is awaited, without a thread.  All other
+calls run in worker threads: the engine releases the GIL and has its own threads, so it neither needs an event
+loop nor blocks one.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from zarrcore import indexing
 from zarrcore.arrays.access import get_by, put_by
 from zarrcore.arrays.face import ArrayFace
 from zarrcore.arrays.inspectable import AsyncInspectable
-from zarrcore.arrays.opened import open_array_at
+from zarrcore.arrays.opened import OpenArray, open_array_at
 from zarrcore.node import AsynchronousNode, in_thread
 from zarrcore.nodes import users
+from zarrcore.nodes.open import open_array_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,8 +81,13 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
     ) -> AsyncArray:
         """Open the array at the root of `store`; see :func:`zarrcore.open_array`."""
         from zarrcore.storage import make_store_path
+        from zarrcore.storage.arriving import Elsewhere, awaited
 
-        place = make_store_path(store, storage_options=storage_options)
+        place, losses = make_store_path(store, storage_options=storage_options), users.losses
+        with suppress(Elsewhere):
+            found, metadata = await awaited(place, open_array_node, zarr_format)
+            if not metadata.separator_is_open:  # else the store is asked for more
+                return cls._of(OpenArray(metadata, found, config, losses=losses))
         return cls._of(await in_thread(open_array_at, place, zarr_format, config=config))
 
     async def info_complete(self) -> NodeInfo:

@@ -67,6 +67,8 @@ class OpenArray(ArrayDescription):
         store_path: StorePath,
         config: ArrayConfigLike | None = None,
         cache: ChunkCache | None = None,
+        *,
+        losses: int | None = None,
     ) -> None:
         self._store_path = store_path
         self._config = parse_array_config(config)
@@ -74,17 +76,23 @@ class OpenArray(ArrayDescription):
         self._awaited: OpenArray | None = None
         self.stored: tuple[ArrayMetadata | None, dict[str, bytes]] = (None, {})
         self.dtype_in_memory: np.dtype[Any] = None  # type: ignore[assignment]
-        self.adopt(metadata)
+        self.adopt(metadata, losses=losses)
+
+    def _with(self, config: ArrayConfigLike, cache: ChunkCache | None = None, place: Any = None) -> OpenArray:
+        """Return the same array with other settings, or in a store that stands for its own."""
+        losses = self.losses  # before the metadata, which know of at least so many
+        place = self._store_path if place is None else place
+        return OpenArray(self._metadata, place, config, cache, losses=losses)
 
     def with_config(self, config: ArrayConfigLike) -> OpenArray:
         """Return the same array with other settings; what a mapping leaves out stays as it is."""
         if not isinstance(config, ArrayConfig):
             config = ArrayConfig.from_dict({**self._config.to_dict(), **config})
-        return OpenArray(self._metadata, self._store_path, config, self.cache)
+        return self._with(config, self.cache)
 
     def with_cache(self, cache: ChunkCache | None) -> OpenArray:
         """Return the same array reading through a cache, if its engine has one; else raise a ValueError."""
-        array = OpenArray(self._metadata, self._store_path, self._config, cache)
+        array = self._with(self._config, cache)
         array.engine()
         return array
 
@@ -98,7 +106,7 @@ class OpenArray(ArrayDescription):
             store = Arrivals.of(self.store) if is_plain else None
             if store is None:
                 return None
-            twin = OpenArray(self._metadata, StorePath(store, self.path), self._config)
+            twin = self._with(self._config, place=StorePath(store, self.path))
             self._awaited = twin
         return twin
 
@@ -237,8 +245,9 @@ class OpenArray(ArrayDescription):
 
 def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: Any = None) -> OpenArray:
     """Open the array at a place; the errors are those of :func:`zarrcore.nodes.open.open_array_node`."""
+    losses = users.losses
     place, metadata = open_array_node(place, zarr_format)
-    return OpenArray(metadata, place, config)
+    return OpenArray(metadata, place, config, losses=losses)
 
 
 def stored_metadata(

@@ -99,11 +99,11 @@ def _members(group: _Node, depth: int | None) -> tuple[list[tuple[str, _Node]], 
     found: dict[str, _Node] = {}
     failed: dict[str, dict[str, Any]] = {}
     depth = None if depth is None else depth - 1
-    for path, metadata, _ in walk(group.place, group.metadata, max_depth=depth, goes_on=True):
-        if not path or path in found:
-            failed[path] = _error(metadata.error)
+    for each in walk(group.place, group.metadata, max_depth=depth, goes_on=True):
+        if not each.path or each.path in found:
+            failed[each.path] = _error(each.metadata.error)
         else:
-            found[path] = _Node(group.place._child(path), metadata)
+            found[each.path] = _Node(group.place._child(each.path), each.metadata)
     return [*found.items()], failed
 
 

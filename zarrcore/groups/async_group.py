@@ -1,8 +1,13 @@
-"""The face of an open group for asynchronous programs: each call runs in a worker thread."""
+"""The face of an open group for asynchronous programs.
+
+What finding one member, or the direct ones, wants of an object store is awaited, without a thread.  All other
+calls run in worker threads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,11 +16,16 @@ from zarrcore.arrays.async_array import AsyncArray
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.face import GroupFace
-from zarrcore.groups.opened import OpenGroup
+from zarrcore.groups.opened import OpenGroup, open_group_at
 from zarrcore.groups.tree import Tree, tree_of
 from zarrcore.node import AsynchronousNode, in_thread
+from zarrcore.nodes import users
+from zarrcore.nodes.copies import KeptCopy
 from zarrcore.nodes.documents import Metadata
+from zarrcore.nodes.open import open_group_node
 from zarrcore.nodes.walk import Found
+from zarrcore.storage.arriving import Arrivals, Elsewhere, awaited
+from zarrcore.storage.place import StorePath
 
 if TYPE_CHECKING:
     from zarrcore.info import NodeInfo
@@ -55,16 +65,53 @@ class AsyncGroup(
     async def _array(self, function: Callable[..., OpenArray], *args: Any, **kwargs: Any) -> AsyncArray:
         return AsyncArray._of(await in_thread(function, self._opened, *args, **kwargs))
 
-    async def _each(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        """Yield what a function finds; all of it is found in one call in a worker thread."""
-        for found in await in_thread(lambda: list(function(*args, **kwargs))):
-            yield found
+    async def _asked(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call a function of `members` that opens nothing; it may be called several times."""
+        group = self._opened
+        store = Arrivals.of(group.place.store)
+        if store is not None:
+            twin = OpenGroup(group.current(), StorePath(store, group.path), group.copy)
+            with suppress(Elsewhere):
+                return await store.run(partial(function, twin, *args, **kwargs))
+        return await in_thread(function, group, *args, **kwargs)
 
-    def _node(self, found: Found) -> AsyncArray | AsyncGroup:
+    async def _found(self, function: Callable[..., Found | None], *args: Any) -> Found | None:
+        """Find a member by a function of `members`."""
+        losses = users.losses  # before it is asked for the first time
+        found = await self._asked(function, *args)
+        return None if found is None else found._replace(losses=losses)  # type: ignore[no-any-return]
+
+    async def _all(self, function: Callable[..., Iterator[Any]], *args: Any, **kwargs: Any) -> list[Any]:
+        """Return all that a function of `members` finds."""
+
+        def found(group: OpenGroup) -> list[Any]:
+            return list(function(group, *args, **kwargs))
+
+        return await self._asked(found)  # type: ignore[no-any-return]
+
+    async def _members(
+        self, function: Callable[..., Iterator[Found]], *args: Any, **kwargs: Any
+    ) -> AsyncIterator[tuple[str, Any]]:
+        """Yield paths and nodes of the members that a function of `members` finds; all are found first."""
+        losses = users.losses
+        for found in await self._all(function, *args, **kwargs):
+            yield found.path, await self._node(found._replace(losses=losses))
+
+    async def _node(self, found: Any) -> Any:
+        if getattr(found.metadata, "separator_is_open", False):  # the store is asked for more
+            return async_node_of(await in_thread(members.opened, self._opened, found))
         return async_node_of(members.opened(self._opened, found))
+
+    async def _member(self, path: str, kind: type[OpenArray | OpenGroup]) -> AsyncArray | AsyncGroup:
+        return await self._node(await self._found(members.find_kind, path, kind))  # type: ignore[no-any-return]
 
     @classmethod
     async def _made(cls, function: Callable[..., OpenGroup], *args: Any, **kwargs: Any) -> AsyncGroup:
+        if function is open_group_at:
+            copy = KeptCopy(args[0])  # it sees what changes meanwhile
+            with suppress(Elsewhere):
+                place, metadata = await awaited(args[0], open_group_node, *args[1:], **kwargs)
+                return cls._of(OpenGroup(metadata, place, copy))
         return cls._of(await in_thread(function, *args, **kwargs))
 
     async def info_complete(self) -> NodeInfo:
@@ -84,8 +131,8 @@ class AsyncGroup(
 
     async def get(self, key: str, default: T | None = None) -> AsyncArray | AsyncGroup | T | None:
         """Return the array or group at the path `key`, or `default`."""
-        found = await in_thread(members.find, self._opened, key)
-        return default if found is None else self._node(found)
+        found = await self._found(members.find, key)
+        return default if found is None else await self._node(found)
 
     async def setitem(self, key: str, value: ArrayLike) -> None:
         """Store `value`, an array-like, under the name `key`."""
@@ -101,47 +148,50 @@ class AsyncGroup(
 
     async def contains(self, member: str) -> bool:
         """Return whether there is a member at the path `member`."""
-        return await in_thread(members.contains, self._opened, member)  # type: ignore[no-any-return]
+        return await self._asked(members.contains, member)  # type: ignore[no-any-return]
 
     async def nmembers(self, max_depth: int | None = 0) -> int:
         """Return the number of members."""
-        return await in_thread(members.count, self._opened, max_depth)  # type: ignore[no-any-return]
+        return await self._asked(members.count, max_depth)  # type: ignore[no-any-return]
 
-    async def members(
+    def members(
         self, max_depth: int | None = 0, *, use_consolidated_for_children: bool = True
     ) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
         """Yield paths and nodes of the members; see :meth:`zarrcore.Group.members`."""
-        trusted = use_consolidated_for_children
-        async for found in self._each(members.usable, self._opened, max_depth, use_consolidated=trusted):
-            yield found.path, self._node(found)
+        return self._members(members.usable, max_depth, use_consolidated=use_consolidated_for_children)
 
-    def keys(self) -> AsyncIterator[str]:
+    async def keys(self) -> AsyncIterator[str]:
         """Yield the names of the direct members."""
-        return self._each(members.names_of, self._opened)
+        for name in await self._all(members.names_of):
+            yield name
 
     def arrays(self) -> AsyncIterator[tuple[str, AsyncArray]]:
         """Yield names and arrays of the direct members that are arrays."""
-        return self._each(self._of_kind, arrays=True)
+        return self._members(members.of_kind, arrays=True)
 
     def groups(self) -> AsyncIterator[tuple[str, AsyncGroup]]:
         """Yield names and groups of the direct members that are groups."""
-        return self._each(self._of_kind, arrays=False)
+        return self._members(members.of_kind, arrays=False)
 
-    def array_keys(self) -> AsyncIterator[str]:
+    async def array_keys(self) -> AsyncIterator[str]:
         """Yield the names of the arrays among the direct members."""
-        return self._each(lambda: dict(self._of_kind(arrays=True)))
+        async for name, _ in self.arrays():
+            yield name
 
-    def group_keys(self) -> AsyncIterator[str]:
+    async def group_keys(self) -> AsyncIterator[str]:
         """Yield the names of the groups among the direct members."""
-        return self._each(lambda: dict(self._of_kind(arrays=False)))
+        async for name, _ in self.groups():
+            yield name
 
-    def array_values(self) -> AsyncIterator[AsyncArray]:
+    async def array_values(self) -> AsyncIterator[AsyncArray]:
         """Yield the arrays among the direct members."""
-        return self._each(lambda: dict(self._of_kind(arrays=True)).values())
+        async for _, array in self.arrays():
+            yield array
 
-    def group_values(self) -> AsyncIterator[AsyncGroup]:
+    async def group_values(self) -> AsyncIterator[AsyncGroup]:
         """Yield the groups among the direct members."""
-        return self._each(lambda: dict(self._of_kind(arrays=False)).values())
+        async for _, group in self.groups():
+            yield group
 
     async def tree(
         self,
@@ -165,8 +215,9 @@ class AsyncGroup(
         self, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
     ) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
         """Create many nodes below this group; see :func:`zarrcore.create_hierarchy`."""
-        create = partial(creating.create_hierarchy, self._opened, overwrite=overwrite)
-        async for path, opened in self._each(create, nodes):
+        for path, opened in await in_thread(
+            lambda: list(creating.create_hierarchy(self._opened, nodes, overwrite=overwrite))
+        ):
             yield path, async_node_of(opened)
 
 

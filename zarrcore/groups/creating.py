@@ -88,7 +88,7 @@ def require_array(
     place = group.place / found.path
     if not is_array_metadata(found.metadata):
         raise ContainsGroupError(f"a group exists {place._located}")
-    array = OpenArray(found.metadata, place, config)
+    array = OpenArray(found.metadata, place, config, losses=found.losses)
     check_existing(array, shape, dtype, exact=exact)
     return array
 

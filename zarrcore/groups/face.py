@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from inspect import signature
 from types import FunctionType
@@ -14,11 +14,10 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import ArrayOptions, FullMemberOptions, MemberOptions, RequireOptions, takes
 from zarrcore.codecs.base import CodecLike
 from zarrcore.dtypes.parse import DTypeLike
-from zarrcore.groups import changing, creating, members
+from zarrcore.groups import changing, creating
 from zarrcore.groups.opened import OpenGroup, open_group_at
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
-from zarrcore.nodes.walk import Found
 from zarrcore.storage.path import StoreLike, StorePath, make_store_path
 
 if TYPE_CHECKING:
@@ -85,8 +84,8 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
             """Call a function that takes the open group and returns an array."""
             ...
 
-        def _node(self, found: Found) -> Any:
-            """Return the face of a member."""
+        def _member(self, path: str, kind: type[OpenArray | OpenGroup]) -> Any:
+            """Return the face of the member at a path, which must be of a kind."""
 
     def _group(self, function: Callable[..., OpenGroup], *args: Any, **kwargs: Any) -> GroupT:
         """Call a function that takes the open group and returns a group."""
@@ -200,9 +199,6 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
 
     # --- members ---
 
-    def _of_kind(self, *, arrays: bool) -> Iterator[tuple[str, Any]]:
-        return ((found.path, self._node(found)) for found in members.of_kind(self._opened, arrays=arrays))
-
     def get_array(self, path: str) -> ArrayT:
         """Return the array at a `path`.
 
@@ -213,7 +209,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         NotAnArrayError
             If there is a group.
         """
-        return self._array(members.get_kind, path, OpenArray)
+        return self._member(path, OpenArray)  # type: ignore[no-any-return]
 
     def get_group(self, path: str) -> GroupT:
         """Return the group at a `path`.
@@ -225,7 +221,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         NotAGroupError
             If there is an array.
         """
-        return self._group(members.get_kind, path, OpenGroup)
+        return self._member(path, OpenGroup)  # type: ignore[no-any-return]
 
     # --- creating ---
 

@@ -177,6 +177,9 @@ class Group(GroupFace["Array", "Group"], SynchronousNode, array="Array", group="
     def _node(self, found: Found) -> Array | Group:
         return node_of(members.opened(self._opened, found))
 
+    def _member(self, path: str, kind: type[OpenArray | OpenGroup]) -> Array | Group:
+        return self._node(members.find_kind(self._opened, path, kind))
+
     def keys(self) -> Iterator[str]:
         """Return the names of the direct members."""
         return members.names_of(self._opened)
@@ -188,6 +191,9 @@ class Group(GroupFace["Array", "Group"], SynchronousNode, array="Array", group="
     def items(self) -> Iterator[tuple[str, Array | Group]]:
         """Return the names of the direct members with the members."""
         return iter(self.members())
+
+    def _of_kind(self, *, arrays: bool) -> Iterator[tuple[str, Any]]:
+        return ((found.path, self._node(found)) for found in members.of_kind(self._opened, arrays=arrays))
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
         """Yield names and arrays of the direct members that are arrays."""

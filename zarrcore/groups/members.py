@@ -6,7 +6,6 @@ from _thread import get_ident
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import TypeVar
 
 from zarrcore._validate import suggestion
 from zarrcore.arrays.opened import OpenArray
@@ -23,14 +22,13 @@ from zarrcore.errors import (
     UnknownCodecError,
 )
 from zarrcore.groups.opened import OpenGroup, opened_node
+from zarrcore.nodes import users
 from zarrcore.nodes.consolidated import checked_lookup
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import first_names, implied_group, read_node, readable
 from zarrcore.nodes.walk import Found, children
 from zarrcore.nodes.walk import walk as nodes_below
 from zarrcore.storage.validation import normalize_path
-
-NodeT = TypeVar("NodeT", OpenArray, OpenGroup)
 
 
 def member_path(path: str) -> str:
@@ -60,6 +58,7 @@ def find(group: OpenGroup, path: str) -> Found | None:
         name = member_path(path)
     except (KeyError, InvalidKeyError):
         return None
+    losses = users.losses
     place, metadata = group.place / name, group.current()
     if metadata.consolidated_metadata is not None:
         found = checked_lookup(metadata.consolidated_metadata, place, name, group.zarr_format)
@@ -68,12 +67,13 @@ def find(group: OpenGroup, path: str) -> Found | None:
             found = read_node(place, group.zarr_format) or implied_group(place, group.zarr_format)
         except InvalidKeyError:  # no name that the store can have
             return None
-    return None if found is None else Found(name, found, group.copy)
+    return None if found is None else Found(name, found, group.copy, losses)
 
 
 def opened(group: OpenGroup, found: Found) -> OpenArray | OpenGroup:
     """Open a member that has been found."""
-    return opened_node(group.place._child(found.path), found.metadata, copy=found.copy)
+    place = group.place._child(found.path)
+    return opened_node(place, found.metadata, copy=found.copy, losses=found.losses)
 
 
 def get(group: OpenGroup, path: str) -> OpenArray | OpenGroup | None:
@@ -88,15 +88,16 @@ _KINDS: dict[type, tuple[str, type[Exception], type[Exception]]] = {
 }
 
 
-def get_kind(group: OpenGroup, path: str, kind: type[NodeT]) -> NodeT:
-    """Open the array, or the group, at a path; one of its errors if there is none."""
-    found, where = get(group, path), f"in the group {group.place} at path {path!r}"
+def find_kind(group: OpenGroup, path: str, kind: type[OpenArray | OpenGroup]) -> Found:
+    """Find the array, or the group, at a path; one of its errors if there is none."""
+    found, where = find(group, path), f"in the group {group.place} at path {path!r}"
     name, absent, is_other = _KINDS[kind]
     if found is None:
         raise absent(f"no {name.split()[1]} found {where}")
-    if isinstance(found, kind):
-        return found
-    raise is_other(f"expected {name} {where}, found {_KINDS[type(found)][0]}")
+    there = OpenArray if is_array_metadata(found.metadata) else OpenGroup
+    if there is not kind:
+        raise is_other(f"expected {name} {where}, found {_KINDS[there][0]}")
+    return found
 
 
 def contains(group: OpenGroup, member: object) -> bool:

@@ -27,9 +27,8 @@ class OpenGroup(Node):
     def __init__(self, metadata: GroupMetadata, place: StorePath, copy: KeptCopy | None = None) -> None:
         self.metadata = metadata
         self.place = place
-        if copy is None and metadata.consolidated_metadata is not None:
-            copy = KeptCopy(place)
-        self.copy = copy
+        is_copied = metadata.consolidated_metadata is not None
+        self.copy = (copy or KeptCopy(place)) if is_copied else None
         self.listing: ref[Any] | None = None  # the last iterator over the names, see `members.Names`
 
     @property
@@ -57,11 +56,16 @@ class OpenGroup(Node):
 
 
 def opened_node(
-    place: StorePath, metadata: Metadata, *, config: Any = None, copy: KeptCopy | None = None
+    place: StorePath,
+    metadata: Metadata,
+    *,
+    config: Any = None,
+    copy: KeptCopy | None = None,
+    losses: int | None = None,
 ) -> OpenArray | OpenGroup:
-    """Return the array or group that metadata describe; `copy` is the one that they come from, if any."""
+    """Return the array or group that metadata describe; `copy` and `losses` are as in `nodes.walk.Found`."""
     if is_array_metadata(metadata):
-        return OpenArray(metadata, place, config)
+        return OpenArray(metadata, place, config, losses=losses)
     return OpenGroup(metadata, place, copy)
 
 
@@ -69,5 +73,6 @@ def open_group_at(
     place: StorePath, zarr_format: int | None = None, *, use_consolidated: bool | str | None = None
 ) -> OpenGroup:
     """Open the group at a place; parameters and errors are those of `open_group_node`."""
+    copy = KeptCopy(place)  # it sees what changes meanwhile
     place, metadata = open_group_node(place, zarr_format, use_consolidated=use_consolidated)
-    return OpenGroup(metadata, place)
+    return OpenGroup(metadata, place, copy)

@@ -52,7 +52,7 @@ def check(place: StorePath, metadata: GroupMetadata) -> tuple[ConsolidatedDiffer
     if consolidated is None:
         raise ValueError(f"the group {place._located} has no consolidated metadata")
     zarr_format = metadata.zarr_format
-    stored = {path: node for path, node, _ in _walk_all(place, zarr_format)}
+    stored = {below.path: below.metadata for below in _walk_all(place, zarr_format)}
     found: list[ConsolidatedDifference] = []
     for path in sorted(stored.keys() | set(consolidated.metadata)):
         try:
@@ -129,8 +129,8 @@ def _own(place: StorePath, metadata: GroupMetadata, versions: Versions | None = 
 def _all_nodes(place: StorePath, zarr_format: int, progress: Step | None = None) -> dict[str, Any]:
     """Paths and metadata of all nodes below a group, groups included that only the paths of others imply."""
     nodes: dict[str, Any] = {}
-    for path, metadata, _ in _walk_all(place, zarr_format):
-        nodes[path] = bare(readable(metadata))
+    for below in _walk_all(place, zarr_format):
+        nodes[below.path] = bare(readable(below.metadata))
         if progress is not None and len(nodes) % _STEP == 0:
             progress(len(nodes), len(nodes) + 1)
     return nodes

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import NodeIOError
 from zarrcore.metadata import GroupMetadata
-from zarrcore.nodes import consolidated
+from zarrcore.nodes import consolidated, users
 from zarrcore.nodes.copies import KeptCopy
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import (
@@ -33,11 +33,13 @@ class Found(NamedTuple):
     """A node below a group, its path there, and its metadata (or an Unreadable).
 
     `copy` is the one that the metadata come from or, if those of a group have one of their own, that one.
+    `losses` is how many losses there had been before they were read, see `nodes.users`.
     """
 
     path: str
     metadata: Any
     copy: KeptCopy | None
+    losses: int
 
 
 def children(place: StorePath, metadata: GroupMetadata, known: _Known | None = None) -> _Children:
@@ -81,6 +83,7 @@ def walk(
         raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
     known: _Known = {}
     linked: set[str] = set()
+    losses = users.losses
     if max_depth != 0 and metadata.consolidated_metadata is None and place.store._concurrent_requests():
         with suppress(*((NodeIOError,) if goes_on else ())):  # found again, group by group
             known = read_tree(
@@ -99,7 +102,7 @@ def walk(
             if not goes_on:
                 raise
             stack.pop()
-            yield Found(prefix.removesuffix("/"), Unreadable(error), copy)
+            yield Found(prefix.removesuffix("/"), Unreadable(error), copy, losses)
             continue
         if found is None:
             stack.pop()
@@ -108,11 +111,11 @@ def walk(
             refuse_level(place, len(stack))
         name, node = found
         if not isinstance(node, GroupMetadata):
-            yield Found(prefix + name, node, copy)
+            yield Found(prefix + name, node, copy, losses)
             continue
         child = above._child(name)
         own = KeptCopy(child) if copy is None and node.consolidated_metadata is not None else copy
-        yield Found(prefix + name, node, own)
+        yield Found(prefix + name, node, own, losses)
         if max_depth is None or len(stack) <= max_depth:
             inside = node if use_consolidated else replace(node, consolidated_metadata=None)
             is_open = inside.consolidated_metadata is None and child.path not in known
@@ -127,6 +130,6 @@ def documents_below(place: StorePath) -> dict[str, dict[str, bytes]]:
     metadata = read_node(place)
     found = {} if metadata is None else {place.path: metadata.to_documents()}
     if metadata is not None and not is_array_metadata(metadata):
-        for path, member, _ in walk(place, metadata.without_consolidated(), use_consolidated=False):
-            found[join_path(place.path, path)] = readable(member).to_documents()
+        for below in walk(place, metadata.without_consolidated(), use_consolidated=False):
+            found[join_path(place.path, below.path)] = readable(below.metadata).to_documents()
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import local
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -13,11 +14,14 @@ from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, as_request
+from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import reads_at_once
 from zarrcore.storage.validation import is_document
 
 T = TypeVar("T")
 _Request = tuple[str, Any, int | None]  # key, byte range, and the most bytes of a whole value
+_NAMES: Any = "names"  # in place of a byte range: the names below a prefix
+_OF_A_NAME = 64  # bytes, about
 
 _MOST_ROUNDS = 8  # of requests, each of which needs the answers to those before
 _MOST_INLINE = 1 << 17  # bytes that are decoded in the thread of the event loop
@@ -47,7 +51,7 @@ class Arrivals(Store, announces=False):
     Parameters
     ----------
     store : Store
-        A store with a coroutine ``_awaiting(key, byte_range, most, versions)``.
+        A store with coroutines ``_awaiting(key, byte_range, most, versions)`` and ``_await_names(prefix)``.
     """
 
     supports_writes = False
@@ -84,7 +88,7 @@ class Arrivals(Store, announces=False):
                 if isinstance(value, Elsewhere):
                     raise value
                 parts[key, byte_range] = value
-                nbytes += 0 if value is None or isinstance(value, Exception) else memoryview(value).nbytes
+                nbytes += _nbytes(value)
         raise Elsewhere
 
     async def _arrived(self, requests: Sequence[_Request], versions: dict[str, str]) -> list[Any]:
@@ -92,6 +96,8 @@ class Arrivals(Store, announces=False):
 
         async def fetch(request: _Request) -> Any:
             async with limit:
+                if request[1] is _NAMES:
+                    return await self._store._await_names(request[0])
                 return await self._store._awaiting(*request, versions)
 
         if len(requests) == 1:
@@ -154,6 +160,17 @@ class Arrivals(Store, announces=False):
     def list(self) -> Iterator[str]:
         raise Elsewhere
 
+    @property
+    def supports_listing(self) -> bool:  # type: ignore[override]
+        if not self._store._awaits_names:
+            raise Elsewhere
+        return True
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        if not self._store._awaits_names:
+            raise Elsewhere
+        return iter(self._take([(prefix, _NAMES, None)])[0])
+
     def _notes(self) -> dict[str, Any]:
         return self._store._notes()  # type: ignore[no-any-return]
 
@@ -168,6 +185,28 @@ class Arrivals(Store, announces=False):
 
     def __str__(self) -> str:
         return str(self._store)
+
+
+async def awaited(
+    place: StorePath, function: Callable[..., tuple[StorePath, T]], *args: Any, **kwargs: Any
+) -> tuple[StorePath, T]:
+    """Call a function that finds something at a place and returns where, and what.
+
+    What it asks the store for is awaited; if that is not possible, Elsewhere is raised.
+    """
+    store = Arrivals.of(place.store)
+    if store is None:
+        raise Elsewhere
+    found, what = await store.run(partial(function, StorePath(store, place.path), *args, **kwargs))
+    if found.store is not store:  # it stands for another one, as that of an N5 container does
+        raise Elsewhere
+    return StorePath(place.store, found.path), what
+
+
+def _nbytes(value: Any) -> int:
+    if value is None or isinstance(value, Exception):
+        return 0
+    return len(value) * _OF_A_NAME if isinstance(value, tuple) else memoryview(value).nbytes
 
 
 def _limit() -> asyncio.Semaphore:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import BaseZarrError, StoreError, ZarrUserWarning, shown
+from zarrcore.storage import parts
 from zarrcore.storage.base import overrides
 from zarrcore.storage.byte_range import (
     ByteRange,
@@ -194,7 +195,9 @@ class ObjectStore(RemoteStore):
         if overrides(self, ObjectStore):
             return self.get_many(keys)
 
-        return in_parallel(lambda key: self._whole_or_part(key, None, most), list(keys))
+        wanted = list(keys)
+        each = parts.connections_for_each(len(wanted))
+        return in_parallel(lambda key: self._whole_or_part(key, None, most, each), wanted)
 
     def _get_parts(self, key_ranges: Sequence[tuple[str, ByteRange | None]]) -> Sequence[Buffer | None]:
         """:meth:`get_partial_values` for the engine, which reads the index at the end of a shard first.
@@ -276,9 +279,12 @@ class ObjectStore(RemoteStore):
 
         trust(obstore().Bytes)
         versions = self._ends.versions()
+        each = parts.connections_for_each(n)
 
         def get(key: str, byte_range: ByteRange | None, most: int | None) -> Buffer | None:
             request = as_request(byte_range)
+            if request is None:
+                return self._whole_or_part(key, None, most, each)
             return self._part(key, request, versions.get(self._root + key), most)[0]
 
         serve(feed, n, get)
@@ -397,6 +403,22 @@ class ObjectStore(RemoteStore):
                 versions[key] = tag
         return data
 
+    @property
+    def _awaits_names(self) -> bool:
+        return self._client.kind != "HTTPStore"
+
+    async def _await_names(self, prefix: str) -> Any:
+        """Return the names directly below a prefix, or :class:`Elsewhere`."""
+        from zarrcore.storage.arriving import Elsewhere
+
+        start = self._root + validate_prefix(prefix)
+        try:
+            found = await obstore().list_with_delimiter_async(self.store, prefix=start or None)
+        except Exception:
+            return Elsewhere()
+        names = tuple(_names_in(found, start))
+        return names if names or self._client.knows_absence else Elsewhere()  # which doubts it
+
     def _kept_end(self, key: str, request: ByteRange | None) -> bytes | None:
         if not isinstance(request, SuffixByteRequest):
             return None
@@ -432,10 +454,17 @@ class ObjectStore(RemoteStore):
             raise StoreError(f"{self}: key {key!r}: the value was replaced while it was read", key=key)
         return data, tag
 
-    def _whole_or_part(self, key: str, request: ByteRange | None, most: int | None) -> Buffer | None:
-        """Return a value, or a part of it, as obstore has it; None if it is absent."""
+    def _whole_or_part(
+        self, key: str, request: ByteRange | None, most: int | None, connections: int = 1
+    ) -> Buffer | None:
+        """Return a value, or a part of it, as obstore has it; None if it is absent.
+
+        A large value comes over several connections, if it may have them.
+        """
         with self._failures(validate_key(key), request):
             try:
+                if connections > 1 and request is None and most is not None and self._comes_in_parts(most):
+                    return self._in_parts(key, most, connections)
                 return self._get(key, request, most)
             except FileNotFoundError:
                 self._refuse_hidden(key)
@@ -472,6 +501,28 @@ class ObjectStore(RemoteStore):
         names = {"e_tag": meta["e_tag"], "version": meta["version"]}
         version = tuple((name, is_) for name, is_ in names.items() if strong(is_))
         return _received(found), version or None
+
+    def _comes_in_parts(self, most: int) -> bool:
+        return most >= parts.WORTH_IT and self._client.kind not in ("MemoryStore", "LocalStore")
+
+    def _in_parts(self, key: str, most: int, connections: int) -> Buffer:
+        """:meth:`_whole` of a value that may be large, over several connections."""
+        package, path = obstore(), self._root + key
+        try:
+            with parts.none_of(package):
+                first = self._ask("get", path, options={"range": (0, parts.PART)})
+            size, tag = int(first.meta["size"]), strong(first.meta["e_tag"])
+            if size > most:
+                raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+            if size <= parts.PART:
+                data = _received(first)
+            else:
+                data = parts.rest_of(package, self.store, path, first, connections)
+        except parts.NotInParts:
+            return self._get(key, None, most)
+        if self._notes_tags:
+            self._client.tags.note(path, tag, self._bucket)
+        return data
 
     def _head(self, key: str) -> int:
         """Return the size of a value; FileNotFoundError if there is none."""
@@ -552,11 +603,10 @@ class ObjectStore(RemoteStore):
         prefix = self._root + validate_prefix(prefix)
         with self._failures(prefix):
             found = self._wait(lambda: self._ask("list_with_delimiter", prefix=prefix or None))
-            paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
-            if not paths:
+            names = _names_in(found, prefix)
+            if not (found["common_prefixes"] or found["objects"]):
                 self._wait(self._doubt_nothing)
-        names = (path[len(prefix) :].rstrip("/") for path in paths if path.startswith(prefix))
-        return iter(dict.fromkeys(name for name in names if name))
+        return iter(names)
 
     # --- writing ---
 
@@ -721,6 +771,13 @@ class ObjectStore(RemoteStore):
 
     def _concurrent_requests(self) -> int:
         return concurrency()
+
+
+def _names_in(found: Any, prefix: str) -> Iterable[str]:
+    """Return the names in a listing of what is directly below a prefix."""
+    paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
+    names = (path[len(prefix) :].rstrip("/") for path in paths if path.startswith(prefix))
+    return dict.fromkeys(name for name in names if name)
 
 
 def _is_much(found: Any) -> bool:

@@ -45,6 +45,75 @@ def test_a_handle_from_before_a_shrink(kind: str, used: bool, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("kind", STORES)
+def test_a_handle_made_of_one_from_before_a_shrink(kind: str, used: bool, tmp_path: Path) -> None:
+    """It took itself for a new one: what had been cut off was read as fill values, as long as before."""
+    for derived in (lambda a: a.with_config({"order": "C"}), lambda a: a.with_cache(1 << 20)):
+        (tmp_path / "link").unlink(missing_ok=True)
+        first, second = two(kind, tmp_path, used=used, overwrite=True)
+        first.resize(6)
+        found = derived(second)
+        assert found[...].tolist() == list(range(6)) and found.shape == (6,)
+
+
+@pytest.mark.parametrize("consolidated", [False, True])
+def test_a_member_that_shrinks_while_members_are_walked(consolidated: bool) -> None:
+    """Their metadata are read before they come; that of the second array was out of date by then."""
+    group = zarrcore.create_group({})
+    for name in "ab":
+        group.create_array(name, data=np.arange(1, 21), chunks=4)
+    if consolidated:
+        group = zarrcore.consolidate_metadata(group.store)
+    arrays = group.arrays()
+    assert next(arrays)[0] == "a"
+    zarrcore.open_array(group.store, path="b").resize(6)
+    assert [(name, second[...].tolist()) for name, second in arrays] == [("b", [1, 2, 3, 4, 5, 6])]
+
+
+class Shrinking(MemoryStore):
+    """Has an array shrink once a document has been read."""
+
+    after = ""
+    first: zarrcore.Array
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        found = super().get(key, byte_range)
+        if key == self.after:
+            self.after = ""
+            self.first.resize(6)
+        return found
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        lambda store: zarrcore.open(store, path="a", mode="r+"),
+        lambda store: zarrcore.open_array(store, path="a"),
+        lambda store: zarrcore.open_group(store)["a"],
+        lambda store: zarrcore.open_group(store).require_array("a", shape=20, dtype="i4"),
+    ],
+)
+def test_an_array_that_shrinks_while_it_is_opened(opened: Any) -> None:
+    store = Shrinking()
+    zarrcore.create_group(store)
+    store.first = zarrcore.create_array(store, name="a", shape=20, chunks=4, dtype="i4")
+    store.first[...] = np.arange(20)
+    store.after = "a/zarr.json"
+    assert opened(store)[...].tolist() == list(range(6))
+
+
+def test_an_array_that_shrinks_while_a_group_is_opened() -> None:
+    """The consolidated metadata that the group had read were taken for those of after the change."""
+    store = Shrinking()
+    store.first = zarrcore.create_group(store).create_array("a", data=np.arange(20), chunks=4)
+    zarrcore.consolidate_metadata(store)
+    store.after = "zarr.json"
+    group = zarrcore.open_group(store)
+    with zarrcore.config.set({"metadata.check_consolidated": "off"}):
+        assert group["a"][...].tolist() == list(range(6))
+
+
+@pytest.mark.parametrize("used", [False, True])
 def test_a_writer_of_a_handle_from_before_a_shrink(used: bool, tmp_path: Path) -> None:
     first, second = two("local", tmp_path, used=used)
     first.resize(6)

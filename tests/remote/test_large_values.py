@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""Large values of object stores come in parts, over several connections, and all of one version."""
+
+from __future__ import annotations
+
+import asyncio
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+from object_server import ObjectServer
+
+import zarrcore
+from zarrcore.errors import ChunkIOError
+from zarrcore.storage import ObjectStore, parts
+
+pytest.importorskip("obstore")
+
+VALUES = np.random.default_rng(0).integers(1, 255, 50_000, dtype="u1")
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PART", 10_000)
+    monkeypatch.setattr(parts, "WORTH_IT", 20_000)
+
+
+@pytest.fixture
+def store(bucket: Any) -> ObjectStore:
+    return ObjectStore(bucket)
+
+
+def created(store: ObjectStore, values: Any = VALUES, **options: Any) -> zarrcore.Array:
+    return zarrcore.create_array(store, data=values, **{"chunks": 50_000, "compressors": None, **options})
+
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "raw": {},
+    "blosc": {"compressors": "auto"},
+    "filters in Python": {"filters": [zarrcore.codecs.numcodecs.Delta(dtype="u1")], "compressors": "auto"},
+    "format 2": {"zarr_format": 2},
+    "strings": {"chunks": 5_000},
+}
+STRINGS = VALUES[:5_000].astype("U").astype(np.dtypes.StringDType())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_read_is_what_was_written(server: ObjectServer, store: ObjectStore, layout: str) -> None:
+    values = STRINGS if layout == "strings" else VALUES
+    array = created(store, values, **LAYOUTS[layout])
+    size = len(next(data for key, data in server.objects.items() if not key.endswith((".json", ".zarray"))))
+    with server.watch() as seen:
+        assert np.array_equal(array[...], values)
+    assert (len(seen.requests), seen.waves) == (-(-size // 10_000), 2), str(seen)
+    assert sum(request.sent for request in seen.requests) == size
+    assert all("if-match" in request.headers for request in seen.requests[1:])
+
+
+def test_a_value_that_turns_out_to_be_small_is_one_request(server: ObjectServer, store: ObjectStore) -> None:
+    array = created(store, np.ones(50_000, "u1"), compressors="auto")
+    with server.watch() as seen:
+        assert array[...].all()
+    assert len(seen.requests) == 1
+
+
+def test_many_values_are_one_request_each(server: ObjectServer, store: ObjectStore) -> None:
+    array = created(store, np.tile(VALUES, 8))
+    with server.watch() as seen:
+        assert np.array_equal(array[...], np.tile(VALUES, 8))
+    assert [request.range for request in seen.requests] == [None] * 8
+
+
+def test_no_more_requests_at_once_than_the_setting_allows(server: ObjectServer, store: ObjectStore) -> None:
+    array = created(store, VALUES[:40_000], chunks=20_000)
+    for setting, waves in ((4, 2), (3, 1)):  # of four parts, and of two whole values
+        with server.watch() as seen, zarrcore.config.set({"async.concurrency": setting}):
+            assert np.array_equal(array[...], VALUES[:40_000])
+        assert (len(seen.requests), seen.waves) == (2 * waves, waves), str(seen)
+
+
+@pytest.mark.parametrize("conditions", [True, False])
+@pytest.mark.parametrize("size", [50_000, 30_000])
+def test_a_value_that_is_replaced_meanwhile(
+    server: ObjectServer, store: ObjectStore, conditions: bool, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never some bytes of the one version and some of the other."""
+    array = created(store, VALUES[:size], chunks=size)
+    answer, new = server._answer, bytes(reversed(server.objects["bucket/c/0"]))
+
+    def replaced(request: Any) -> Any:
+        found = answer(request)
+        server.objects["bucket/c/0"] = new
+        return found
+
+    server.conditions = conditions
+    monkeypatch.setattr(server, "_answer", replaced)
+    assert np.array_equal(array[...], VALUES[:size][::-1])
+
+
+def test_a_store_without_versions(server: ObjectServer, store: ObjectStore) -> None:
+    array = created(store)
+    server.weak = True
+    with server.watch() as seen:
+        assert np.array_equal(array[...], VALUES)
+    assert [request.range for request in seen.requests] == ["bytes=0-9999", None]
+
+
+def test_a_server_without_ranges(server: ObjectServer, store: ObjectStore) -> None:
+    array = created(store)
+    server.fail("whole", r"bucket/c/")
+    assert np.array_equal(array[...], VALUES)
+
+
+def test_an_empty_value_is_an_error(server: ObjectServer, store: ObjectStore) -> None:
+    array = created(store)
+    server.objects["bucket/c/0"] = b""
+    with pytest.raises(zarrcore.errors.ChunkDecodeError, match=r"c/0"):
+        array[...]
+
+
+@pytest.mark.parametrize("kind", [403, "reset", "truncated"])
+@pytest.mark.parametrize("part", ["bytes=0-", "bytes=30000-"])
+def test_a_failure_names_the_chunk(
+    server: ObjectServer, store: ObjectStore, kind: Any, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = created(store, fill_value=9)
+    fault = server.fail(kind, r"bucket/c/0")
+    monkeypatch.setattr(
+        server, "_fault", lambda request: fault if (request.range or "").startswith(part) else None
+    )
+    with pytest.raises(ChunkIOError, match=r"c/0"):
+        array[...]
+
+
+def test_what_is_larger_than_metadata_justify_is_refused(server: ObjectServer, store: ObjectStore) -> None:
+    array = created(store)
+    server.objects["bucket/c/0"] = bytes(10 << 20)
+    with server.watch() as seen, pytest.raises(ChunkIOError, match=r"c/0"):
+        array[...]
+    assert len(seen.requests) == 1
+
+
+def test_absent_values_are_fill_values(server: ObjectServer, store: ObjectStore) -> None:
+    array = created(store, fill_value=7)
+    del server.objects["bucket/c/0"]
+    with server.watch() as seen:
+        assert (array[...] == 7).all()
+    assert len(seen.requests) == 1
+
+
+def test_in_the_thread_of_an_event_loop(store: ObjectStore) -> None:
+    array = created(store, STRINGS)
+
+    async def main() -> Any:
+        return array[...]
+
+    found: list[Any] = []
+    thread = Thread(target=lambda: found.append(asyncio.run(main())))
+    thread.start()
+    thread.join()
+    assert np.array_equal(found[0], STRINGS)
