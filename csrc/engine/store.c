@@ -113,7 +113,7 @@ static zc_status name_make(const zc_local *local, const char *key, file_name *ou
         return ZC_ERR_MEMORY;
     }
     out->whole = zc_dir_none(local->root_len, local->links);
-    out->dir = &out->whole;
+    out->dir = local->paths.holds ? &local->paths : &out->whole;
     out->name = path;
     out->owned = path != out->buffer ? path : NULL;
     return ZC_OK;
@@ -249,10 +249,14 @@ static zc_status local_remove(const zc_store *store, const char *key, zc_error *
     return status;
 }
 
-static zc_status local_put_off(const zc_store *store, zc_error *err)
+static zc_status local_put_off(const zc_store *store, size_t n, zc_error *err)
 {
     zc_local *local = store->self;
 
+    if (n > 1 && local->dir == NULL) {
+        local->paths = zc_dir_none(local->root_len, local->links);
+        local->paths.holds = true;
+    }
     return local->sync ? zc_unsynced_new(&local->unsynced, err) : ZC_OK;
 }
 
@@ -262,6 +266,9 @@ static zc_status local_settle(const zc_store *store, int threads, zc_error *err)
     zc_unsynced *const unsynced = local->unsynced;
 
     local->unsynced = NULL;
+    if (local->paths.holds) {
+        zc_dir_let_go(&local->paths);
+    }
     return zc_unsynced_end(unsynced, threads, err);
 }
 
@@ -346,6 +353,7 @@ void zc_store_apart(const zc_store *store, zc_local *room, zc_store *out)
     if (store->put_off == local_put_off) {
         *room = *(const zc_local *)store->self;
         room->unsynced = NULL;
+        room->paths.holds = false;
         out->self = room;
     }
 }

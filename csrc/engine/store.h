@@ -98,9 +98,9 @@ struct zc_store {
     /* No error if the key is absent. */
     zc_status (*remove)(const zc_store *store, const char *key, zc_error *err);
 
-    /* What is replaced or removed between the two need be on the disk no sooner than settle has returned; on so many threads.
-     * Both may be NULL. */
-    zc_status (*put_off)(const zc_store *store, zc_error *err);
+    /* What is replaced or removed between the two, about n values, need be on the disk no sooner than settle has returned; on so
+     * many threads.  Both may be NULL. */
+    zc_status (*put_off)(const zc_store *store, size_t n, zc_error *err);
     zc_status (*settle)(const zc_store *store, int threads, zc_error *err);
 
     /* A call of many chunks below a key prefix begins and ends.  Both may be NULL. */
@@ -183,6 +183,7 @@ typedef struct zc_local {
     const char *document;    /* metadata that was in it then, or NULL */
     size_t dir_prefix;       /* length of the part of all keys that dir stands for */
     zc_unsynced *unsynced;   /* directories that one call has changed, or NULL */
+    zc_dir paths;            /* the rules for whole paths, for a call that writes several files */
 } zc_local;
 
 /* A store over local, which the caller keeps. */

@@ -30,6 +30,10 @@
 /* Of a compressed chunk at least about so many bytes are decoded for a single element. */
 #define DECODED_MIN 65536.0
 
+/* As long as less than that is written, threads that encode nothing wait for each other in the system: sharing pays later. */
+#define STORED_MIN 262144.0
+#define STORED_SHARED_FROM_NS (3 * SHARED_FROM_NS)
+
 /* With fewer bytes in each chunk, threads wait longer for a store that serves one at a time than they copy. */
 #define COPIED_MIN 65536.0
 
@@ -226,6 +230,6 @@ int zc_write_threads(const zc_call *call, size_t n)
     const bool copied = is_copied(chain);
     const double chunk = bytes_of_chunk(call->array, n > 1 && chain->ops->list != NULL);
     const double bytes = most(given, n == 1 || copied ? chunks * chunk : chunks * least(chunk, DECODED_MIN));
-    return (copied ? STORED_NS : coded_ns(chain, true)) * bytes + WRITTEN_NS * chunks < SHARED_FROM_NS
-               ? 1 : given_or_usual(call->threads);
+    const double ns = (copied ? STORED_NS : coded_ns(chain, true)) * bytes + WRITTEN_NS * chunks;
+    return ns < (copied && given < STORED_MIN ? STORED_SHARED_FROM_NS : SHARED_FROM_NS) ? 1 : given_or_usual(call->threads);
 }

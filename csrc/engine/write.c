@@ -299,7 +299,7 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
 /* Write all items; what those before a failure have stored is on the disk, too. */
 static zc_status write_items(const zc_run *run, const zc_store *store, size_t *failed, zc_error *err)
 {
-    zc_status status = store->put_off != NULL ? store->put_off(store, err) : ZC_OK;
+    zc_status status = store->put_off != NULL ? store->put_off(store, run->n_items, err) : ZC_OK;
 
     if (status != ZC_OK) {
         return status;

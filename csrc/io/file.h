@@ -35,6 +35,7 @@ typedef struct zc_dir {
 #endif
     size_t root_len;         /* the first part of the path, that of the root; its own links are followed */
     zc_symlinks links;
+    bool holds;              /* directories of files that are put below it stay open for the next file in them */
 } zc_dir;
 
 /* The rules for whole paths below a root, whose path is the first root_len bytes of each. */
@@ -75,6 +76,9 @@ bool zc_dir_is_same(const zc_dir *a, const zc_dir *b);
 bool zc_dir_has(const zc_dir *dir, const char *name);
 
 void zc_dir_close(zc_dir *dir);
+
+/* Close the directories that it holds, and hold none from now on: what zc_dir_close does, for the rules for whole paths. */
+void zc_dir_let_go(zc_dir *dir);
 
 /*
  * Open a regular file for reading; name is relative to dir.

@@ -58,6 +58,7 @@ zc_status zc_dir_open(const char *path, size_t root_len, zc_symlinks links, zc_d
         return errno == ENOENT || errno == ENOLINK ? zc_fail(err, ZC_ERR_MISSING, "no directory %s", path)
                                                    : zc_fail_path(errno, "cannot open directory", path, err);
     }
+    opened.holds = true;
     opened.path = strdup(path);
     opened.where = zc_hash_text(ZC_HASH_BASIS, path, strlen(path));
     *out = opened.path != NULL ? malloc(sizeof opened) : NULL;
@@ -70,10 +71,16 @@ zc_status zc_dir_open(const char *path, size_t root_len, zc_symlinks links, zc_d
     return ZC_OK;
 }
 
+void zc_dir_let_go(zc_dir *dir)
+{
+    dir->holds = false;
+    zc_parents_close(dir);
+}
+
 void zc_dir_close(zc_dir *dir)
 {
     if (dir != NULL) {
-        zc_parents_close(dir);
+        zc_dir_let_go(dir);
         close(dir->fd);
         free(dir->path);
         free(dir);
@@ -490,7 +497,7 @@ static zc_status write_below(writer *w, const zc_file_source *source, zc_error *
         return zc_fail_errno(err, errno, "cannot create a temporary file for %s", w->path);
     }
     if (!w->is_new) {                        /* what is created is mostly the first thing in its directory */
-        const uint64_t where = w->dir != NULL && w->dir->fd >= 0 ? w->dir->where : 0;
+        const uint64_t where = w->dir != NULL && w->dir->fd >= 0 ? w->dir->where : ZC_HASH_BASIS;
         zc_clean_directory(w->at, w->path, w->parent, where, w->made_parents);
     }
     int code = fill_temporary(w, fd, source, &failed, err);
@@ -518,7 +525,7 @@ zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source 
     writer w = {.dir = dir, .path = name, .parent = parent_length(name), .sync = sync, .later = later, .is_new = is_new};
 
     w.name = name + w.parent;
-    const bool holds = dir != NULL && dir->fd >= 0 && w.parent > 0 && !sync;
+    const bool holds = dir != NULL && dir->holds && w.parent > 0 && !sync;
     zc_parent *const held = holds ? zc_parent_take(dir, name, w.parent) : NULL;
     w.at = held != NULL ? held->fd : -1;
     const int code = held != NULL ? 0 : open_directory(&w);

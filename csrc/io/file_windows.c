@@ -186,6 +186,11 @@ void zc_dir_close(zc_dir *dir)
     }
 }
 
+void zc_dir_let_go(zc_dir *dir)
+{
+    dir->holds = false;
+}
+
 /* There are no descriptors of directories here; Python does not ask. */
 int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes)
 {

@@ -92,8 +92,8 @@ static int open_by_steps(int at, const char *path, int flags)
         name[n] = '\0';
         const int fd = zc_open_again(above, name, (last ? flags : ZC_OPEN_DIR_FLAGS) | O_NOFOLLOW, NEW_MODE);
         int code = errno;
-        if (fd < 0 && code != EMFILE && code != ENFILE && is_link(above, name)) {
-            code = ELOOP;                    /* whatever the system calls it */
+        if (fd < 0 && code != ENOENT && code != EMFILE && code != ENFILE && is_link(above, name)) {
+            code = ELOOP;                    /* whatever the system calls it; what is absent is no link */
         }
         if (above != at) {
             close(above);
@@ -179,8 +179,9 @@ static int open_resolved(int root_fd, const char *root, char *path, int flags)
     return fd;
 }
 
-/* There are links in a path, maybe only in that of its root, which are followed. */
-static int open_linked(const zc_dir *dir, const char *name, int flags)
+/* There are links in a path, maybe only in that of its root, which are followed.  *below: there is one below the root, or may
+ * be. */
+static int open_linked(const zc_dir *dir, const char *name, int flags, bool *below)
 {
     char path[PATH_MAX], root[PATH_MAX];
     const int n = dir->fd >= 0 ? snprintf(path, sizeof path, "%s/%s", dir->path, name)
@@ -202,7 +203,8 @@ static int open_linked(const zc_dir *dir, const char *name, int flags)
         return -1;
     }
     int fd = open_without_links(root_fd, rest, flags);
-    if (fd < 0 && errno == ELOOP) {
+    *below = fd < 0 && errno == ELOOP;
+    if (*below) {
         errno = EXDEV;
         fd = dir->links != ZC_SYMLINKS_REFUSE ? open_resolved(root_fd, root, path, flags) : -1;
     }
@@ -216,6 +218,7 @@ int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes)
 {
     const int at = zc_fd_of(dir);
     const bool follow = dir == NULL || (dir->links == ZC_SYMLINKS_FOLLOW && !writes);
+    bool linked = true;
 
     if (writes && dir != NULL && dir->fd >= 0 && dir->outside) {
         errno = EXDEV;
@@ -225,9 +228,9 @@ int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes)
     if (fd >= 0 || errno != ELOOP) {
         return fd;                           /* an absent file costs no second call */
     }
-    fd = follow ? zc_open_again(at, name, flags, 0) : open_linked(dir, name, flags);
-    if (fd < 0 && errno == ENOENT) {
-        errno = leads_to_nothing(at, name) ? ENOLINK : ENOENT;
+    fd = follow ? zc_open_again(at, name, flags, 0) : open_linked(dir, name, flags, &linked);
+    if (fd < 0 && errno == ENOENT && linked && leads_to_nothing(at, name)) {
+        errno = ENOLINK;
     }
     return fd;
 }

@@ -235,6 +235,33 @@ static void no_thread_is_woken_for_little(void)
     }
 }
 
+/* Threads that write a few files wait for each other: rows that are added to chunks without codecs were written by several, in
+ * more time than one takes. */
+static void a_few_rows_of_files_are_written_by_one_thread(void)
+{
+    enum { MANY_ROWS = 256, SIDE = 512, LONG = 4 * SIDE };
+    static uint16_t values[MANY_ROWS * LONG], found[MANY_ROWS * LONG];
+    zc_fault fault;
+    zc_error err;
+    fixture f;
+
+    for (int i = 0; i < MANY_ROWS * LONG; i++) {
+        values[i] = (uint16_t)(i * 7);
+    }
+    open_fixture(&f, "rows/", 64, SIDE);
+    f.array.grid[0].length = MANY_ROWS;
+    f.array.grid[1].length = LONG;
+    zc_counts_reset();
+    CHECK(transfer(&f, true, 0, MANY_ROWS, 0, LONG, values, 4, &fault, &err) == ZC_OK);
+    CHECK((zc_counted(ZC_COUNT_HELPERS) > 0) == ZC_ASSERTIONS);
+    zc_counts_reset();
+    CHECK(transfer(&f, true, 52, 24, 0, LONG, values, 4, &fault, &err) == ZC_OK);        /* to eight chunks */
+    CHECK(zc_counted(ZC_COUNT_HELPERS) == 0);
+    memcpy(values + 52 * LONG, values, sizeof *values * 24 * LONG);
+    CHECK(transfer(&f, false, 0, MANY_ROWS, 0, LONG, found, 4, &fault, &err) == ZC_OK);
+    CHECK(memcmp(found, values, sizeof values) == 0);
+}
+
 /* What a slow codec takes for a few chunks is worth other threads, where a quick one is not. */
 static void slow_codecs_are_shared_sooner(void)
 {
@@ -519,6 +546,7 @@ int main(void)
     RUN(no_chunk_is_decompressed_twice);
     RUN(patches_of_a_large_chunk_are_shared);
     RUN(no_thread_is_woken_for_little);
+    RUN(a_few_rows_of_files_are_written_by_one_thread);
     RUN(slow_codecs_are_shared_sooner);
     RUN(copies_are_shared_where_it_pays);
     RUN(rows_of_kept_chunks_are_copied);

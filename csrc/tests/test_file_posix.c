@@ -191,6 +191,21 @@ static void directories_are_held_between_files(void)
     CHECK(lowest_descriptor() == lowest);
 }
 
+static void directories_of_whole_paths_are_held_for_one_call(void)
+{
+    static const char *const names[] = {"root/c/0", "root/d/0"};
+    const int lowest = lowest_descriptor();
+    zc_dir rules = zc_dir_none(4, ZC_SYMLINKS_INSIDE);
+
+    CHECK(mkdir("root", 0777) == 0 && mkdir("root/c", 0777) == 0 && mkdir("root/d", 0777) == 0);
+    CHECK(parents_opened(&rules, 10, names, 2) == 10 * ZC_ASSERTIONS && lowest_descriptor() == lowest);
+    rules.holds = true;
+    CHECK(parents_opened(&rules, 10, names, 2) == 2 * ZC_ASSERTIONS);
+    zc_dir_let_go(&rules);
+    CHECK(lowest_descriptor() == lowest);
+    CHECK(parents_opened(&rules, 10, names, 2) == 10 * ZC_ASSERTIONS && lowest_descriptor() == lowest);
+}
+
 static void a_directory_that_goes_while_it_is_held_is_made_again(void)
 {
     zc_dir *root;
@@ -369,6 +384,23 @@ static void a_directory_is_looked_at_once(void)
     CHECK(is_there(name));
 }
 
+/* A call of many chunks names files below the directory of the array, one of few by whole paths: each looked. */
+static void a_directory_is_looked_at_once_by_either_name(void)
+{
+    const zc_owner gone = (zc_this_process() & ~PID_MASK) | (zc_owner)pid_of_nobody();
+    const zc_dir rules = zc_dir_none(3, ZC_SYMLINKS_INSIDE);
+    char name[PATH_ROOM];
+    zc_dir *all;
+
+    CHECK(mkdir("all", 0777) == 0 && mkdir("all/c", 0777) == 0);
+    CHECK(zc_dir_open("all/", 3, ZC_SYMLINKS_INSIDE, &all, &err) == ZC_OK);
+    CHECK(zc_file_replace(all, "c/0", "x", 1, false, &err) == ZC_OK);
+    zc_dir_close(all);
+    leave("all/c", gone, 1000000, name);
+    CHECK(zc_file_replace(&rules, "all/c/1", "y", 1, false, &err) == ZC_OK);
+    CHECK(is_there(name) && holds("all/c/1", "y"));
+}
+
 /* The first case: none of these processes has made a name yet. */
 static void names_cannot_be_guessed(void)
 {
@@ -403,6 +435,7 @@ int main(void)
         {"links_do_not_leave_the_root", links_do_not_leave_the_root},
         {"a_directory_outside_is_only_read", a_directory_outside_is_only_read},
         {"directories_are_held_between_files", directories_are_held_between_files},
+        {"directories_of_whole_paths_are_held_for_one_call", directories_of_whole_paths_are_held_for_one_call},
         {"a_directory_that_goes_while_it_is_held_is_made_again", a_directory_that_goes_while_it_is_held_is_made_again},
         {"special_files_do_not_hang", special_files_do_not_hang},
         {"metadata_of_the_system", metadata_of_the_system},
@@ -413,6 +446,7 @@ int main(void)
         {"the_next_write_removes_what_killed_writers_left", the_next_write_removes_what_killed_writers_left},
         {"only_files_are_left_overs", only_files_are_left_overs},
         {"a_directory_is_looked_at_once", a_directory_is_looked_at_once},
+        {"a_directory_is_looked_at_once_by_either_name", a_directory_is_looked_at_once_by_either_name},
     };
 
     run_cases(cases, sizeof cases / sizeof *cases);

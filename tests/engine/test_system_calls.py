@@ -14,7 +14,7 @@ pytestmark = needs_shim
 
 SOURCE = Path(__file__).parents[1] / "shared" / "count_calls.c"
 REFUSED = 77
-PROGRAM = """
+STEPS = """
 import os, signal, sys
 import numpy as np
 import zarrcore
@@ -25,7 +25,10 @@ def step(*calls):
     for call in calls:
         os.kill(os.getpid(), signal.SIGSTOP)
         call()
+    os.kill(os.getpid(), signal.SIGSTOP)
 
+"""
+PROGRAM = """
 options = eval(sys.argv[2])
 array = zarrcore.create_array(sys.argv[1], shape=64, dtype="i4", **options)
 array[...] = values = np.arange(64, dtype="i4")
@@ -38,7 +41,10 @@ step(
     lambda: array.write(5, 7, threads=1),
     lambda: zarrcore.open_array(sys.argv[1], mode="r"),
 )
-os.kill(os.getpid(), signal.SIGSTOP)
+"""
+ABSENT_CHUNKS = """
+array = zarrcore.create_array(sys.argv[1], name="a", shape=6400, chunks=100, dtype="i4", compressors=None)
+step(lambda: None, lambda: array[5], lambda: array.read(threads=1))
 """
 READ = 3  # open, read, close
 READ_SHARD = READ + 2  # its size, and its index
@@ -47,6 +53,8 @@ PATCH = READ + 1 + WRITE  # the size of what there was
 PATCH_SHARD = READ_SHARD + 1 + WRITE  # the inner chunks before and after the patched one
 OPEN = READ + 1  # the size of the document; a long one takes another read
 OPEN_V2 = 10  # three documents are looked for
+ABSENT = 3  # open nothing; open and close the directory, which is there
+LINKED = 3  # of each path through a link in that of the root: find that out, open and close the root
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +64,9 @@ def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def counted(counter: Path, root: Path, options: str) -> list[int]:
-    """Return the calls of the steps: read all, read an item, write all, write an item, open."""
-    run = [str(counter), sys.executable, "-c", PROGRAM, str(root), options]
+def counted(counter: Path, program: str, *arguments: object) -> list[int]:
+    """Return the calls of the steps of a program after the first, which does nothing."""
+    run = [str(counter), sys.executable, "-c", STEPS + program, *map(str, arguments)]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     if done.returncode == REFUSED:
         pytest.skip("processes must not be traced here")
@@ -80,6 +88,17 @@ def counted(counter: Path, root: Path, options: str) -> list[int]:
 def test_a_chunk_takes_no_more_system_calls_than_it_needs(
     counter: Path, tmp_path: Path, options: str, expected: list[int]
 ) -> None:
-    calls = counted(counter, tmp_path / "a.zarr", options)
+    """Steps: read all, read an item, write all, write an item, open."""
+    calls = counted(counter, PROGRAM, tmp_path / "a.zarr", options)
     assert all(found <= most for found, most in zip(calls, expected, strict=True)), (calls, expected)
     assert calls[0] > 1
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_an_absent_chunk_takes_one_system_call(counter: Path, tmp_path: Path, linked: bool) -> None:
+    """Where a link led to the store, the directories above each were looked at twice more."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    one, many = counted(counter, ABSENT_CHUNKS, tmp_path / ("link" if linked else "real"))
+    assert 1 < one <= ABSENT + 2 * LINKED * linked
+    assert 64 < many <= 64 + 8 + 2 * LINKED * linked
