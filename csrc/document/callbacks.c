@@ -278,15 +278,16 @@ static zc_status read_tail(const zc_value *value, void *dst, size_t n, zc_error 
     return read_range(value, ZARRCORE_FROM_END, dst, n, err);
 }
 
-/* Has each request been answered?  Then its value, or its absence, is in out. */
-static bool take_replies(const zc_store *store, zarrcore_request *asked, size_t n, zc_value *out)
+/* Has each request been answered?  Then its value, or its absence, is in out.  Of what was asked only the statuses are read again. */
+static bool take_replies(const zc_store *store, const zc_request *requests, const zarrcore_request *asked, zarrcore_reply *replies,
+                         size_t n, zc_value *out)
 {
     bool good = true;
     zc_error err = {0};
 
     for (size_t i = 0; i < n; i++) {
-        zarrcore_reply *const reply = asked[i].reply;
-        const zc_status status = end_call(reply, asked[i].status, ZARRCORE_ERR_MISSING, "get", asked[i].key, &err);
+        zarrcore_reply *const reply = &replies[i];
+        const zc_status status = end_call(reply, asked[i].status, ZARRCORE_ERR_MISSING, "get", requests[i].key, &err);
         zc_metric_add(ZC_METRIC_BYTES_READ, reply->n);
         if (status == ZC_OK && reply->data == NULL) {
             reply->data = zc_memory_new(1);
@@ -317,7 +318,7 @@ static zc_status fetch_parts(const zc_store *store, const zc_request *requests, 
     }
     if (good) {
         const int status = call->get_ranges(call->user, asked, n);
-        good = take_replies(store, asked, n, out) && status == ZARRCORE_OK;
+        good = take_replies(store, requests, asked, replies, n, out) && status == ZARRCORE_OK;
         zc_metric_add(ZC_METRIC_REQUESTS, n);
     }
     if (!good) {

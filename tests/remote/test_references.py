@@ -203,6 +203,27 @@ def test_templates_that_are_no_object(templates: Any) -> None:
         ReferenceStore({"version": 1, "templates": templates, "refs": {"k": ["{{u}}"]}})
 
 
+def test_templates_that_would_become_any_number_of_bytes_are_refused() -> None:
+    """A document of some megabytes asked for terabytes."""
+    refs = {
+        "version": 1,
+        "templates": {"u": "x" * 1000},
+        "refs": {"k": ["{{u}}" * 1000], "l": ["{{u}}" * 65]},
+    }
+    store = ReferenceStore(refs)
+    with pytest.raises(StoreError, match="'k': templates make a URL of more than 65536 characters"):
+        store.get("k")
+    with pytest.raises(StoreError, match="File name too long"):
+        store.get("l")
+
+
+def test_a_reference_that_is_null_is_no_absent_chunk() -> None:
+    """It was listed, and read as the fill value."""
+    store = ReferenceStore({"a/.zarray": json.dumps(DOCUMENT), "a/0.0": None})
+    with pytest.raises(BaseZarrError, match="None is no reference"):
+        zarrcore.open_array(store, path="a", mode="r")[0]
+
+
 # --- Parquet ---
 
 
@@ -307,3 +328,75 @@ def test_parquet_of_an_array_of_wrong_shape_is_an_error(tmp_path: Path) -> None:
     for call in (lambda: store.get("a/0"), lambda: [*store.list()]):
         with pytest.raises(StoreError, match="no document of an array"):
             call()
+
+
+def write(directory: Path, **columns: Any) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table(columns), directory / "a" / "refs.0.parq", compression="zstd")
+
+
+@pytest.mark.parametrize("kind", ["rows", "texts", "bytes"])
+def test_a_small_file_of_parquet_does_not_become_large(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files of some kilobytes took gigabytes, and ended the process where there were not so many."""
+    pyarrow = pytest.importorskip("pyarrow")
+    if kind == "bytes":
+        monkeypatch.setattr("zarrcore.storage.references.MAX_DOCUMENT_NBYTES", 1 << 20)
+    n = {"rows": 5_000_000, "texts": 200_000, "bytes": 1}[kind]
+    store = lazily(tmp_path, 10**9 if kind == "rows" else 10**6, [8, 4], [4, 4])
+    numbers = pyarrow.array(np.zeros(n, "i8"))
+    word = pyarrow.array(["x" * 10_000])
+    path = pyarrow.DictionaryArray.from_arrays(np.zeros(n, "i4"), word) if kind == "texts" else None
+    raw = pyarrow.array([bytes(2 << 20)]) if kind == "bytes" else pyarrow.nulls(n, pyarrow.binary())
+    write(tmp_path, path=path or pyarrow.nulls(n, pyarrow.string()), offset=numbers, size=numbers, raw=raw)
+    assert (tmp_path / "a" / "refs.0.parq").stat().st_size < 100_000
+    if kind == "texts":
+        with pytest.raises(StoreError, match=r"'a/1\.0': the file referred to lacks it|File name too long"):
+            store.get("a/1.0")
+    else:
+        with pytest.raises(
+            StoreError, match=r"refs\.0\.parq: no table of references: ValueError: .*(rows|bytes)"
+        ):
+            store.get("a/1.0")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"offset": "x"},
+        {"offset": float("inf")},
+        {"size": [1]},
+        {"offset": -1},
+        {"path": 7},
+        {"path": ["f"]},
+        {"raw": "x"},
+    ],
+    ids=str,
+)
+def test_a_row_of_parquet_that_is_no_reference_is_an_error_that_names_the_key(
+    tmp_path: Path, row: dict[str, Any]
+) -> None:
+    """Some were errors without a name, others read as the fill value."""
+    store = lazily(tmp_path, 1, [4, 4], [4, 4])
+    write(tmp_path, **{name: [item] for name, item in ({"path": "f", "offset": 0, "size": 4} | row).items()})
+    with pytest.raises(StoreError, match=r"key 'a/0\.0': \(.*\) is no reference"):
+        store.get("a/0.0")
+
+
+def test_files_of_parquet_without_number_are_not_asked_for_one_by_one(server: ObjectServer) -> None:
+    """A document of 200 bytes had a server asked for 10**18 files."""
+    pytest.importorskip("obstore")
+    document = {
+        "record_size": 1,
+        "metadata": {"a/.zarray": DOCUMENT | {"shape": [10**18, 1], "chunks": [1, 1]}},
+    }
+    server.objects["bucket/refs/.zmetadata"] = json.dumps(document).encode()
+    store = ReferenceStore(f"{server.url}/bucket/refs")
+    with pytest.raises(StoreError, match="'a': there may be 1000000000000000000 files of references"):
+        [*store.list()]
+
+
+def test_keys_that_are_no_numbers_of_ours_are_absent(tmp_path: Path) -> None:
+    store = lazily(tmp_path, 1, [4, 4], [4, 4])
+    assert [store.get(key) for key in ("a/" + "9" * 5000 + ".0", "a/\u0660.0")] == [None, None]

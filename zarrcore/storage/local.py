@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 
@@ -18,7 +18,7 @@ from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.local_errors import explained, forgive_others, named, require_directories_above
 from zarrcore.storage.moving import finish, goes_on, move_directory, remove_copy, rename_directory
-from zarrcore.storage.removing import remove_entries
+from zarrcore.storage.removing import remove_directory, remove_entries
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -303,8 +303,7 @@ class LocalStore(Store):
         try:
             with self._parent(path) as (name, fd):
                 if not os.path.islink(path):
-                    self._remove_entries(prefix)
-                    os.rmdir(name, dir_fd=fd)
+                    remove_directory(name, fd, sync=self.fsync)
                     self._sync(fd)
                 elif os.path.isdir(path):
                     os.unlink(name, dir_fd=fd)
@@ -344,11 +343,11 @@ class LocalStore(Store):
             return False, f"was written less than {min_age:g} seconds ago"
         if dry_run:
             return False, "would be removed"
-        if stat.S_ISDIR(status.st_mode):
-            is_removed = remove_copy(path, sync=self.fsync)
-            return is_removed, "removed" if is_removed else "belongs to a move that is under way"
         with self._parent(path) as (last, fd):
-            os.unlink(last, dir_fd=fd)
+            if not stat.S_ISDIR(status.st_mode):
+                os.unlink(last, dir_fd=fd)
+            elif not remove_copy(last, fd, sync=self.fsync):
+                return False, "belongs to a move that is under way"
         return True, "removed"
 
     def move(self, dest_root: str | os.PathLike[str]) -> None:
@@ -372,9 +371,14 @@ class LocalStore(Store):
     def _rename_prefix(self, source: str, dest: str) -> bool:
         if overrides(self, LocalStore):
             return False
-        for path in (self._path(source), self._path(dest)):
-            self._refuse_outside(path)
-        return rename_directory(self._path(source), self._path(dest), sync=self.fsync)
+        old, new = self._path(source), self._path(dest)
+        self._make_above(new)
+        with self._parent(new) as target, self._parent(old) as here:
+            is_renamed = rename_directory(here, target)
+            if is_renamed:
+                self._sync(target[1])
+                self._sync(here[1])
+        return is_renamed
 
     # --- listing ---
 
@@ -530,6 +534,16 @@ class LocalStore(Store):
             raise named(error, above) from None
         finally:
             files.close(fd)
+
+    def _make_above(self, path: str) -> None:
+        """Make the directories above a path that are missing."""
+        missing = []
+        while not os.path.isdir(path := os.path.dirname(path)) and len(path) > len(self._root):
+            missing.append(path)
+        for directory in reversed(missing):
+            with self._parent(directory) as (name, fd), suppress(FileExistsError):
+                os.mkdir(name, dir_fd=fd)
+                self._sync(fd)
 
     def _sync(self, fd: int | None) -> None:
         """Make changes of names in a directory durable, if writes are."""

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from zarrcore.storage.files import is_own, is_temporary, sync_directory, sync_file
-from zarrcore.storage.removing import remove_entries
+from zarrcore.storage.removing import remove_directory
+
+Entry = tuple[str, int | None]
+"""A name in a directory that is open, or without one a path."""
 
 _WINDOWS = os.name == "nt"
 _BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
 _BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256, 0)  # seconds; 0: the last attempt
 
 
-def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
+def rename_directory(source: Entry, target: Entry) -> bool:
     """Rename a directory; False if that cannot be done in one step, as between two file systems.
 
-    Missing directories above the target are made; an empty one at the target is removed.  With `sync`
-    the new name is on the disk when this returns, and the old one until then: a file system with a journal
-    changes both in one step.
+    Both are names in directories that are open, so that it does not matter what is put in the place of these
+    meanwhile.  An empty directory at the target is removed.
     """
-    if os.path.islink(source):
+    if stat.S_ISLNK(os.stat(source[0], dir_fd=source[1], follow_symlinks=False).st_mode):
         return False  # what it points to stays where it is
-    above = os.path.dirname(target)
     try:
-        if os.path.isdir(target):
-            os.rmdir(target)
-        _make_directories(above, sync=sync)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.rmdir(target[0], dir_fd=target[1])
         _rename(source, target)
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.ENOTEMPTY, errno.EEXIST):
             raise
         return False
-    _sync({above, os.path.dirname(source)}, sync=sync)
     return True
 
 
@@ -44,7 +44,7 @@ def move_directory(source: str, target: str, *, sync: bool = False) -> None:
     above = os.path.dirname(target)
     _make_directories(above, sync=sync)
     try:
-        _rename(source, target)
+        _rename((source, None), (target, None))
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
@@ -72,31 +72,31 @@ def _copy(source: str, target: str, *, sync: bool) -> None:
             shutil.copytree(source, copy, symlinks=True, dirs_exist_ok=True)
             if sync:
                 _sync_tree(copy)
-            _rename(copy, target)
+            _rename((copy, None), (target, None))
         except BaseException:
             shutil.rmtree(copy, ignore_errors=True)
             raise
     _sync({above}, sync=sync)
-    _remove(source, sync=sync)
+    remove_directory(source, sync=sync)
 
 
-def remove_copy(path: str, *, sync: bool = False) -> bool:
+def remove_copy(name: str, above: int | None = None, *, sync: bool = False) -> bool:
     """Remove a directory of the name of a temporary file, which a move made that has not ended.
 
-    Returns whether it was removed: not if it is no directory, or if the move is under way, whose process has
-    it locked.
+    Its name is relative to the directory `above`, if that is given.  Returns whether it was removed: not if
+    it is no directory, or if the move is under way, whose process has it locked.
     """
     try:
-        with _locked(path) as is_locked:
+        with _locked(name, above) as is_locked:
             if is_locked:
-                _remove(path, sync=sync)
+                remove_directory(name, above, sync=sync)
             return is_locked
     except (NotADirectoryError, FileNotFoundError):
         return False
 
 
 @contextmanager
-def _locked(directory: str) -> Iterator[bool]:
+def _locked(directory: str, above: int | None = None) -> Iterator[bool]:
     """Lock a directory for the block, or until this process ends; yields whether it is locked.
 
     It is not if another process has locked it, nor where the system has no such locks.
@@ -106,7 +106,7 @@ def _locked(directory: str) -> Iterator[bool]:
         return
     import fcntl
 
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -149,19 +149,8 @@ def _raise(error: OSError) -> None:
 
 def finish(source: str, *, sync: bool = False) -> None:
     """Remove the source of a move that :func:`goes_on`."""
-    _remove(source, sync=sync)
+    remove_directory(source, sync=sync)
     _sync({os.path.dirname(source)}, sync=sync)
-
-
-def _remove(directory: str, *, sync: bool) -> None:
-    fd = None if _WINDOWS else os.open(directory, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-    try:
-        with os.scandir(directory if fd is None else fd) as entries:
-            remove_entries(entries, fd, sync=sync)
-    finally:
-        if fd is not None:
-            os.close(fd)
-    os.rmdir(directory)
 
 
 def _make_directories(path: str, *, sync: bool) -> None:
@@ -191,11 +180,11 @@ def _sync_tree(root: str) -> None:
         _sync({above}, sync=True)
 
 
-def _rename(source: str, target: str) -> None:
+def _rename(source: Entry, target: Entry) -> None:
     """Rename; on Windows a scanner or a reader may hold the target open for a moment."""
     for delay in _BUSY_DELAYS:
         try:
-            os.rename(source, target)
+            os.rename(source[0], target[0], src_dir_fd=source[1], dst_dir_fd=target[1])
         except OSError as error:
             if getattr(error, "winerror", None) not in _BUSY_ON_WINDOWS or not delay:
                 raise

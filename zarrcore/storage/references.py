@@ -9,6 +9,7 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from io import BytesIO
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
@@ -39,8 +40,11 @@ from zarrcore.storage.validation import is_document, too_large, validate_key, va
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")
 _TEMPLATE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _BASE64 = "base64:"
-_MOST_RECORDS = 128  # files of Parquet that are kept
+_LONGEST_URL = 1 << 16  # characters of one that is made of templates
+_MOST_RECORDS, _MOST_ROWS = 128, 1 << 22  # files of Parquet that are kept, and references in them
+_MOST_ASKED = 1 << 17  # files of Parquet that are asked for one by one where a store cannot list them
 _COLUMNS = ["path", "offset", "size", "raw"]
+_TEXTS = {"string", "large_string", "binary", "large_binary"}  # types of Arrow
 
 
 class _Range(NamedTuple):
@@ -333,9 +337,9 @@ class _Json:
         return iter([key for key in self._refs if isinstance(key, str) and key])
 
     def find(self, key: str) -> _Found | None:
-        match self._refs.get(key):
-            case None:
-                return None
+        if key not in self._refs:
+            return None
+        match self._refs[key]:
             case bytes() as raw:
                 return raw
             case str() as text:
@@ -353,10 +357,17 @@ class _Json:
         if "{{" not in url:
             return url
 
+        room = _LONGEST_URL
+
         def fill(found: re.Match[str]) -> str:
+            nonlocal room
             text = self._templates.get(found[1])
             if not isinstance(text, str) or "{{" in text:
                 raise UnsupportedReferencesError(f"key {key!r}: the template {found[1]!r} is not known")
+            room -= len(text)
+            if room < 0:
+                reason = f"templates make a URL of more than {_LONGEST_URL} characters"
+                raise StoreError(f"key {key!r}: {reason}", key=key)
             return text
 
         filled = _TEMPLATE.sub(fill, url)
@@ -405,7 +416,7 @@ class _Parquet:
             grid = self._grid(field) or ()
             n = prod(grid) if min(grid, default=1) > 0 else 0  # which a stranger may claim: not one by one
             for number in self._records_of(field, -(-n // self._size)):
-                rows = max(map(len, self._record(field, number) or [()]))
+                rows = _rows(self._record(field, number))
                 for chunk in range(number * self._size, min((number + 1) * self._size, n))[:rows]:
                     index: list[int] = []
                     for length in reversed(grid):
@@ -418,6 +429,9 @@ class _Parquet:
     def _records_of(self, field: str, n: int) -> Iterable[int]:
         """Return the numbers of the files of an array, of `n` that there may be."""
         if not self._store._is_near:
+            if n > _MOST_ASKED:
+                reason = f"there may be {n} files of references, more than are asked for one by one"
+                raise StoreError(f"{self._store}: {field!r}: {reason}: {_MOST_ASKED}")
             return range(n)
         names = (re.fullmatch(r"refs\.(0|[1-9]\d{0,18})\.parq", name) for name in self._store.list_dir(field))
         return sorted(number for name in names if name is not None and (number := int(name[1])) < n)
@@ -441,7 +455,7 @@ class _Parquet:
             return self._documents[key]
         field, _, name = key.rpartition("/")
         grid = self._grid(field) if field else None
-        if grid is None or not re.fullmatch(r"\d+(\.\d+)*", name):
+        if grid is None or not re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,20})*", name):
             return None
         index = [int(number) for number in name.split(".")]
         if not grid:
@@ -458,11 +472,15 @@ class _Parquet:
         path, offset, size, raw = (column[row] if row < len(column) else None for column in columns)
         if isinstance(raw, bytes | bytearray):
             return bytes(raw)
-        if not isinstance(path, str) or not path:
+        if path in (None, "") and raw is None:
             return None
-        start, n = int(offset or 0), int(size or 0)
-        if start < 0 or n < 0:
-            raise StoreError(f"key {key!r}: {n} bytes at {start} are no reference", key=key)
+        try:
+            start, n = int(offset or 0), int(size or 0)
+        except (TypeError, ValueError, OverflowError):
+            start = n = -1
+        if start < 0 or n < 0 or raw is not None or not isinstance(path, str):
+            found = shown(repr((path, offset, size, raw))[:200])
+            raise StoreError(f"key {key!r}: {found} is no reference", key=key)
         return _Range(path, start, n or None)
 
     def _record(self, field: str, number: int) -> Any:
@@ -472,28 +490,72 @@ class _Parquet:
                 self._records.move_to_end((field, number))
                 return self._records[field, number]
         name = f"{field}/refs.{number}.parq"
-        data = self._store.get(name)
-        columns = None if data is None else _columns(bytes(data), f"{self._store}: {name}")
+        data = _read((StorePath(self._store, name), None, MAX_DOCUMENT_NBYTES))
+        columns = None if data is None else _columns(data, self._size, f"{self._store}: {name}")
         with self._lock:
             self._records[field, number] = columns
-            if len(self._records) > _MOST_RECORDS:
+            while len(self._records) > 1 and (
+                len(self._records) > _MOST_RECORDS or sum(map(_rows, self._records.values())) > _MOST_ROWS
+            ):
                 self._records.popitem(last=False)
         return columns
 
 
-def _columns(data: bytes, where: str) -> tuple[Any, ...]:
-    try:
-        import pandas  # type: ignore[import-untyped,unused-ignore]
-    except ImportError:
-        raise StoreError(f"{where}: Parquet needs pandas with pyarrow or fastparquet") from None
-    try:
-        table = pandas.read_parquet(BytesIO(data))
-        found = {name: [None if _is_null(item) else item for item in table[name]] for name in table}
-        return tuple(found.get(name, []) for name in _COLUMNS)
-    except ImportError as error:
-        raise StoreError(f"{where}: {error}") from None
-    except Exception as error:
-        raise StoreError(f"{where}: no table of references: {type(error).__name__}: {error}") from error
+def _rows(columns: Any) -> int:
+    return max(map(len, columns or [()]))
+
+
+def _columns(data: bytes, most: int, where: str) -> tuple[Any, ...]:
+    """Return the columns of a file of Parquet, which has no more than `most` rows."""
+    for read in (_read_by_arrow, _read_by_fastparquet):
+        try:
+            found = read(data, min(most, _MOST_ROWS))
+            return tuple(found.get(name, []) for name in _COLUMNS)
+        except ImportError:
+            continue
+        except Exception as error:
+            reason = f"no table of references: {type(error).__name__}: {error}"
+            raise StoreError(f"{where}: {reason}") from error
+    raise StoreError(f"{where}: Parquet needs pyarrow or fastparquet")
+
+
+def _refuse_large(rows: int, most: int, nbytes: int) -> None:
+    if rows > most:
+        raise ValueError(f"{rows} rows, where {most} may be")
+    if nbytes > MAX_DOCUMENT_NBYTES:
+        raise ValueError(too_large(nbytes, MAX_DOCUMENT_NBYTES))
+
+
+def _read_by_arrow(data: bytes, most: int) -> dict[str, list[Any]]:
+    parquet: Any = import_module("pyarrow.parquet")
+    # Texts that repeat stay one: a small file may have any number of them.
+    types = {field.name: str(field.type) for field in parquet.read_schema(BytesIO(data))}
+    texts = [name for name in ("path", "raw") if types.get(name) in _TEXTS]
+    file = parquet.ParquetFile(BytesIO(data), read_dictionary=texts)
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    nbytes = sum(group.total_byte_size for group in groups)
+    _refuse_large(file.metadata.num_rows, most, nbytes)
+    found: dict[str, list[Any]] = {name: [] for name in types if name in _COLUMNS}
+    for batch in file.iter_batches(columns=[*found]):
+        _refuse_large(0, 0, batch.nbytes)
+        for name, items in zip(batch.schema.names, batch.columns, strict=True):
+            found[name] += _items(items)
+    return found
+
+
+def _items(items: Any) -> list[Any]:
+    if not hasattr(items, "dictionary"):
+        return items.to_pylist()  # type: ignore[no-any-return]
+    words = items.dictionary.to_pylist()
+    return [None if number is None else words[number] for number in items.indices.to_pylist()]
+
+
+def _read_by_fastparquet(data: bytes, most: int) -> dict[str, list[Any]]:
+    file: Any = import_module("fastparquet").ParquetFile(BytesIO(data))
+    parts = [part.meta_data for group in file.row_groups for part in group.columns]
+    _refuse_large(file.count(), most, sum(part.total_uncompressed_size for part in parts))
+    table = file.to_pandas(columns=[name for name in file.columns if name in _COLUMNS])
+    return {name: [None if _is_null(item) else item for item in table[name]] for name in table}
 
 
 def _is_null(item: Any) -> bool:

@@ -10,7 +10,23 @@ from zarrcore.storage.files import close, sync_directory
 from zarrcore.storage.local_errors import forgive_others
 from zarrcore.storage.validation import DOCUMENTS, removal_step
 
+_WINDOWS = os.name == "nt"
 _FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def remove_directory(name: str, above: int | None = None, *, sync: bool) -> None:
+    """Remove what is in a directory, and the directory; a link in its place, also a new one, is an error.
+
+    Its name is relative to the directory `above`, if that is given (not on Windows).
+    """
+    fd = None if _WINDOWS else os.open(name, os.O_RDONLY | _FLAGS, dir_fd=above)
+    try:
+        with os.scandir(name if fd is None else fd) as entries:
+            remove_entries(entries, fd, sync=sync)
+    finally:
+        if fd is not None:
+            close(fd)
+    os.rmdir(name, dir_fd=above)
 
 
 def remove_entries(entries: Iterable[os.DirEntry[str]], fd: int | None, *, sync: bool) -> None:

@@ -438,7 +438,7 @@ def test_a_move_between_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyP
     root = zarrcore.create_group(tmp_path)
     root.create_array("a", data=np.arange(6), chunks=2)
 
-    def other_device(*args: Any) -> None:
+    def other_device(*args: Any, **directories: Any) -> None:
         raise OSError(18, "Invalid cross-device link")
 
     monkeypatch.setattr(os, "rename", other_device)

@@ -96,7 +96,7 @@ def test_move(store, tmp_path):
 
 def to_another_file_system(monkeypatch, dies=""):
     """Have renames fail as between two file systems, and a program die in one of the steps of a move."""
-    rename, remove = os.rename, moving._remove
+    rename, remove = os.rename, moving.remove_directory
 
     def renamed(source, target, **options):
         if "partial" not in os.path.basename(source):
@@ -105,14 +105,14 @@ def to_another_file_system(monkeypatch, dies=""):
         if dies == "renamed":
             os._exit(7)
 
-    def removed(source, **options):
+    def removed(source, *above, **options):
         if dies == "removing":
             os.unlink(f"{source}/a")
             os._exit(7)
-        remove(source, **options)
+        remove(source, *above, **options)
 
     monkeypatch.setattr(os, "rename", renamed)
-    monkeypatch.setattr(moving, "_remove", removed)
+    monkeypatch.setattr(moving, "remove_directory", removed)
     if dies == "copying":
         copy2 = shutil.copy2
 
@@ -883,6 +883,83 @@ def test_directories_within_what_is_erased_may_be_replaced_by_links(store, tmp_p
     with contextlib.suppress(OSError):
         store.erase_prefix("a/b")
     assert (outside / "stays").exists()
+
+
+def put_a_link_in_place_of(directory, outside, away, monkeypatch, before):
+    """Have a directory replaced by a link to another one just before a function is called the first time."""
+    call = getattr(os, before)
+
+    def replaced(*args, **options):
+        if not os.path.lexists(away):
+            rename(directory, away)
+            os.symlink(outside, directory)
+        return call(*args, **options)
+
+    rename = os.rename
+    monkeypatch.setattr(os, before, replaced)
+
+
+@posix
+@pytest.mark.parametrize("before", ["stat", "rmdir", "rename", "mkdir"])
+@pytest.mark.parametrize(("source", "target"), [("a/b", "a/new/place"), ("a/b", "z"), ("k", "a/k/l")])
+def test_a_node_is_not_moved_through_a_link_that_was_put_there_meanwhile(
+    store, tmp_path, monkeypatch, source, target, before
+):
+    outside = tmp_path / "outside"
+    (outside / "b").mkdir(parents=True)
+    (outside / "b" / "stays").write_bytes(b"")
+    store.set("a/b/c", b"value")
+    store.set("k/c", b"value")
+    put_a_link_in_place_of(store.root / "a", outside, tmp_path / "away", monkeypatch, before)
+    with contextlib.suppress(OSError, StoreError):
+        store._rename_prefix(source, target)
+    monkeypatch.undo()
+    assert [*os.walk(outside)] == [(str(outside), ["b"], []), (str(outside / "b"), [], ["stays"])]
+
+
+@posix
+def test_a_link_in_the_place_of_what_is_erased_is_not_followed(store, monkeypatch):
+    """Also not one that stays inside of the store: its target is not what was to be erased."""
+    store.set("a/b/c", b"value")
+    store.set("other/stays", b"value")
+    islink = os.path.islink
+
+    def replaced(path):
+        found = islink(path)
+        if not found and path == f"{store.root}/a/b":
+            os.rename(path, f"{store.root}/away")
+            os.symlink(store.root / "other", path)
+        return found
+
+    monkeypatch.setattr(os.path, "islink", replaced)
+    with contextlib.suppress(OSError, StoreError):
+        store.erase_prefix("a/b")
+    assert store.get("other/stays") == b"value"
+
+
+@posix
+@pytest.mark.parametrize("replaced", ["x", f"x/{PARTIAL}"])
+def test_repair_removes_nothing_through_a_link_that_was_put_there_meanwhile(
+    store, tmp_path, monkeypatch, replaced
+):
+    import fcntl
+
+    for above in (tmp_path / "root" / "x", tmp_path / "outside"):
+        (above / PARTIAL).mkdir(parents=True)
+        (above / PARTIAL / "stays").write_bytes(b"")
+        (above / "stays").write_bytes(b"")
+    report = zarrcore.verify(store)
+
+    def locked(fd, how):
+        os.rename(store.root / replaced, tmp_path / "away")
+        inside = "" if replaced == "x" else PARTIAL
+        os.symlink(tmp_path / "outside" / inside, store.root / replaced)
+
+    monkeypatch.setattr(fcntl, "flock", locked)
+    with contextlib.suppress(OSError):
+        zarrcore.repair(report, dry_run=False, min_age=-1)
+    monkeypatch.undo()
+    assert sorted(p.name for p in (tmp_path / "outside").rglob("*")) == [PARTIAL, "stays", "stays"]
 
 
 # --- many keys at once ---
