@@ -3,6 +3,8 @@
 
 Every round runs both, in turns, and takes their ratio, so that a change of the machine's speed touches both.
 Ratios are read / verify: more than 1 means that verifying is faster than reading.
+
+With ``--level index``: the seconds that level "index" takes for 1,000,000 inner chunks.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ _FORMATS: dict[str, dict[str, Any]] = {
     "16 KiB in 4 MiB": {"chunks": (64, 64), "shards": (1024, 1024)},
     "4 KiB in 64 KiB": {"chunks": (32, 32), "shards": (128, 128)},
 }
+_INNER = 1_000_000  # chunks, for the level "index"
 
 
 def _arrays(mib: int, only: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -81,6 +84,26 @@ def _measure(place: Any, rounds: int, threads: int) -> None:
         )
 
 
+def _measure_indexes(rounds: int, threads: int, folder: str, shards: int) -> None:
+    array = zarrcore.create_array(
+        f"{folder}/a", shape=_INNER, dtype="u1", chunks=1, shards=_INNER // shards, compressors=None
+    )
+    array[...] = np.arange(_INNER) % 251 + 1  # no fill values, so that all are stored
+
+    def check() -> None:
+        report = zarrcore.verify(f"{folder}/a", level="index", threads=threads)
+        assert report.ok and report.inner_chunks == _INNER, report
+
+    check()
+    cpu, wall = zip(*(_timed(check) for _ in range(rounds)), strict=True)
+    for name, seconds in (("CPU", cpu), ("wall", wall)):
+        print(
+            f"  {name}: {min(seconds):.3f} s at best, median {statistics.median(seconds):.3f}, "
+            f"at most {max(seconds):.3f}",
+            end="" if name == "CPU" else "\n",
+        )
+
+
 def main() -> None:
     """Measure all layouts."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -90,9 +113,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0, help="of both; 0: the usual number")
     parser.add_argument("--where", choices=["files", "memory"], help="of the arrays; by default both")
     parser.add_argument("--scratch", help="directory for the arrays, such as /dev/shm")
+    parser.add_argument("--level", choices=["data", "index"], default="data")
     given = parser.parse_args()
     if given.threads:
         zarrcore.config.set({"threading.max_workers": given.threads})
+    if given.level == "index":
+        for shards in (1, 100, 10_000):
+            with tempfile.TemporaryDirectory(dir=given.scratch) as folder:
+                print(f"{_INNER:,} inner chunks in {shards:,} shards:", end="", flush=True)
+                _measure_indexes(given.rounds, given.threads, folder, shards)
+        return
     for name, options in _arrays(given.mib, given.only):
         for where in [given.where] if given.where else ["files", "memory"]:
             with tempfile.TemporaryDirectory(dir=given.scratch) as folder:

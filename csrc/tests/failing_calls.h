@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Calls of the system that fail when a test wants it, counted together with allocations (failing_malloc.h).  The linker replaces the
- * functions.
+ * functions, with glibc also those that have files of 64 bits for sources that ask for it (_FILE_OFFSET_BITS).
  */
 #ifndef ZC_TESTS_FAILING_CALLS_H
 #define ZC_TESTS_FAILING_CALLS_H
 
 #include <dirent.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -29,6 +30,11 @@ ssize_t __real_pread(int fd, void *data, size_t n, off_t offset);
 DIR *__real_fdopendir(int fd);
 struct dirent *__real_readdir(DIR *list);
 char *__real_realpath(const char *path, char *out);
+#ifdef __GLIBC__
+int __real_openat64(int at, const char *path, int flags, ...);
+ssize_t __real_pread64(int fd, void *data, size_t n, int64_t offset);
+struct dirent64 *__real_readdir64(DIR *list);
+#endif
 
 long __wrap_syscall(long number, ...)
 {
@@ -58,5 +64,11 @@ int __wrap_fsync(int fd) { return FAIL_OR(-1, fd < 0 ? -1 : 0); }
 DIR *__wrap_fdopendir(int fd) { return FAIL_OR(NULL, __real_fdopendir(fd)); }
 struct dirent *__wrap_readdir(DIR *list) { return FAIL_OR(NULL, __real_readdir(list)); }
 char *__wrap_realpath(const char *path, char *out) { return FAIL_OR(NULL, __real_realpath(path, out)); }
+
+#ifdef __GLIBC__
+int __wrap_openat64(int at, const char *path, int flags, mode_t mode) { return FAIL_OR(-1, __real_openat64(at, path, flags, mode)); }
+ssize_t __wrap_pread64(int fd, void *data, size_t n, int64_t offset) { return FAIL_OR(-1, __real_pread64(fd, data, n, offset)); }
+struct dirent64 *__wrap_readdir64(DIR *list) { return FAIL_OR(NULL, __real_readdir64(list)); }
+#endif
 
 #endif

@@ -523,14 +523,20 @@ static void workspaces_are_reused(void)
 
 /* ---- fork ---- */
 
-/* Run child in a child process: its exit status, or -1 if it had to be killed after 20 s. */
+/* A child that hangs is killed after 20 s, or what takes their place where programs answer late. */
+static void end_a_child_that_hangs(void)
+{
+    alarm((unsigned)(soon(20000) / (1000 * MS)));
+}
+
+/* Run child in a child process: its exit status, or -1 if it had to be killed. */
 static int in_child(bool (*child)(void))
 {
     int status = 0;
     const pid_t pid = fork();
 
     if (pid == 0) {
-        alarm(20);
+        end_a_child_that_hangs();
         _exit(child() ? 0 : 1);
     }
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -584,7 +590,7 @@ static int fork_once(void *arg)
         f->forked = true;
         f->child = fork();
         if (f->child == 0) {
-            alarm(20);
+            end_a_child_that_hangs();
         }
     }
     return 0;
