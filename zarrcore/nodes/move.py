@@ -153,14 +153,13 @@ def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
 
 def copy_value(source: Store, key: str, dest: Store, target: str) -> int:
     """Copy a value that has been listed, a large one part by part where stores can; returns its size."""
-    if not dest._takes_parts:
+    with moving(source, key):
+        found = source._in_parts(key) if dest._takes_parts else None
+    if found is None:
         return _copy_whole(source, key, dest, target)
     with ExitStack() as opened:
         with moving(source, key):
-            found = opened.enter_context(source._in_parts(key))
-        if found is None:
-            return _copy_whole(source, key, dest, target)
-        nbytes, parts = found
+            nbytes, parts = opened.enter_context(found)
 
         def named_parts() -> Iterator[Buffer]:
             with moving(source, key):

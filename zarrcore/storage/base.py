@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isfunction
 from types import GenericAlias
@@ -526,10 +526,9 @@ class Store(ABC):
         """:meth:`get_many` for chunks that have `most` bytes at most, which bounds what needs to be read."""
         return self.get_many(keys)
 
-    @contextmanager
-    def _in_parts(self, key: str) -> Iterator[tuple[int, Iterator[Buffer]] | None]:
+    def _in_parts(self, key: str) -> AbstractContextManager[tuple[int, Iterator[Buffer]]] | None:
         """Return the size of a value and parts of it, all of one version; None: take it as a whole."""
-        yield None
+        return None
 
     def _set_parts(self, key: str, nbytes: int, parts: Iterable[Buffer]) -> None:
         """Store a value of `nbytes` bytes that comes in parts, in a store that `_takes_parts`.

@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 
@@ -280,12 +280,14 @@ class LocalStore(Store):
         except OSError as error:
             raise explained(error, key, path) from None
 
-    @contextmanager
-    def _in_parts(self, key: str) -> Iterator[tuple[int, Iterator[Buffer]] | None]:
-        path = self._path(key)
+    def _in_parts(self, key: str) -> AbstractContextManager[tuple[int, Iterator[Buffer]]] | None:
         if overrides(self, LocalStore) or (self._size(key) or 0) <= _LARGE:
-            yield None
-            return
+            return None
+        return self._parts(key)
+
+    @contextmanager
+    def _parts(self, key: str) -> Iterator[tuple[int, Iterator[Buffer]]]:
+        path = self._path(key)
         with files.open_file(path, self._root, self.follow_symlinks) as file:
             if file is None:
                 raise self._absent(key)

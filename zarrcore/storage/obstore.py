@@ -7,7 +7,7 @@ import random
 import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -567,11 +567,11 @@ class ObjectStore(RemoteStore):
         with self._failures(key):
             self._put(key, data)
 
+    def _in_parts(self, key: str) -> AbstractContextManager[tuple[int, Iterator[Buffer]]] | None:
+        return None if overrides(self, ObjectStore) else self._parts_of(key)
+
     @contextmanager
-    def _in_parts(self, key: str) -> Iterator[tuple[int, Iterator[Buffer]] | None]:
-        if overrides(self, ObjectStore):
-            yield None
-            return
+    def _parts_of(self, key: str) -> Iterator[tuple[int, Iterator[Buffer]]]:
         with self._failures(validate_key(key)):
             found = self._wait(lambda: self._ask("get", self._root + key))
         start, stop = found.range
