@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import re
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,8 +20,10 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import BaseZarrError, ChunkIOError, StoreError
+from zarrcore.nodes.move import copy_value
 from zarrcore.storage import (
     CacheStore,
+    LocalStore,
     MemoryStore,
     ObjectStore,
     OffsetByteRequest,
@@ -254,3 +259,74 @@ def test_an_empty_bucket_is_empty() -> None:
             assert [*store.list()] == [*store.list_dir("")] == []
         assert zarrcore.copy_store(store, {}) == (0, 0, 0)
     assert sum("list-type" not in path for path in seen) == 1
+
+
+def test_a_copy_to_a_directory_of_a_size_that_no_disk_has_is_an_error(tmp_path: Path) -> None:
+    """No room is made for what a server claims, and nothing is left of what came."""
+    with serving(claims_much) as url:
+        source = make_store(url, storage_options=WORDS)
+        with pytest.raises(StoreError, match="key 'k'"):
+            copy_value(source, "k", LocalStore(tmp_path), "k")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_value_of_a_server_is_copied_to_a_directory_in_parts(tmp_path: Path) -> None:
+    value = np.random.default_rng(7).bytes((21 << 20) + 5)
+
+    def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+        yield head("200 OK", ETag='"a"', Content_Length=len(value))
+        yield value
+
+    with serving(answer) as url:
+        source = make_store(url, storage_options=WORDS)
+        assert copy_value(source, "k", LocalStore(tmp_path), "k") == len(value)
+    assert (tmp_path / "k").read_bytes() == value
+
+
+ENDLESS = """
+import itertools, socket, sys, threading
+import zarrcore
+from zarrcore.storage import make_store
+
+def serve(connection, pages):
+    with connection, connection.makefile("rb") as lines:
+        while line := lines.readline().strip():
+            n = next(pages)
+            while lines.readline().strip():
+                pass
+            page = '<?xml version="1.0"?><ListBucketResult><Name>bucket</Name><IsTruncated>true</IsTruncated>'
+            page += f"<NextContinuationToken>{n}</NextContinuationToken><Contents><Key>data/a/c/{n}</Key>"
+            page += "<Size>5</Size><LastModified>2020-01-01T00:00:00.000Z</LastModified><ETag>a</ETag>"
+            page += "</Contents></ListBucketResult>"
+            connection.sendall(f"HTTP/1.1 200 OK\\r\\nContent-Length: {len(page)}\\r\\n\\r\\n{page}".encode())
+            if n == 20:
+                print("listing", flush=True)
+
+def accept(listener, pages):
+    while True:
+        threading.Thread(target=serve, args=(listener.accept()[0], pages), daemon=True).start()
+
+listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+threading.Thread(target=accept, args=(listener, itertools.count()), daemon=True).start()
+url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+options = {"key": "k", "secret": "s", "endpoint_url": url, "client_options": {"allow_http": True}}
+store = make_store("s3://bucket/data", storage_options=options)
+try:
+    CALL
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["[*store.list()]", "[*store.list_dir('a')]", "zarrcore.copy_store(store, {})", "store.is_empty('b')"],
+)
+def test_ctrl_c_ends_a_listing_that_has_no_end(call: str) -> None:
+    """Nobody knows how many keys a store may have, so that no number of pages is an error."""
+    program = [sys.executable, "-c", ENDLESS.replace("CALL", call)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "listing\n"
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[0] == "interrupted\n"

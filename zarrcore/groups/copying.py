@@ -25,8 +25,8 @@ from zarrcore.metadata.departures import level_of_caller
 from zarrcore.nodes.create import refuse_bad_name
 from zarrcore.nodes.find import Unreadable, leads_on, readable
 from zarrcore.nodes.hidden import keys_to_copy
-from zarrcore.nodes.move import stored_value
-from zarrcore.nodes.reading import moving, which_exist
+from zarrcore.nodes.move import copy_value
+from zarrcore.nodes.reading import which_exist
 from zarrcore.nodes.walk import Found
 from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
@@ -361,10 +361,7 @@ def _copy_pairs(
     from zarrcore.arrays.copying import threads_to_move
 
     def copy(pair: tuple[str, str]) -> int:
-        value = stored_value(source.store, pair[0])
-        with moving(dest.store, pair[1]):
-            dest.store.set(pair[1], value)
-        return memoryview(value).nbytes
+        return copy_value(source.store, pair[0], dest.store, pair[1])
 
     dest.store._check_writable()
     threads = options.threads or threads_to_move(source.store, dest.store)

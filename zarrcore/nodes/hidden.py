@@ -38,9 +38,13 @@ def _hidden_chunks(place: StorePath, listed: Sequence[str]) -> Iterator[str]:
     if not place.store._has_directories:
         return
     arrays = dict(_arrays(place, listed))
+    above: dict[str, str | None] = {}  # the array of each directory
     for key in listed if arrays else ():
-        path = None if is_document(key) else _path_above(key, arrays)
-        if path is None:
+        directory = key[: key.rfind("/", 0, -1) + 1]
+        if directory not in above:
+            above[directory] = _path_above(directory, arrays)
+        path = above[directory]
+        if path is None or is_document(key):
             continue
         (encoding, axes), start = arrays[path], len(key_prefix(path))
         if not key.endswith("/") and chunk_coords(encoding, key[start:], len(axes)) is not None:
@@ -68,11 +72,11 @@ def _arrays(place: StorePath, listed: Sequence[str]) -> Iterator[tuple[str, _Lay
                     yield path, (encoding, axes_of(found.shape, layout.grid_edges(found)))
 
 
-def _path_above(key: str, arrays: dict[str, _Layout]) -> str | None:
-    """Return the path of the array that a key is below."""
-    path = key.rstrip("/")
-    while path:
+def _path_above(directory: str, arrays: dict[str, _Layout]) -> str | None:
+    """Return the path of the array that a directory is below, or that of it."""
+    path = directory.rstrip("/")
+    while path not in arrays:
+        if not path:
+            return None
         path = path.rpartition("/")[0]
-        if path in arrays:
-            return path
-    return None
+    return path

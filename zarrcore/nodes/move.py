@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 from zarrcore._log import debug
+from zarrcore._typing import Buffer
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, StoreError, shown
 from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
@@ -125,12 +128,13 @@ def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
     documents: dict[str, Any] = {}
     try:
         for key in keys:
-            value = stored_value(store, key)
             target = dest.path + key[len(source.path) :]
+            if not is_document(key):
+                copy_value(store, key, store, target)
+                continue
+            documents[key] = stored_value(store, key)
             with moving(store, target):
-                store.set(target, value)
-            if is_document(key):
-                documents[key] = value
+                store.set(target, documents[key])
         _follow(source, dest)  # a copy would show the source while its chunks are removed
         with writing(source):
             store.erase_values([*documents][::-1])
@@ -145,6 +149,32 @@ def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
         except Exception as second:
             error.add_note(f"the copy in {dest.path!r} could not be removed again: {shown(second)}")
         raise
+
+
+def copy_value(source: Store, key: str, dest: Store, target: str) -> int:
+    """Copy a value that has been listed, a large one part by part where stores can; returns its size."""
+    with moving(source, key):
+        found = source._in_parts(key) if dest._takes_parts else None
+    if found is None:
+        return _copy_whole(source, key, dest, target)
+    with ExitStack() as opened:
+        with moving(source, key):
+            nbytes, parts = opened.enter_context(found)
+
+        def named_parts() -> Iterator[Buffer]:
+            with moving(source, key):
+                yield from parts
+
+        with moving(dest, target):
+            dest._set_parts(target, nbytes, named_parts())
+    return nbytes
+
+
+def _copy_whole(source: Store, key: str, dest: Store, target: str) -> int:
+    value = stored_value(source, key)
+    with moving(dest, target):
+        dest.set(target, value)
+    return memoryview(value).nbytes
 
 
 def stored_value(store: Store, key: str) -> Any:

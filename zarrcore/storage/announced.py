@@ -21,7 +21,7 @@ def _prefix(prefix: str) -> str:
 
 
 # Methods that change the key that is their first argument.
-_ONE_KEY = ("set", "set_if_not_exists", "delete", "_replace_version")
+_ONE_KEY = ("set", "set_if_not_exists", "delete", "_replace_version", "_set_parts")
 
 # For each other method the keys that a call changes, from its arguments; a prefix ends with a slash.
 _CHANGED: dict[str, Callable[..., list[str]]] = {

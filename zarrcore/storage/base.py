@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isfunction
 from types import GenericAlias
@@ -89,6 +90,7 @@ class Store(ABC):
     _in_process: bool = False  # whether other processes that get the store write into a copy of it
     _versioned: bool = False  # whether `_fetch` can be called
     _immutable: bool = False  # whether nobody but this process changes values
+    _takes_parts: bool = False  # whether `_set_parts` can be called, and needs little memory
     _bounds_chunks: bool = False  # whether `_get_chunks` reads no more than `most` bytes
 
     def __init_subclass__(cls, *, announces: bool = True, **kwargs: Any) -> None:
@@ -523,6 +525,17 @@ class Store(ABC):
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         """:meth:`get_many` for chunks that have `most` bytes at most, which bounds what needs to be read."""
         return self.get_many(keys)
+
+    def _in_parts(self, key: str) -> AbstractContextManager[tuple[int, Iterator[Buffer]]] | None:
+        """Return the size of a value and parts of it, all of one version; None: take it as a whole."""
+        return None
+
+    def _set_parts(self, key: str, nbytes: int, parts: Iterable[Buffer]) -> None:
+        """Store a value of `nbytes` bytes that comes in parts, in a store that `_takes_parts`.
+
+        What these raise ends it, and leaves the old value.
+        """
+        raise NotImplementedError
 
     def _first_names(self, prefix: str) -> Iterable[str] | None:
         """Return the names below a prefix, perhaps repeated; a few are used.  None: listing costs."""

@@ -7,11 +7,12 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from typing import Any
 
+from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import StoreError
 from zarrcore.storage.validation import is_document, too_large
@@ -248,6 +249,13 @@ def write_file(
 ) -> bool:
     """Write a file atomically; see ``engine.write_file``, which knows how on this system."""
     return bool(_engine.write_file(path, data, sync, is_new, root, follow))
+
+
+def write_parts(
+    path: str, nbytes: int, parts: Iterable[Buffer], *, sync: bool, root: str, follow: bool | str
+) -> None:
+    """Write a file atomically from parts of its bytes; see ``engine.write_parts``."""
+    _engine.write_parts(path, nbytes, parts, sync, root, follow)
 
 
 def remove_file(path: str, root: str, follow: bool | str, *, sync: bool = False) -> None:

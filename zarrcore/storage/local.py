@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 
@@ -47,6 +47,8 @@ def _above(key: str) -> str:
     return key.rpartition("/")[0]
 
 
+_LARGE = 1 << 24  # bytes; a copy holds larger values in parts
+_PART = 1 << 22
 _YOUNG = 3 * 10**9  # nanoseconds for which a file that has changed may change again without a new time
 
 _Entry = tuple[str, bool, bool, int | None]  # name, whether it is a directory, and a link, size of a file
@@ -275,6 +277,38 @@ class LocalStore(Store):
         try:
             links: dict[str, Any] = {"root": self._root, "follow": self.follow_symlinks}
             return files.write_file(path, as_view(value, key), sync=self.fsync, is_new=is_new, **links)
+        except OSError as error:
+            raise explained(error, key, path) from None
+
+    def _in_parts(self, key: str) -> AbstractContextManager[tuple[int, Iterator[Buffer]]] | None:
+        if overrides(self, LocalStore) or (self._size(key) or 0) <= _LARGE:
+            return None
+        return self._parts(key)
+
+    @contextmanager
+    def _parts(self, key: str) -> Iterator[tuple[int, Iterator[Buffer]]]:
+        path = self._path(key)
+        with files.open_file(path, self._root, self.follow_symlinks) as file:
+            if file is None:
+                raise self._absent(key)
+            size = os.fstat(file.fileno()).st_size
+            starts = range(0, size, _PART)
+            yield size, (files.read_span(file, start, min(start + _PART, size)) for start in starts)
+
+    @property
+    def _takes_parts(self) -> bool:  # type: ignore[override]
+        return not overrides(self, LocalStore)
+
+    def _set_parts(self, key: str, nbytes: int, parts: Iterable[Buffer]) -> None:
+        self._check_writable()
+        path = self._path(key)
+        if _WINDOWS:
+            self._refuse_outside(path)
+        try:
+            links: dict[str, Any] = {"root": self._root, "follow": self.follow_symlinks}
+            files.write_parts(path, nbytes, parts, sync=self.fsync, **links)
+        except StoreError:  # of what the parts come from
+            raise
         except OSError as error:
             raise explained(error, key, path) from None
 

@@ -7,7 +7,7 @@ import random
 import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _MOST_AT_ONCE = 20 << 20  # bytes of one request; more are sent in parts, so that none takes too long
+_PART = 8 << 20  # bytes of a large value that are held at a time, while it is copied
 _MOST_ROOM = 256 << 20  # bytes of an answer for which room is made before they have come
 _NOT_IMPLEMENTED = "status code: 501 "
 _MARK = "zarrcoreput"  # no name that a proxy refuses: neither signs nor upper case
@@ -615,6 +616,24 @@ class ObjectStore(RemoteStore):
         data = bytes(as_view(value, validate_key(key)))
         with self._failures(key):
             self._put(key, data)
+
+    def _in_parts(self, key: str) -> AbstractContextManager[tuple[int, Iterator[Buffer]]] | None:
+        return None if overrides(self, ObjectStore) else self._parts_of(key)
+
+    @contextmanager
+    def _parts_of(self, key: str) -> Iterator[tuple[int, Iterator[Buffer]]]:
+        with self._failures(validate_key(key)):
+            found = self._wait(lambda: self._ask("get", self._root + key))
+        start, stop = found.range
+
+        def parts() -> Iterator[Buffer]:
+            with self._failures(key):
+                if stop - start <= _MOST_AT_ONCE:
+                    yield found.bytes()
+                else:
+                    yield from found.stream(min_chunk_size=_PART)
+
+        yield stop - start, parts()
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()

@@ -31,6 +31,7 @@ from zarrcore.storage import (
     Store,
     WrapperStore,
     ZipStore,
+    files,
 )
 from zarrcore.testing.process import in_child
 
@@ -288,3 +289,94 @@ def test_a_file_that_no_chunk_can_be_is_not_copied(tmp_path: Path) -> None:
     array = zarrcore.open_array(tmp_path, path="a")
     copy = lambda: zarrcore.from_array({}, data=array)  # noqa: E731
     assert with_little_memory(lambda: refused(copy, ChunkIOError, "'a/c/1'", "chunk (1,)", str(10 << 30)))
+
+
+SIZES = [0, 1, (1 << 24) + 1, (50 << 20) + 3]
+
+
+def objects() -> Store:
+    """A store of obstore."""
+    return zarrcore.storage.ObjectStore(pytest.importorskip("obstore.store").MemoryStore())
+
+
+PLACES: dict[str, Callable[[Path], Any]] = {
+    "directory": LocalStore,
+    "memory": lambda path: MemoryStore(),
+    "objects": lambda path: objects(),
+}
+
+
+@pytest.mark.parametrize("dest", PLACES)
+@pytest.mark.parametrize("source", PLACES)
+def test_values_of_any_size_are_copied(source: str, dest: str, tmp_path: Path) -> None:
+    ours, theirs = PLACES[source](tmp_path / "a"), PLACES[dest](tmp_path / "b")
+    values = {f"g/k{n}": np.random.default_rng(n).bytes(n) for n in SIZES}
+    for key, value in values.items():
+        ours.set(key, value)
+    copied = zarrcore.copy_store(ours, theirs)
+    assert copied == (len(SIZES), 0, sum(SIZES))
+    assert {key: bytes(theirs.get(key)) for key in theirs.list()} == values
+    zarrcore.copy_store(ours, theirs, if_exists="replace")
+    assert {key: bytes(theirs.get(key)) for key in theirs.list()} == values
+
+
+def test_a_large_value_is_copied_in_parts(tmp_path: Path) -> None:
+    """It was read as a whole: a file of a stranger may claim to have any size, and take no room."""
+    source = LocalStore(tmp_path / "a")
+    source.set("k", b"")
+    os.truncate(tmp_path / "a" / "k", 1 << 30)
+
+    def check() -> bool:
+        return zarrcore.copy_store(source, LocalStore(tmp_path / "b"), threads=1) == (1, 0, 1 << 30)
+
+    assert with_little_memory(check)
+    assert (tmp_path / "b" / "k").stat().st_size == 1 << 30
+
+
+@pytest.mark.parametrize("where", ["source", "target", "interrupt"])
+def test_a_copy_in_parts_that_fails_leaves_the_old_value(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, dest = LocalStore(tmp_path / "a"), LocalStore(tmp_path / "b")
+    source.set("k", bytes(1 << 25))
+    dest.set("k", b"old")
+    span, calls = files.read_span, []
+
+    def fail(*args: Any) -> bytes:
+        calls.append(args)
+        if len(calls) < 3:
+            return span(*args)
+        if where == "interrupt":
+            raise KeyboardInterrupt
+        raise OSError(5, "Input/output error")
+
+    if where == "target":
+        (tmp_path / "b" / "k").unlink()
+        (tmp_path / "b" / "k" / "x").mkdir(parents=True)
+        (tmp_path / "b" / "k" / "x" / "file").write_bytes(b"old")
+    else:
+        monkeypatch.setattr(files, "read_span", fail)
+    with pytest.raises(KeyboardInterrupt if where == "interrupt" else (BaseZarrError, OSError)) as caught:
+        zarrcore.copy_store(source, dest, if_exists="replace", threads=1)
+    if where == "source":
+        assert f"key 'k' in {source}: OSError: [Errno 5]" in str(caught.value)
+    assert [bytes(path.read_bytes()) for path in (tmp_path / "b").rglob("*") if path.is_file()] == [b"old"]
+
+
+@pytest.mark.parametrize("parts", [[], [b"12"], [b"123", b"456"], [b"1", "2"]])
+def test_parts_that_are_not_the_value_are_not_stored(parts: list[Any], tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    store.set("k", b"old")
+    with pytest.raises((StoreError, TypeError)):
+        store._set_parts("k", 5, iter(parts))
+    assert store.get("k") == b"old" and len([*tmp_path.iterdir()]) == 1
+
+
+def test_parts_of_any_size_make_a_value(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    store._set_parts("a/b/k", 6, iter([b"", b"1", bytearray(b"23"), memoryview(b"456"), b""]))
+    assert store.get("a/b/k") == b"123456"
+    store._set_parts("a/b/k", 0, iter([]))
+    assert store.get("a/b/k") == b""
+    with pytest.raises(BaseZarrError):
+        LocalStore(tmp_path, read_only=True)._set_parts("k", 1, iter([b"1"]))

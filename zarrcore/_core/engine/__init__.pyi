@@ -98,6 +98,14 @@ def write_file(
     root: str | None = None,
     follow_symlinks: bool | str = "inside",
 ) -> bool: ...
+def write_parts(
+    path: str,
+    nbytes: int,
+    parts: Iterable[Buffer],
+    sync: bool,
+    root: str,
+    follow_symlinks: bool | str,
+) -> None: ...
 
 # sources
 @final

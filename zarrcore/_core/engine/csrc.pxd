@@ -52,6 +52,13 @@ cdef extern from "io/file.h" nogil:
     zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err)
     zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err)
     void zc_file_close(zc_file *file)
+    ctypedef struct zc_file_source:
+        uint64_t total
+        zc_status (*piece)(void *self, uint64_t offset, const void **data, size_t *n, zc_error *err) noexcept
+        void *self
+        const void *data
+    zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source *source, cbool sync, void *later,
+                          cbool is_new, zc_error *err)
     zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
     zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
     zc_status zc_file_remove(const zc_dir *dir, const char *name, cbool sync, void *later, zc_error *err)

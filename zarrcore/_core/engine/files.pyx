@@ -261,6 +261,80 @@ def write_file(
     return True
 
 
+cdef class _Parts:
+    """The parts of a value on their way to a file; `error` is what was raised as they came."""
+
+    cdef object parts
+    cdef object error
+    cdef Py_buffer view
+    cdef bint is_held
+    cdef uint64_t total
+
+    def __init__(self, parts, uint64_t total):
+        self.parts = iter(parts)
+        self.total = total
+
+    cdef int release(self) except -1:
+        if self.is_held:
+            self.is_held = False
+            PyBuffer_Release(&self.view)
+        return 0
+
+    cdef int go_on(self, uint64_t at) except -1:
+        """Hold the next part that is not empty; no more come than were announced."""
+        while True:
+            self.release()
+            try:
+                part = next(self.parts)
+            except StopIteration:
+                raise errors.StoreError(f"{self.total} bytes were announced, {at} came") from None
+            PyObject_GetBuffer(part, &self.view, PyBUF_SIMPLE)
+            self.is_held = True
+            if <uint64_t>self.view.len > self.total - at:
+                raise errors.StoreError(f"{self.total} bytes were announced, more came")
+            if self.view.len:
+                return 0
+
+
+cdef zc_status _next_part(void *self, uint64_t at, const void **data, size_t *n, zc_error *err) noexcept with gil:
+    cdef _Parts parts = <_Parts>self
+    try:
+        parts.go_on(at)
+        data[0] = parts.view.buf
+        n[0] = <size_t>parts.view.len
+        return ZC_OK
+    except BaseException as error:               # raised again by write_parts
+        parts.error = error
+        return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the value did not come as a whole")
+
+
+def write_parts(str path not None, uint64_t nbytes, parts, bint sync, str root not None, follow_symlinks) -> None:
+    """Write a file of `nbytes` bytes atomically, part by part; see :func:`write_file`.
+
+    Where `parts` raise an exception, end too soon, or go beyond that number, the old file stays.
+    """
+    cdef bytes name = _name_of(path)
+    cdef const char *text = name
+    cdef zc_dir rules = zc_dir_none(len(PyUnicode_EncodeFSDefault(root)), links_of(follow_symlinks))
+    cdef _Parts found = _Parts(parts, nbytes)
+    cdef zc_file_source source
+    cdef zc_error err
+    cdef zc_status status
+    zc_error_clear(&err)
+    memset(&source, 0, sizeof(source))
+    source.total = nbytes
+    source.piece = _next_part
+    source.self = <void *>found
+    try:
+        with nogil:
+            status = zc_file_put(&rules, text, &source, sync, NULL, False, &err)
+    finally:
+        found.release()
+    if found.error is not None:
+        raise found.error
+    _raise_failure(status, &err, path)
+
+
 def remove_file(str path not None, str root not None, follow_symlinks, bint sync=False) -> None:
     """Remove a file, if it is there; links and `sync` as for writing (:func:`write_file`).  The GIL is released."""
     cdef bytes name = _name_of(path)
