@@ -162,8 +162,8 @@ def put(
     array.engine()
     values = as_values(value, array.dtype_in_memory, ndim=len(selection.shape), any_text=True)
     values = broadcast_values(values, selection.shape)
-    check_objects(array, selection, values)
-    store_values(array, selection, values, threads, step)
+    encoded = check_objects(array, selection, values)
+    store_values(array, selection, values, threads, step, **({"encoded": encoded} if encoded else {}))
 
 
 def put_by(
@@ -209,7 +209,7 @@ def store_values(
     values: np.ndarray,
     threads: int,
     step: Step | None = None,
-    **options: str | tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Write `values`, checked and of the shape that the user sees; `options` go to the engine."""
     if values.size == 0:
@@ -230,11 +230,15 @@ def store_values(
         engine.write(dims, part, threads, write_empty, **options)
 
 
-def check_objects(array: OpenArray, selection: Selection, values: np.ndarray) -> None:
-    """Refuse Python objects that a codec cannot encode, before the first chunk is stored."""
+def check_objects(array: OpenArray, selection: Selection, values: np.ndarray) -> dict[tuple[int, ...], Any]:
+    """Refuse Python objects that a codec cannot encode, before the first chunk is stored.
+
+    Chunks that were encoded to find out are returned.
+    """
     if values.dtype.kind == "O" and values.size and array.dtype.kind == "O":  # strings have been looked at
         block = values.reshape(selection.block)
-        array.engine().check_objects(selection.dims, block, points=selection.points)
+        return array.engine().check_objects(selection.dims, block, points=selection.points) or {}
+    return {}
 
 
 def writes_empty_chunks(array: OpenArray) -> bool:

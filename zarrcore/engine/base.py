@@ -71,8 +71,13 @@ class Engine(Protocol):
     ) -> None:
         """Store the flat `value` in the elements at `coords`; of repeated points the last one stays."""
 
-    def check_objects(self, selected: Sequence[Any], value: np.ndarray, *, points: bool) -> None:
-        """Refuse Python objects that no codec encodes, before `write` (`points`: `write_points`)."""
+    def check_objects(
+        self, selected: Sequence[Any], value: np.ndarray, *, points: bool
+    ) -> dict[tuple[int, ...], Any] | None:
+        """Refuse Python objects that no codec encodes, before `write` (`points`: `write_points`).
+
+        What it returns, if anything, is for the parameter `encoded` of `write`.
+        """
 
     def write_gathered(
         self,

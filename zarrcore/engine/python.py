@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from zarrcore.storage.base import Store
 
 _BATCH = 64  # chunks asked from the store, or shared among the threads, in one call
+_MOST_ENCODED = 32 << 20  # bytes of chunks that are encoded before the first of them is stored
 _WORTH_SHARING = 1 << 16  # bytes of a chunk; fewer are done with before another thread wakes
 
 _T = TypeVar("_T")
@@ -53,6 +54,7 @@ class _How(NamedTuple):
     write_empty: bool
     threads: int
     field: FieldNames | None = None
+    encoded: dict[tuple[int, ...], Any] | None = None  # whole chunks, by the array -> bytes codec
 
 
 class PythonEngine:
@@ -109,14 +111,18 @@ class PythonEngine:
         threads: int = 0,
         write_empty: bool = False,
         field: FieldNames | None = None,
+        encoded: dict[tuple[int, ...], Any] | None = None,
     ) -> None:
         """Store `value`, of the shape of the selection, in the selected elements, or in fields of these.
 
         Its data type is that of the array; strings may also be ``str`` objects or of fixed length.
+        `encoded` is what :meth:`check_objects` has returned.
         """
         if field is None and value.dtype != self._dtype and not self._chain.takes_text:
             value = value.astype(self._dtype)
-        self._write(project(dims, self._axes), value, _How(write_empty, self._sharing(threads), field))
+        self._write(
+            project(dims, self._axes), value, _How(write_empty, self._sharing(threads), field, encoded)
+        )
 
     def write_points(
         self,
@@ -130,14 +136,29 @@ class PythonEngine:
         how = _How(write_empty, self._sharing(threads), field)
         self._write(project_points(coords, self._axes), value, how)
 
-    def check_objects(self, selected: Sequence[Any], value: np.ndarray, *, points: bool) -> None:
-        """Refuse objects that cannot be encoded, if a codec knows them; the error names their chunk."""
-        codec = self._checker
+    def check_objects(
+        self, selected: Sequence[Any], value: np.ndarray, *, points: bool
+    ) -> dict[tuple[int, ...], Any] | None:
+        """Refuse objects that cannot be encoded, if a codec knows them; the error names their chunk.
+
+        Looking at objects takes half as long as encoding them, for they lie anywhere in memory.  So the first
+        chunks are encoded, and returned for :meth:`write`.
+        """
+        codec, chain = self._checker, self._chain
         if codec is None:
-            return
+            return None
+        encoded: dict[tuple[int, ...], Any] = {}
+        is_first = codec is chain.array_bytes and not chain.array_array
+        room = _MOST_ENCODED if is_first and not points and not chain.has_codec_of_user else 0
         for part in (project_points if points else project)(selected, self._axes):
+            values = value[part.outside_of(value)]
             with self._place(part.coords).errors_as(ChunkEncodeError):
-                run_codec(codec, ChunkEncodeError, codec.check_values, value[part.outside_of(value)])
+                if room > 0 and part.is_whole((spec := self._spec(part.coords)).shape):
+                    data = encoded[part.coords] = chain.encode_array(_contiguous(values), spec)
+                    room -= memoryview(data).nbytes
+                else:
+                    run_codec(codec, ChunkEncodeError, codec.check_values, values)
+        return encoded
 
     @cached_property
     def _checker(self) -> Any:
@@ -360,7 +381,7 @@ class PythonEngine:
             self._write_shard(part, place, values, how)
             return 0
         if how.field is None and part.is_whole(spec.shape):
-            return self._write_whole(place, spec, values, how.write_empty)
+            return self._write_whole(place, spec, values, how)
         with place.errors_as(ChunkEncodeError), place.lock():
             if how.field is None and chain.supports_partial_encode and not part.complete:
                 codec: Any = chain.array_bytes
@@ -377,13 +398,14 @@ class PythonEngine:
             self._patch(place, assign, values, how.write_empty, complete=complete)
         return 0
 
-    def _write_whole(self, place: ChunkPlace, spec: ArraySpec, values: np.ndarray, write_empty: bool) -> int:
+    def _write_whole(self, place: ChunkPlace, spec: ArraySpec, values: np.ndarray, how: _How) -> int:
         """Store a chunk whose values are all given, in its order, so that nothing is put together."""
         encoded, nbytes = None, 0
         with place.errors_as(ChunkEncodeError):
-            if write_empty or not is_all_fill(values, self._fill):
-                chunk = values if values.flags.c_contiguous else values.copy()
-                data = self._chain.encode_array(chunk, spec, write_empty=write_empty)
+            if how.write_empty or not is_all_fill(values, self._fill):
+                data = (how.encoded or {}).pop(place.coords, None)
+                if data is None:
+                    data = self._chain.encode_array(_contiguous(values), spec, write_empty=how.write_empty)
                 nbytes = memoryview(data).nbytes
                 encoded = self._chain.encode_bytes(data, spec)
             with place.lock():
@@ -482,6 +504,10 @@ class PythonEngine:
             with of_array(self._path):
                 spec = self._specs[shape] = ArraySpec(shape, metadata.data_type, metadata.fill_scalar)
         return spec
+
+
+def _contiguous(values: np.ndarray) -> np.ndarray:
+    return values if values.flags.c_contiguous else values.copy()
 
 
 def _call_one(call: Callable[[_T], int], batch: Sequence[_T], number: int) -> int:

@@ -140,3 +140,28 @@ def test_a_codec_of_a_user_can_look_at_all_values_first() -> None:
     assert store == before
     array[1:5] = [b"1", b"2", b"3", b"4"]
     assert array[1:5].tolist() == [b"1", b"2", b"3", b"4"]
+
+
+def test_few_bytes_are_encoded_rather_than_looked_at_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking at all objects first took half as long as encoding them, once more."""
+    monkeypatch.setattr("zarrcore.engine.python._MOST_ENCODED", 3 * 60)
+    calls: list[str] = []
+    for name in ("check_values", "encode"):
+        original = getattr(VLenBytesCodec, name)
+
+        def counted(self: Any, values: Any, *rest: Any, name: str = name, original: Any = original) -> Any:
+            calls.append(name)
+            return original(self, values, *rest)
+
+        monkeypatch.setattr(VLenBytesCodec, name, counted)
+    array = zarrcore.create_array({}, shape=60, chunks=10, dtype="bytes")
+    values = np.array([b"%02d" % number for number in range(60)], object)
+    array[...] = values  # 64 bytes each: three chunks, until there is no room for more
+    assert calls == ["encode"] * 3 + ["check_values"] * 3 + ["encode"] * 3
+    assert array[...].tolist() == values.tolist()
+    calls.clear()
+    array.write(slice(5, 30), values[5:30], progress=lambda done, total: None)
+    assert calls == ["check_values"] + ["encode"] * 3
+    array[20:40] = np.full(20, b"", object)
+    assert array[...].tolist() == [*values[:20].tolist(), *[b""] * 20, *values[40:].tolist()]
+    assert array.nchunks_initialized == 4
