@@ -70,6 +70,13 @@ def _count(
     )
 
 
+def _is_indent(value: Any) -> bool:
+    """Return whether documents that are indented by `value`, a number of blanks or their text, are JSON."""
+    if isinstance(value, str):
+        return len(value) <= 100 and not value.strip(" \t")
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100
+
+
 SETTINGS = {
     "default_zarr_format": _choice(
         3,
@@ -165,7 +172,10 @@ SETTINGS = {
         "allow",
     ),
     "json_indent": Setting(
-        2, "Indentation of metadata documents.", "a number of blanks, or None for one line", lambda v: True
+        2,
+        "Indentation of metadata documents.",
+        "a number of blanks up to 100, or None for one line",
+        lambda v: v is None or _is_indent(v),
     ),
 }
 """The keys that zarrcore reads; every other key takes any value."""
@@ -337,7 +347,7 @@ class Config:
             name = _normalise(variable.removeprefix(_PREFIX).lower().replace("__", "."))
             try:
                 self.set({_ALIASES.get(name, name): _parse(text)})
-            except BadConfigError as error:
+            except (BadConfigError, TypeError) as error:  # TypeError: a key that is no string
                 import warnings
 
                 # An import that fails would be worse than a default that was announced.
@@ -455,7 +465,11 @@ def _in_force(key: str) -> Any:
 
 def _check(key: str, value: Any) -> None:
     setting = SETTINGS.get(key)
-    if setting is not None and not setting.accepts(value):
+    try:
+        accepted = setting is None or setting.accepts(value)
+    except Exception:  # of comparisons, such as those of arrays
+        accepted = False
+    if setting is not None and not accepted:
         raise BadConfigError(f"configuration {key!r}: expected {setting.allowed}, got {value!r}")
 
 
@@ -477,7 +491,7 @@ def _parse(text: str) -> Any:
         return words[text.lower()]
     try:
         return literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
 
 

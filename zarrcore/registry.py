@@ -17,9 +17,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from zarrcore.config import config
-from zarrcore.errors import BadConfigError, MetadataValidationError, UnknownCodecError, shown
+from zarrcore.errors import BadConfigError, MetadataValidationError, UnknownCodecError, named, shown
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
     from zarrcore.codecs.base import Codec
     from zarrcore.keys.base import ChunkKeyEncoding
 
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+_SPEAKING = (ImportError, AttributeError, TypeError)  # whose messages need no name of the class before them
 
 
 class Registry(Generic[T]):
@@ -125,9 +128,10 @@ class Registry(Generic[T]):
             return found
         try:
             cls = self._classes[name] = self._checked(self._imported(found, name))
-        except (ImportError, AttributeError, TypeError) as error:
+        except (Exception, SystemExit) as error:  # whatever the package does when it is loaded
+            reason = shown(error if isinstance(error, _SPEAKING) else named(error))
             raise self._error(
-                f"the {self.what} {name!r} cannot be imported from {found}: {shown(error)}"
+                f"the {self.what} {name!r} cannot be imported from {found}: {reason}"
             ) from error
         return cls
 
@@ -137,7 +141,7 @@ class Registry(Generic[T]):
             return _import(place)  # type: ignore[no-any-return]
         try:
             return _import(self._lent[1])(_import(str(place)), name, place.package)  # type: ignore[no-any-return]
-        except Exception as error:  # whatever the package does when it is loaded
+        except (Exception, SystemExit) as error:  # whatever the package does when it is loaded
             raise ImportError(
                 f"{shown(error)} (the package {place.package} declares it for zarr-python)"
             ) from error
@@ -187,9 +191,7 @@ class Registry(Generic[T]):
         """
         if self._searched:
             return []
-        from importlib.metadata import entry_points
-
-        new = {point.name: point.value for point in entry_points(group=self.group)}
+        new = {point.name: point.value for point in self._entry_points(group=self.group)}
         new = {name: place for name, place in new.items() if name not in self._classes}
         new |= {
             name: place for name, place in self._lent_places().items() if name not in {**self._classes, **new}
@@ -198,14 +200,23 @@ class Registry(Generic[T]):
         self._searched = True  # now: another thread may search at the same time, but not miss what is there
         return list(new)
 
+    def _entry_points(self, **chosen: Any) -> EntryPoints:
+        from importlib.metadata import entry_points
+
+        try:
+            return entry_points(**chosen)
+        except Exception as error:  # of the files of any package
+            reason = f"{type(error).__name__}: {error}"
+            raise self._error(
+                f"the entry points of the installed packages cannot be read: {reason}"
+            ) from error
+
     def _lent_places(self) -> dict[str, Lent]:
         """Return the places of classes for zarr-python; a group may also be called after one name."""
         if self._lent is None:
             return {}
-        from importlib.metadata import entry_points
-
         found: dict[str, Lent] = {}
-        group, points = self._lent[0], entry_points()
+        group, points = self._lent[0], self._entry_points()
         for one in sorted(name for name in points.groups if name == group or name.startswith(f"{group}.")):
             for point in points.select(group=one):
                 name = one.removeprefix(f"{group}.") if one != group else point.name

@@ -8,7 +8,9 @@ import pydoc
 import subprocess
 import sys
 import threading
+import warnings
 
+import numpy as np
 import pytest
 
 import zarrcore
@@ -242,11 +244,29 @@ def test_help_lists_every_key_with_its_default():
         ("threading.max_workers", 1 << 17),
         ("threading.max_workers", True),
         ("metadata.check_consolidated", "no"),
+        ("json_indent", "x"),
+        ("json_indent", 1.5),
+        ("json_indent", True),
+        ("json_indent", -1),
+        ("json_indent", 10**20),
     ],
 )
 def test_values_that_a_key_cannot_have_are_refused(key, wrong):
     with pytest.raises(BadConfigError, match=f"{key}.*expected .*, got {wrong!r}"):
         config.set({key: wrong})
+
+
+def test_values_that_cannot_be_compared_are_refused():
+    with pytest.raises(BadConfigError, match="array.order.*expected 'C' or 'F'"):
+        config.set({"array.order": np.array(["C", "F"])})
+
+
+@pytest.mark.parametrize("text", ["{1: 2}", "{[]: 1}", "-" * 100_000, "(" * 500])
+def test_no_environment_keeps_the_package_from_being_imported(text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZarrUserWarning)
+        own = Config(DEFAULTS, {"ZARRCORE_MY__KEY": text})
+    assert own["array.order"] == DEFAULTS["array"]["order"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ import zarrcore
 from zarrcore import registry
 from zarrcore.codecs import GzipCodec
 from zarrcore.dtype import Int32, data_type_registry
-from zarrcore.errors import DataTypeValidationError, MetadataValidationError
+from zarrcore.errors import DataTypeValidationError, MetadataValidationError, UnknownCodecError
 from zarrcore.grids import RegularGrid
 
 REGISTER: dict[str, Callable[[Any, Any], None]] = {
@@ -112,3 +113,40 @@ def test_what_is_expected_is_accepted() -> None:
         {"name": "example.grey", "configuration": {}},
     ):
         assert Grey.from_json(data_type, zarr_format=3) == Grey()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise ValueError('boom')",
+        "def (",
+        "raise SystemExit(3)",
+        "assert False",
+        "C = 5",
+        "raise MemoryError",
+    ],
+)
+def test_a_package_that_fails_when_it_is_loaded_is_a_typed_error(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was an error of any kind, without a name, and SystemExit ended the process."""
+    (tmp_path / "failing_package.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    known: registry.Registry[Any] = registry.Registry("codec", "none", UnknownCodecError)
+    known.register("failing_package:C", "example.failing")
+    with pytest.raises(UnknownCodecError, match=r"the codec 'example\.failing' cannot be imported from"):
+        known.get("example.failing")
+
+
+def test_entry_points_that_cannot_be_read_are_a_typed_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken-1.dist-info").mkdir()
+    (tmp_path / "broken-1.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: broken\nVersion: 1\n"
+    )
+    (tmp_path / "broken-1.dist-info" / "entry_points.txt").write_bytes(b"[zarrcore.codecs]\n\xff = a:b\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    known: registry.Registry[Any] = registry.Registry("codec", "zarrcore.codecs", UnknownCodecError)
+    with pytest.raises(UnknownCodecError, match="entry points of the installed packages cannot be read"):
+        known.get("example.unknown")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TOO_DEEP = f"data types are nested more than {MAX_DEPTH} levels deep"
 
+_MOST_ITEMS = 1 << 19  # lists, names, types and lengths of a structure
+
 _TYPE_STRING = r"([<>|])([A-Za-z])(\d{0,10})(?:\[(\d{0,10})([A-Za-zμµ]+)\])?"
 
 
@@ -79,9 +81,11 @@ def config_v3(cls: type[ZDType[Any, Any]], data: object, *members: str) -> tuple
 def check_nesting(data: object) -> None:
     """Refuse lists and objects that are nested too deeply for functions that call themselves for each level.
 
-    A structure of format 3 takes four levels.
+    A structure of format 3 takes four levels.  Nor may there be more of them than can be meant: of each, the
+    levels below it are looked at several times.
     """
     level = [data]
+    left = _MOST_ITEMS
     for _ in range(5 * MAX_DEPTH):
         inner: list[object] = []
         for item in level:
@@ -91,6 +95,9 @@ def check_nesting(data: object) -> None:
                 inner.extend(item)
         if not inner:
             return
+        left -= len(inner)
+        if left < 0:
+            raise DataTypeValidationError(f"the names and types of fields are more than {_MOST_ITEMS}")
         level = inner
     raise DataTypeValidationError(TOO_DEEP)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.batches import read_many
+
+_MOST_BLOCKS, _MOST_CROPS = 1 << 26, 1 << 28  # in an order: some 200 bytes for a block of rows, 8 for a crop
 
 Values = tuple[np.ndarray, ...]
 """For each array, its values of some samples: one after the other along the first dimension."""
@@ -59,7 +62,7 @@ class Samples:
         self.crop = None if lengths is None else _checked_crop(lengths, shape, arrays[0])
         self._starts = None if starts is None else _checked_starts(starts, self.crop or (), shape, arrays[0])
         self._grid = self._count_crops(shape, stride)
-        self.n = len(self._starts) if self._starts is not None else int(np.prod([n for n, _ in self._grid]))
+        self.n = len(self._starts) if self._starts is not None else prod(n for n, _ in self._grid)
 
     def _common_shape(self) -> tuple[int, ...]:
         """Lengths of the dimensions that samples are taken along."""
@@ -129,6 +132,10 @@ class Samples:
     def blocks(self) -> list[np.ndarray]:
         """Return the numbers of the samples of each block."""
         edges = self._block_edges()
+        n, most = (-(-self.n // edges[0]), _MOST_BLOCKS) if self.crop is None else (self.n, _MOST_CROPS)
+        if n > most:
+            what = "blocks of rows" if self.crop is None else "crops"
+            raise ValueError(f"array {_name(self.arrays[0])}: {n} {what}, more than can be in order: {most}")
         if self.crop is None:
             return [np.arange(i, min(i + edges[0], self.n)) for i in range(0, self.n, edges[0])]
         numbers = np.arange(self.n)

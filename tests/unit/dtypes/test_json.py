@@ -289,6 +289,15 @@ def test_v3_refuses(form: object) -> None:
         zd.dtype_from_v3(form)
 
 
+def test_more_fields_than_can_be_meant_are_refused_before_they_are_looked_at() -> None:
+    """A document of some megabytes took minutes, since each level looks at all below it."""
+    fields: object = "|u1"
+    for _ in range(6):
+        fields = [[f"f{i}", fields] for i in range(8)]
+    with pytest.raises(DataTypeValidationError, match="the names and types of fields are more than"):
+        zd.dtype_from_v2(fields)
+
+
 def test_deep_nesting_is_refused() -> None:
     v2: object = "<i4"
     v3: object = "int32"

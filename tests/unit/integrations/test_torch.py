@@ -401,3 +401,14 @@ def test_without_torch_the_extra_is_named():
         [sys.executable, "-c", "\n".join(_lines())], capture_output=True, text=True, check=True
     )
     assert done.stdout == "torch is not installed: pip install zarrcore[torch]\n"
+
+
+@pytest.mark.parametrize("crop", [None, (1, 1)])
+def test_more_samples_than_memory_has_room_for_are_an_error(crop) -> None:
+    """A document of 300 bytes took all memory."""
+    array = zarrcore.create_array({}, shape=(2**33, 2**33), chunks=(1, 1), dtype="i4")
+    with pytest.raises(ValueError, match="more than can be in order"):
+        ShuffledDataset(array, batch_size=2, crop=crop)
+    if crop is not None:  # it was 0: the number of crops has no room in 64 bits
+        with pytest.raises(OverflowError):
+            len(MapDataset(array, crop=crop))
