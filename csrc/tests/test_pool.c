@@ -26,12 +26,6 @@ int main(void)
 
 #include "base/pool.h"
 
-#if defined __has_include
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#endif
-#endif
-
 #define MS INT64_C(1000000)
 
 /* Threads in a child of a process with threads: the tests need it, ThreadSanitizer's default is to die. */
@@ -529,13 +523,10 @@ static void workspaces_are_reused(void)
 
 /* ---- fork ---- */
 
-/* A child that hangs is killed after 20 s, or what takes their place where programs answer late.  What threads of its parent had is
- * in its memory, where nobody uses it any more: valgrind looks for leaks in the parent. */
+/* A child that hangs is killed after 20 s, or what takes their place where programs answer late. */
 static void begin_child(void)
 {
-#ifdef VALGRIND_CLO_CHANGE
-    VALGRIND_CLO_CHANGE("--leak-check=no");
-#endif
+    check_forked();
     alarm((unsigned)(soon(20000) / (1000 * MS)));
 }
 
