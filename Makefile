@@ -115,7 +115,7 @@ csrc-tsan: $(ENV)/.complete ## the same under ThreadSanitizer
 	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check SANITIZE=thread $(NATIVE)
 
 VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite \
-    --fair-sched=yes --max-threads=1100 --suppressions=$(CURDIR)/csrc/tests/valgrind.supp
+    --fair-sched=yes --max-threads=1100
 csrc-valgrind: $(ENV)/.complete ## the same under valgrind, which is slow
 	ZC_EMULATED=1 ZC_TEST_PATIENCE=20 $(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check RUN="$(VALGRIND)" $(NATIVE)
 

@@ -390,6 +390,7 @@ static void a_child_starts_with_nothing_held(void)
     const uint64_t before = zc_key_generation(&other);
     const pid_t child = fork();
     if (child == 0) {
+        check_forked();
         bool right = zc_key_generation(&key) != ZC_CHANGING && zc_key_generation(&other) == before;
         zc_change_end(change);               /* the callback returns, in the child too */
         zc_key_unlock(&held);

@@ -524,8 +524,9 @@ static void workspaces_are_reused(void)
 /* ---- fork ---- */
 
 /* A child that hangs is killed after 20 s, or what takes their place where programs answer late. */
-static void end_a_child_that_hangs(void)
+static void begin_child(void)
 {
+    check_forked();
     alarm((unsigned)(soon(20000) / (1000 * MS)));
 }
 
@@ -536,7 +537,7 @@ static int in_child(bool (*child)(void))
     const pid_t pid = fork();
 
     if (pid == 0) {
-        end_a_child_that_hangs();
+        begin_child();
         _exit(child() ? 0 : 1);
     }
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -590,7 +591,7 @@ static int fork_once(void *arg)
         f->forked = true;
         f->child = fork();
         if (f->child == 0) {
-            end_a_child_that_hangs();
+            begin_child();
         }
     }
     return 0;

@@ -174,7 +174,7 @@ static bool has_other(const zc_stored *stored, const char *name)
     return false;
 }
 
-/* An array at a/b: chunks, of which one is no file, names that are none, a node below, a file for locks. */
+/* An array at a/b: chunks, a directory in the place of one, names that are none, a node below, a file for locks. */
 static void put_array(void)
 {
     put_directory("a");

@@ -117,7 +117,7 @@ static int walk(const char *name, zc_symlinks links, bool sizes, visited *v)
     return code;
 }
 
-/* What was told of a name; each is told once. */
+/* The size that was reported of a name; each is reported once. */
 static int64_t size_of(const visited *v, const char *name)
 {
     int64_t size = NOT_VISITED;

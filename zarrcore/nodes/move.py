@@ -19,7 +19,7 @@ from zarrcore.nodes.users import note_loss
 from zarrcore.nodes.walk import documents_below
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import is_document, key_prefix, storing_order
+from zarrcore.storage.validation import DECISIVE, is_document, key_prefix, storing_order
 
 
 def move_node(source: StorePath, dest: StorePath) -> None:
@@ -72,14 +72,23 @@ def _is_begun(source: StorePath, dest: StorePath) -> bool:
     there = {key[len(dest.path) :] for key in keys_below(dest)}
     has_documents = any(map(is_document, there))
     chunks = {key for key in own if not is_document(key)}
-    # Documents come last, and those of the source go before its chunks.
-    is_begun = there <= own and (chunks <= there or not has_documents) or own <= there
+    # Documents come last, and go before the chunks of the source: what makes a node of all, last and first.
+    is_copying = there <= own and (chunks <= there or not has_documents)
+    is_copying = is_copying and (own <= there or not any(map(_is_decisive, there)))
+    is_removing = own <= there and not any(map(_is_decisive, own))
+    if is_removing and any(map(is_document, own)):
+        is_removing = {key for key in there if not is_document(key)} <= own
     common = own & there
     return (
-        is_begun
+        (is_copying or is_removing)
         and bool(common)
         and all(_are_alike(store, source.path + key, dest.path + key) for key in common)
     )
+
+
+def _is_decisive(key: str) -> bool:
+    """Return whether a key, less the path of a node, is that of the document that makes it one."""
+    return key.strip("/") in DECISIVE
 
 
 def _follow(source: StorePath, dest: StorePath) -> None:
@@ -123,12 +132,12 @@ def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
     After a failure nothing is left of the copy, unless it is the rest of one that had begun before.
     """
     # An array without its document is no array; one without its chunks would read as fill values.
-    store = source.store
-    keys = sorted(keys_to_copy(source), key=storing_order)
+    store, skip = source.store, len(source.path)
+    keys = sorted(keys_to_copy(source), key=lambda key: (_is_decisive(key[skip:]), storing_order(key)))
     documents: dict[str, Any] = {}
     try:
         for key in keys:
-            target = dest.path + key[len(source.path) :]
+            target = dest.path + key[skip:]
             if not is_document(key):
                 copy_value(store, key, store, target)
                 continue
@@ -136,7 +145,9 @@ def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
             with moving(store, target):
                 store.set(target, documents[key])
         _follow(source, dest)  # a copy would show the source while its chunks are removed
+        # A source that has less than its copy is no node any more, whatever the order within one request.
         with writing(source):
+            store.erase_values([key for key in documents if _is_decisive(key[skip:])])
             store.erase_values([*documents][::-1])
     except BaseException as error:
         if goes_on:  # and may again; another process may be at it

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 
 from zarrcore.storage.files import is_own, is_temporary, sync_directory, sync_file
 from zarrcore.storage.removing import remove_directory
+from zarrcore.storage.validation import DECISIVE
 
 Entry = tuple[str, int | None]
 """A name in a directory that is open, or without one a path."""
@@ -129,7 +130,23 @@ def goes_on(source: str, target: str) -> bool:
                 if not _is_copy(os.path.join(above, name), os.path.join(there, name)):
                     return False
                 n += 1
-    return n > 0
+    return n > 0 and _lacks_only_what_was_removed(source, target)
+
+
+def _lacks_only_what_was_removed(source: str, target: str) -> bool:
+    """Return whether no document is above a file that only the target has: it would have gone first."""
+    for above, _, names in os.walk(target, onerror=_raise):
+        there = os.path.join(source, os.path.relpath(above, target))
+        lacked = [n for n in names if not is_own(n) and not os.path.lexists(os.path.join(there, n))]
+        if lacked and _is_in_node(source, os.path.relpath(above, target)):
+            return False
+    return True
+
+
+def _is_in_node(root: str, path: str) -> bool:
+    parts = path.split(os.sep)
+    above = [os.path.join(root, *parts[:n]) for n in range(len(parts) + 1)]
+    return any(os.path.lexists(os.path.join(a, name)) for a in above for name in DECISIVE)
 
 
 def _is_copy(path: str, other: str) -> bool:

@@ -30,7 +30,8 @@ _WINDOWS_FORBIDDEN = r'[\\:*?"<>|\x00-\x1f]|[. ]\Z'
 
 DOCUMENTS = frozenset({"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json"})
 """Names of metadata documents."""
-_DECISIVE = frozenset({"zarr.json", ".zarray", ".zgroup"})
+DECISIVE = frozenset({"zarr.json", ".zarray", ".zgroup"})
+"""Names of documents that make a node of what is below them."""
 _DOCUMENT_ENDS = (*DOCUMENTS,)
 
 
@@ -46,7 +47,7 @@ def removal_step(name: str) -> int:
 
     A node whose removal fails is whole or gone: neither without its attributes nor without its values.
     """
-    return (name not in DOCUMENTS) + (name not in _DECISIVE)
+    return (name not in DOCUMENTS) + (name not in DECISIVE)
 
 
 def storing_order(key: str) -> tuple[int, str]:

@@ -535,6 +535,29 @@ def test_a_move_does_not_take_what_others_have_for_its_own(chunk: bytes) -> None
         assert {key: store.get(key) for key in store.list()} == before
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("place", [lambda path: MemoryStore(), LocalStore], ids=["memory", "files"])
+def test_a_node_that_has_less_is_not_moved_onto_one_that_has_more(
+    place: Any, zarr_format: Any, tmp_path: Path
+) -> None:
+    """What it lacks was not removed by a move, for its document is there; so for what a target lacks."""
+    store = place(tmp_path)
+    root = zarrcore.create_group(store, zarr_format=zarr_format)
+    for name, values in (("less", [1, 2, 0, 0]), ("more", [1, 2, 5, 5]), ("none", [0, 0, 0, 0])):
+        root.create_array(name, data=np.array(values), chunks=2)
+    for group, name in (("few", "none"), ("many", "none"), ("many", "less")):
+        zarrcore.copy(root[name], root.require_group(group), name=name)
+    for group, name in (("poor", "less"), ("rich", "more")):
+        zarrcore.copy(root[name], root.require_group(group), name="x")
+    root.create_group("empty")
+    before = {key: store.get(key) for key in store.list()}
+    arrays = [("less", "more"), ("none", "more")]
+    for source, dest in [*arrays, ("empty", "few"), ("few", "many"), ("poor", "rich"), ("few", "empty")]:
+        with pytest.raises((ContainsArrayError, ContainsGroupError)):
+            root.move(source, dest)
+        assert {key: store.get(key) for key in store.list()} == before, (source, dest)
+
+
 def test_a_move_in_an_archive_is_refused(tmp_path: Path) -> None:
     with ZipStore(tmp_path / "a.zip", mode="w") as store:
         root = zarrcore.create_group(store)

@@ -191,6 +191,23 @@ def test_a_move_takes_nothing_for_its_copy_that_is_none(store, tmp_path, there):
     assert there == "empty" or (store.get("a"), store.get("b/c")) == (b"value", b"value")
 
 
+@posix
+@pytest.mark.parametrize("inner", ["", "group/"])
+def test_a_move_takes_a_store_that_has_more_for_no_copy(store, tmp_path, inner):
+    """What the store lacks was not removed by a move, for the document above it is there."""
+    for name in ("zarr.json", "c/0"):
+        store.set(inner + name, b"value")
+    target = tmp_path / "target"
+    shutil.copytree(store.root, target)
+    (target / inner / "c" / "1").write_bytes(b"more")
+    with pytest.raises(FileExistsError):
+        store.move(target)
+    assert sorted(store.list()) == [inner + "c/0", inner + "zarr.json"]
+    store.delete(inner + "zarr.json")  # as the move of it would have done first
+    store.move(target)
+    assert (target / inner / "c" / "1").read_bytes() == b"more"
+
+
 # --- what is not a file ---
 
 
