@@ -465,7 +465,7 @@ class ObjectStore(RemoteStore):
         with self._failures(validate_key(key), request):
             try:
                 if connections > 1 and request is None and most is not None and self._comes_in_parts(most):
-                    return self._in_parts(key, most, connections)
+                    return self._large(key, most, connections)
                 return self._get(key, request, most)
             except FileNotFoundError:
                 self._refuse_hidden(key)
@@ -506,7 +506,7 @@ class ObjectStore(RemoteStore):
     def _comes_in_parts(self, most: int) -> bool:
         return most >= parts.WORTH_IT and self._client.kind not in ("MemoryStore", "LocalStore")
 
-    def _in_parts(self, key: str, most: int, connections: int) -> Buffer:
+    def _large(self, key: str, most: int, connections: int) -> Buffer:
         """:meth:`_whole` of a value that may be large, over several connections."""
         package, path = obstore(), self._root + key
         try:
