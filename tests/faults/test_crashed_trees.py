@@ -226,8 +226,8 @@ def moved_store_again(left: dict[str, bytes], at: Path, way: str) -> dict[str, N
     """Repeat the move of a store after a crash; nothing else is left, and returned is what it has then."""
     there, rename = at / "x" / "y" / "new", moving._rename
 
-    def refuse(source: str, target: str) -> None:
-        if way and not source.endswith(".partial"):
+    def refuse(source: moving.Entry, target: moving.Entry) -> None:
+        if way and not source[0].endswith(".partial"):
             raise OSError(errno.EXDEV, "as between two file systems")
         rename(source, target)
 

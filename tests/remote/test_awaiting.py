@@ -360,7 +360,7 @@ def test_opening_asks_as_little_as_without_a_loop(server: ObjectServer, store: O
 
 def test_an_array_that_shrinks_while_it_is_opened(server: ObjectServer, store: ObjectStore) -> None:
     tree(store)
-    server.latency = 0.3
+    server.latency = 0.05
 
     async def main() -> None:
         for call in (
@@ -370,7 +370,7 @@ def test_an_array_that_shrinks_while_it_is_opened(server: ObjectServer, store: O
         ):
             zarrcore.open_array(store, path="data/x").resize((10, 100))
             opening = asyncio.ensure_future(call())
-            await asyncio.sleep(0.1)  # the document that is on its way is the old one
+            await asyncio.sleep(0.02)  # the document that is on its way is the old one
             zarrcore.open_array(store, path="data/x").resize((5, 100))
             assert (await (await opening).getitem(...)).shape == (5, 100)
 
