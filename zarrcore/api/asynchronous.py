@@ -61,9 +61,8 @@ def _opening(function: Callable[..., Any], mode: str | None) -> Callable[..., Aw
     @wraps(function)
     async def run(store: Any = None, **kwargs: Any) -> Any:
         if _is_awaited(store, kwargs):
-            with suppress(
-                Elsewhere, NodeNotFoundError
-            ):  # a thread finds out what is there instead, or creates
+            # A thread finds out what is there instead, or creates.
+            with suppress(Elsewhere, NodeNotFoundError):
                 return await _opened(function, store, **{"mode": mode, **kwargs})
         return await in_a_thread(store, **kwargs)
 
