@@ -101,6 +101,23 @@ def follow_documents(place: StorePath, documents: dict[str, bytes]) -> None:
     _follow(place, groups, (name,), lambda nodes, path: _put(nodes, path, documents))
 
 
+def follow_chain(places: Sequence[StorePath], documents: dict[str, bytes]) -> None:
+    """Bring the copies above new groups up to date, each of which lies above the next one."""
+    last, is_v3 = places[-1], ZARR_JSON in documents
+    groups = last._above() if is_v3 else [*last._above(), last]
+
+    def change(nodes: Nodes, path: str) -> None:
+        skip = len(last.path) - len(path)
+        group = last.path[:skip].rstrip("/")
+        for place in places:
+            if len(place.path) > skip:
+                _put(nodes, place.path[skip:], documents)
+            elif place.path == group and not is_v3:  # the copy has the group's own document as well
+                _put(nodes, "", documents)
+
+    _follow(last, groups, (ZARR_JSON if is_v3 else ZMETADATA_V2_JSON,), change)
+
+
 def follow_removal(place: StorePath) -> None:
     """Take a node, and all below it, out of the copies above it after they have been removed."""
     _follow(place, place._above(), (ZARR_JSON, ZMETADATA_V2_JSON), _remove, removed=True)

@@ -18,6 +18,7 @@ from zarrcore.errors import (
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes.copies import (
+    follow_chain,
     follow_documents,
     follow_removal,
     follow_tree,
@@ -188,6 +189,12 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
     if replaces:
         store_documents(place, documents)
         return
+    _store_alone(place, documents)
+    follow_documents(place, documents)
+
+
+def _store_alone(place: StorePath, documents: dict[str, bytes]) -> None:
+    """Store the documents of a new node, which consolidated metadata above it do not have yet."""
     note_change(place)
     # The document that another creator may have stored already comes first.
     (deciding,) = documents.keys() & _DECIDING
@@ -201,7 +208,6 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
                 with writing(place, key):
                     if not (store._is_near and store._set_new(key, documents[name])):
                         store.set(key, documents[name])
-    follow_documents(place, documents)
 
 
 def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
@@ -264,11 +270,17 @@ def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
     from zarrcore.metadata import GroupMetadata
 
     documents = GroupMetadata(attributes={}, zarr_format=zarr_format).to_documents()
-    for place in missing:
-        try:
-            _store_new(place, documents, replaces=False)
-        except ContainsGroupError:  # somebody else has just made it
-            continue
+    made: list[StorePath] = []
+    try:
+        for place in missing:
+            try:
+                _store_alone(place, documents)
+            except ContainsGroupError:  # somebody else has just made it
+                continue
+            made.append(place)
+    finally:
+        if made:  # once for all: each of them would have all groups above it looked at
+            follow_chain(made, documents)
 
 
 def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None = None) -> list[StorePath]:
