@@ -215,12 +215,8 @@ def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
     for _ in range(_ATTEMPTS):
         with writing(place, key):
             is_ours = place.store._set_new(key, data)
-        if is_ours:
-            if name not in _V2_KINDS:
-                return
-            with _withdrawn_on_failure(place, name), writing(place, key):
-                if not _yields(place, name):
-                    return
+        if is_ours and (name not in _V2_KINDS or not _yields(place, name)):
+            return
         refuse_existing(place, _REPLACE)  # what came first may be gone again
     raise StoreError(f"{place.store}: the key {key!r} is neither there nor can it be created", key=key)
 
@@ -243,16 +239,18 @@ def _yields(place: StorePath, name: str) -> bool:
     # stored the last one sees the other, so at least one of them withdraws; where both do, the array is tried
     # again, and the group fails.
     store, other = place.store, join_path(place.path, _V2_KINDS[name])
-    if not store.supports_deletes or not store.exists(other):
-        return False
-    with writing(place, key := join_path(place.path, name)):
+    with _withdrawn_on_failure(place, name), writing(place, key := join_path(place.path, name)):
+        if not store.supports_deletes or not store.exists(other):
+            return False
         store.delete(key)
+    # From now on a document of this name is somebody else's, and stays whatever fails.
     if name == ZGROUP_JSON:
         raise ContainsArrayError(f"an array exists {place._located}")
-    for delay in (0.001, 0.01, 0.1):  # for the creator of the group to withdraw it, if it is not finished
-        time.sleep(delay)
-        if not store.exists(other):
-            break
+    with writing(place):
+        for delay in (0.001, 0.01, 0.1):  # for the creator of the group to withdraw it, if it is not finished
+            time.sleep(delay)
+            if not store.exists(other):
+                break
     return True
 
 

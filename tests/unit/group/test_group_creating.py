@@ -259,6 +259,31 @@ def test_one_of_an_array_and_a_group_is_created_by_processes(tmp_path: Path) -> 
         assert documents == [{"array": ".zarray", "group": ".zgroup"}[winners[0]]]
 
 
+def test_a_group_that_another_one_created_meanwhile_stays() -> None:
+    """One that finds an array withdraws its document: it did so twice, the second time that of another one."""
+
+    class Racing(MemoryStore):
+        racing = False
+
+        def exists(self, key: str) -> bool:
+            if self.racing and key == "n/.zarray":
+                return True  # for a moment
+            return super().exists(key)
+
+        def delete(self, key: str) -> None:
+            super().delete(key)
+            if self.racing and key == "n/.zgroup":
+                self.racing = False
+                zarrcore.create_group(self, path="n", zarr_format=2, attributes={"of": "the other"})
+
+    store = Racing()
+    zarrcore.create_group(store, zarr_format=2)
+    store.racing = True
+    with pytest.raises(zarrcore.errors.ContainsArrayError):
+        zarrcore.create_group(store, path="n", zarr_format=2)
+    assert zarrcore.open_group(store, path="n", mode="r").attrs == {"of": "the other"}
+
+
 def test_an_overridden_set_is_not_passed_by() -> None:
     """A wrapper that encrypts what is set: metadata of new nodes go through it as well."""
 
