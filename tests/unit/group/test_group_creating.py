@@ -260,7 +260,7 @@ def test_one_of_an_array_and_a_group_is_created_by_processes(tmp_path: Path) -> 
 
 
 def test_a_group_that_another_one_created_meanwhile_stays() -> None:
-    """One that finds an array withdraws its document: it did so twice, the second time that of another one."""
+    """One that finds an array withdraws its document: it did so twice, then that of another one."""
 
     class Racing(MemoryStore):
         racing = False
