@@ -175,13 +175,13 @@ class AsyncGroup(
 
     async def array_keys(self) -> AsyncIterator[str]:
         """Yield the names of the arrays among the direct members."""
-        async for name, _ in self.arrays():
-            yield name
+        for found in await self._all(members.of_kind, arrays=True):
+            yield found.path
 
     async def group_keys(self) -> AsyncIterator[str]:
         """Yield the names of the groups among the direct members."""
-        async for name, _ in self.groups():
-            yield name
+        for found in await self._all(members.of_kind, arrays=False):
+            yield found.path
 
     async def array_values(self) -> AsyncIterator[AsyncArray]:
         """Yield the arrays among the direct members."""

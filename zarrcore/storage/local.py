@@ -269,14 +269,21 @@ class LocalStore(Store):
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         return self._write(key, value, is_new=True)
 
-    def _write(self, key: str, value: Buffer, *, is_new: bool) -> bool:
+    def _path_to_change(self, key: str) -> str:
         self._check_writable()
         path = self._path(key)
         if _WINDOWS:
             self._refuse_outside(path)
+        return path
+
+    @property
+    def _rules(self) -> dict[str, Any]:
+        return {"root": self._root, "follow": self.follow_symlinks}
+
+    def _write(self, key: str, value: Buffer, *, is_new: bool) -> bool:
+        path = self._path_to_change(key)
         try:
-            links: dict[str, Any] = {"root": self._root, "follow": self.follow_symlinks}
-            return files.write_file(path, as_view(value, key), sync=self.fsync, is_new=is_new, **links)
+            return files.write_file(path, as_view(value, key), sync=self.fsync, is_new=is_new, **self._rules)
         except OSError as error:
             raise explained(error, key, path) from None
 
@@ -300,23 +307,16 @@ class LocalStore(Store):
         return not overrides(self, LocalStore)
 
     def _set_parts(self, key: str, nbytes: int, parts: Iterable[Buffer]) -> None:
-        self._check_writable()
-        path = self._path(key)
-        if _WINDOWS:
-            self._refuse_outside(path)
+        path = self._path_to_change(key)
         try:
-            links: dict[str, Any] = {"root": self._root, "follow": self.follow_symlinks}
-            files.write_parts(path, nbytes, parts, sync=self.fsync, **links)
+            files.write_parts(path, nbytes, parts, sync=self.fsync, **self._rules)
         except StoreError:  # of what the parts come from
             raise
         except OSError as error:
             raise explained(error, key, path) from None
 
     def delete(self, key: str) -> None:
-        self._check_writable()
-        path = self._path(key)
-        if _WINDOWS:
-            self._refuse_outside(path)
+        path = self._path_to_change(key)
         try:
             files.remove_file(path, self._root, self.follow_symlinks, sync=self.fsync)
         except NotADirectoryError:

@@ -316,8 +316,8 @@ class ObjectStore(RemoteStore):
                 tag, size = strong(found.meta["e_tag"]), int(found.meta["size"])
                 if same is not None and tag != same:
                     return Fetched(is_replaced=True)
-                if most is not None and size > most and request is None:
-                    raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+                if request is None:
+                    self._refuse_large(key, size, most)
                 return Fetched(bytes(_received(found)), tag, size)
             except FileNotFoundError:
                 return Fetched(is_replaced=same is not None)
@@ -385,8 +385,8 @@ class ObjectStore(RemoteStore):
         try:
             found = await package.get_async(self.store, path, options=options)
             size, tag = int(found.meta["size"]), found.meta["e_tag"]
-            if most is not None and request is None and size > most:
-                raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+            if request is None:
+                self._refuse_large(key, size, most)
             if _is_much(found):
                 return Elsewhere()
             data = await found.bytes_async()
@@ -495,13 +495,16 @@ class ObjectStore(RemoteStore):
         """Return a value and the names of its version, None if it has none that can be compared."""
         found = self._ask("get", self._root + key)  # its contents are fetched by the next call
         meta = found.meta
-        if most is not None and (size := int(meta["size"])) > most:
-            raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+        self._refuse_large(key, int(meta["size"]), most)
         if self._notes_tags:
             self._client.tags.note(self._root + key, strong(meta["e_tag"]), self._bucket)
         names = {"e_tag": meta["e_tag"], "version": meta["version"]}
         version = tuple((name, is_) for name, is_ in names.items() if strong(is_))
         return _received(found), version or None
+
+    def _refuse_large(self, key: str, size: int, most: int | None) -> None:
+        if most is not None and size > most:
+            raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
 
     def _comes_in_parts(self, most: int) -> bool:
         return most >= parts.WORTH_IT and self._client.kind not in ("MemoryStore", "LocalStore")
@@ -513,8 +516,7 @@ class ObjectStore(RemoteStore):
             with parts.none_of(package):
                 first = self._ask("get", path, options={"range": (0, parts.PART)})
             size, tag = int(first.meta["size"]), strong(first.meta["e_tag"])
-            if size > most:
-                raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
+            self._refuse_large(key, size, most)
             if size <= parts.PART:
                 data = _received(first)
             else:
