@@ -91,20 +91,17 @@ def note_change(place: StorePath, *, removed: bool = False) -> None:
 # --- copies in stores ---
 
 
-def follow_documents(place: StorePath, documents: dict[str, bytes]) -> None:
-    """Bring the copies above a node up to date after its documents have been stored."""
-    groups, name = place._above(), ZARR_JSON if ZARR_JSON in documents else ZMETADATA_V2_JSON
+def follow_documents(places: Sequence[StorePath], documents: dict[str, bytes]) -> None:
+    """Bring the copies above nodes up to date after the documents that all of them have were stored.
+
+    Each of several places lies above the next one.
+    """
+    last = places[-1]
+    groups, name = last._above(), ZARR_JSON if ZARR_JSON in documents else ZMETADATA_V2_JSON
     if not documents.keys() & {ZARR_JSON, ZARRAY_JSON}:
         if ZMETADATA_V2_JSON in documents:
             return
-        groups.append(place)  # in format 2 the copy has the group's own attributes as well
-    _follow(place, groups, (name,), lambda nodes, path: _put(nodes, path, documents))
-
-
-def follow_chain(places: Sequence[StorePath], documents: dict[str, bytes]) -> None:
-    """Bring the copies above new groups up to date, each of which lies above the next one."""
-    last, is_v3 = places[-1], ZARR_JSON in documents
-    groups = last._above() if is_v3 else [*last._above(), last]
+        groups.append(last)  # in format 2 the copy has the group's own attributes as well
 
     def change(nodes: Nodes, path: str) -> None:
         skip = len(last.path) - len(path)
@@ -112,10 +109,10 @@ def follow_chain(places: Sequence[StorePath], documents: dict[str, bytes]) -> No
         for place in places:
             if len(place.path) > skip:
                 _put(nodes, place.path[skip:], documents)
-            elif place.path == group and not is_v3:  # the copy has the group's own document as well
+            elif place.path == group and name == ZMETADATA_V2_JSON:
                 _put(nodes, "", documents)
 
-    _follow(last, groups, (ZARR_JSON if is_v3 else ZMETADATA_V2_JSON,), change)
+    _follow(last, groups, (name,), change)
 
 
 def follow_removal(place: StorePath) -> None:

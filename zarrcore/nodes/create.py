@@ -18,7 +18,6 @@ from zarrcore.errors import (
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes.copies import (
-    follow_chain,
     follow_documents,
     follow_removal,
     follow_tree,
@@ -51,7 +50,7 @@ def store_documents(place: StorePath, documents: dict[str, bytes], versions: Ver
     note_change(place)
     for name in sorted(documents, key=_DECIDING.__contains__):  # last what makes it a node
         store_version(place, name, documents[name], versions)
-    follow_documents(place, documents)
+    follow_documents([place], documents)
 
 
 def create_node(
@@ -190,7 +189,7 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
         store_documents(place, documents)
         return
     _store_alone(place, documents)
-    follow_documents(place, documents)
+    follow_documents([place], documents)
 
 
 def _store_alone(place: StorePath, documents: dict[str, bytes]) -> None:
@@ -278,7 +277,7 @@ def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
             made.append(place)
     finally:
         if made:  # once for all: each of them would have all groups above it looked at
-            follow_chain(made, documents)
+            follow_documents(made, documents)
 
 
 def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None = None) -> list[StorePath]:
