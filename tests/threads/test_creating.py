@@ -54,7 +54,7 @@ def both(
     threads = [threading.Thread(target=run, args=(0, lambda: first(source)))]
     threads.append(threading.Thread(target=run, args=(1, second)))
     threads[0].start()
-    assert source.is_inside.wait(60)
+    assert source.is_inside.wait(60), results
     threads[1].start()
     threads[1].join(0.3)  # it waits, or it has done all that it does
     source.may_go_on.set()

@@ -37,6 +37,7 @@ from zarrcore.inspection.listing import (
     is_gone,
     is_listed_at_once,
     list_files,
+    size_now,
 )
 from zarrcore.inspection.nodes import Node
 from zarrcore.inspection.report import Findings, reason
@@ -87,8 +88,8 @@ class ArrayCheck:
             damaged = None
             if measured:
                 stored, damaged = self._measured(stored)
-            report.nbytes += int(np.maximum(stored.sizes, 0).sum())
             usable = self._has_size(stored)
+            report.nbytes += int(np.maximum(stored.sizes, 0).sum())
             if damaged is not None:
                 self._decoding.read_each(stored.chosen(usable & damaged))
                 continue
@@ -220,14 +221,17 @@ class ArrayCheck:
     # --- sizes ---
 
     def _has_size(self, stored: Stored) -> np.ndarray:
-        """Return which have a size that is possible, and note the others."""
+        """Return which have a size that is possible, and note the others; fill in sizes that were missed."""
         wrong = stored.sizes == UNKNOWN
         for number in np.flatnonzero(wrong).tolist():
             place = self._place(stored, number)
-            if is_gone(self._store, place["key"]):
+            size = size_now(self._store, place["key"])
+            if size is None:
                 self._found.add("note", "store", _REMOVED, **place)
-            else:
+            elif size == UNKNOWN:
                 self._found.add("error", "store", "is no file that can be read", **place)
+            else:  # it was written again after it was missed
+                stored.sizes[number], wrong[number] = size, False
         for sizes, here in self._expected(stored):
             bad = here & ~wrong & ((stored.sizes == 0) if sizes is None else (stored.sizes != sizes))
             for number in np.flatnonzero(bad).tolist():
@@ -285,7 +289,7 @@ class ArrayCheck:
                 usable[here] = ~np.concatenate([self._check_shards(part, shard) for part in parts])
         return stored.chosen(usable)
 
-    def _check_shards(self, indexes: ShardIndexes, shard: ShardLayout, tries: int = 3) -> np.ndarray:
+    def _check_shards(self, indexes: ShardIndexes, shard: ShardLayout, tries: int = 8) -> np.ndarray:
         """Note what is wrong with some indexes; returns which cannot be used."""
         unusable = np.zeros(indexes.shards.number, bool)
         stale = self._stale(indexes, shard) if tries else np.zeros_like(unusable)

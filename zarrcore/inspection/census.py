@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -14,7 +13,6 @@ from zarrcore.arrays.chunks import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.build import chunk_store
-from zarrcore.errors import BaseZarrError
 from zarrcore.inspection.indexes import (
     ShardIndexes,
     ShardLayout,
@@ -23,8 +21,8 @@ from zarrcore.inspection.indexes import (
     live_bytes,
     read_indexes,
 )
-from zarrcore.inspection.listing import UNKNOWN, KeyReader, Stored, batches_of, list_files
-from zarrcore.nodes.reading import moving, reading
+from zarrcore.inspection.listing import UNKNOWN, KeyReader, Stored, batches_of, list_files, size_now
+from zarrcore.nodes.reading import reading
 from zarrcore.storage.base import Store
 from zarrcore.storage.validation import key_prefix
 
@@ -159,9 +157,10 @@ def shards_of(
         assert shard is not None and len(shape) == array.ndim
         rows = np.arange(start, stop)
         start = stop
-        sizes = _known_sizes(store, stored.chosen(rows))
+        sizes, is_there = _known_sizes(store, stored.chosen(rows))
         fits = sizes >= shard.index_nbytes
-        for row, size in zip(rows[~fits].tolist(), sizes[~fits].tolist(), strict=True):
+        damaged = is_there & ~fits
+        for row, size in zip(rows[damaged].tolist(), sizes[damaged].tolist(), strict=True):
             short.append((row, shard.too_small(size)))
         rows = rows[fits]
         for indexes in read_indexes(store, stored.chosen(rows), shard, array.engine()):
@@ -170,15 +169,13 @@ def shards_of(
             rows = rows[n:]
 
 
-def _known_sizes(store: Store, shards: Stored) -> np.ndarray:
-    """Return the sizes of shards; a listing need not have them."""
-    sizes = shards.sizes.copy()
+def _known_sizes(store: Store, shards: Stored) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sizes of shards, which a listing need not have, and which of them are still there."""
+    sizes, is_there = shards.sizes.copy(), np.ones(shards.number, bool)
     for number in np.flatnonzero(sizes == UNKNOWN).tolist():
-        key = shards.key_at(number)
-        with suppress(BaseZarrError), moving(store, key):  # it has vanished, or is no value
-            size = store._size(key)
-            sizes[number] = UNKNOWN if size is None else size
-    return sizes
+        size = size_now(store, shards.key_at(number))
+        sizes[number], is_there[number] = (UNKNOWN, False) if size is None else (size, True)
+    return sizes, is_there
 
 
 def unused_bytes(indexes: ShardIndexes, shard: ShardLayout) -> np.ndarray:

@@ -20,6 +20,7 @@ BATCH = 1 << 16  # keys that are looked at together
 
 _MOST_KNOWN = 1 << 20
 _MOST_FILES = 1 << 22  # that are listed in one call; their positions are in memory then
+_LOOKS = 20  # at a value that is neither gone nor of any size
 
 UNKNOWN = -1
 """The size of a value that is no file, or that vanished after it was listed."""
@@ -176,3 +177,18 @@ def is_gone(store: Store, key: str) -> bool:
         return not store.exists(key) and name not in store.list_dir(above)
     except Exception:
         return False  # nobody knows
+
+
+def size_now(store: Store, key: str) -> int | None:
+    """Return the size of a value that was listed.
+
+    None if it has been removed since, :data:`UNKNOWN` if there is no file that can be read in its place.
+    """
+    for _ in range(_LOOKS):  # somebody may write it again after it was missed and before it is gone
+        try:
+            size = store._size(key)
+        except Exception:
+            return UNKNOWN
+        if size is not None or is_gone(store, key):
+            return size
+    return UNKNOWN

@@ -82,6 +82,59 @@ def test_a_chunk_that_is_removed_after_it_was_listed_is_a_note(
         assert report.ok
 
 
+@pytest.mark.parametrize("level", ["index", "data"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_chunk_that_is_written_again_after_it_was_missed_is_looked_at(
+    layout: str, level: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LocalStore(tmp_path)
+    array = zarrcore.create_array(store, shape=200, chunks=10, dtype="i4", **LAYOUTS[layout])
+    array[:] = np.arange(200) + 1
+    expected = zarrcore.verify(store, level=level)
+    inspected, size_of = zarrcore.inspection.arrays, LocalStore._size
+    missed = iter([None, None])
+
+    def list_without_a_size(*args: Any, list_files: Any = inspected.list_files, **kwargs: Any) -> Any:
+        coords, sizes, others = list_files(*args, **kwargs)
+        sizes[1] = -1
+        return coords, sizes, others
+
+    def decode_without_one(*args: Any, try_chunks: Any = inspected.engine.try_chunks) -> Any:
+        sizes = try_chunks(*args)
+        sizes[1] = -1
+        return sizes
+
+    def size(self: LocalStore, key: str) -> int | None:
+        return next(missed, size_of(self, key)) if key == "c/1" else size_of(self, key)
+
+    monkeypatch.setattr(inspected, "list_files", list_without_a_size)
+    monkeypatch.setattr(inspected.engine, "try_chunks", decode_without_one)
+    monkeypatch.setattr(LocalStore, "_size", size)
+    report = zarrcore.verify(store, level=level)
+    assert next(missed, "asked") == "asked"
+    assert (report.findings, report.nbytes) == ([], expected.nbytes)
+
+
+def test_a_shard_that_is_removed_after_it_was_listed_is_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LocalStore(tmp_path)
+    array = zarrcore.create_array(store, shape=200, chunks=10, dtype="i4", **LAYOUTS["shards"])
+    array[:] = np.arange(200) + 1
+    from zarrcore.inspection import census
+
+    def list_then_remove(*args: Any, list_files: Any = census.list_files, **kwargs: Any) -> Any:
+        coords, sizes, others = list_files(*args, **kwargs)
+        store.delete("c/1")
+        sizes[1] = -1
+        return coords, sizes, others
+
+    monkeypatch.setattr(census, "list_files", list_then_remove)
+    info = array.chunk_info()
+    assert info.damaged == ()
+    assert info.nbytes[0] > 0
+
+
 def test_repairs_at_the_same_time_move_a_chunk_aside_once(tmp_path: Path) -> None:
     store, aside = LocalStore(tmp_path / "a"), LocalStore(tmp_path / "aside")
     array = zarrcore.create_array(
