@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,11 @@ def both(
     threads = [threading.Thread(target=run, args=(0, lambda: first(source)))]
     threads.append(threading.Thread(target=run, args=(1, second)))
     threads[0].start()
-    assert source.is_inside.wait(60), results
+    if not source.is_inside.wait(60):
+        frame = sys._current_frames().get(threads[0].ident or 0)
+        pytest.fail(
+            f"the source is not read: {results}\n{''.join(traceback.format_stack(frame)) if frame else ''}"
+        )
     threads[1].start()
     threads[1].join(0.3)  # it waits, or it has done all that it does
     source.may_go_on.set()
