@@ -28,14 +28,15 @@ def reserved(place: StorePath) -> Iterator[None]:
     other processes are kept away by :func:`among_processes`.
     """
     global _creating
-    with _TABLE:
-        _creating += 1
+    counted = 0
     try:
+        with _TABLE:
+            _creating, counted = _creating + 1, 1
         with _locked(place):
             yield
     finally:
         with _TABLE:
-            _creating -= 1
+            _creating -= counted
 
 
 def after_others(place: StorePath) -> Any:
