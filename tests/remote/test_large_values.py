@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from threading import Thread
 from typing import Any
 
@@ -22,8 +23,19 @@ VALUES = np.random.default_rng(0).integers(1, 255, 50_000, dtype="u1")
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts are small, and a connection brings one in a second."""
     monkeypatch.setattr(parts, "PART", 10_000)
     monkeypatch.setattr(parts, "WORTH_IT", 20_000)
+    seconds = itertools.count()
+    monkeypatch.setattr(parts, "clock", lambda: next(seconds))
+
+
+@pytest.fixture(params=["slow", "fast"])
+def speed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How soon the beginning of a value is there."""
+    if request.param == "fast":
+        monkeypatch.setattr(parts, "clock", lambda: 0.0)
+    return str(request.param)
 
 
 @pytest.fixture
@@ -57,6 +69,45 @@ def test_what_is_read_is_what_was_written(server: ObjectServer, store: ObjectSto
     assert all("if-match" in request.headers for request in seen.requests[1:])
 
 
+def test_where_nothing_limits_a_connection_one_is_enough(
+    server: ObjectServer, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = created(store)
+    monkeypatch.setattr(parts, "clock", lambda: 0.0)
+    with server.watch() as seen:
+        assert np.array_equal(array[...], VALUES)
+    assert [request.range for request in seen.requests] == ["bytes=0-9999", "bytes=10000-49999"]
+    assert "if-match" in seen.requests[1].headers
+
+
+def test_what_has_come_is_not_copied(store: ObjectStore, speed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of an array may be changed, so that the decoder had bytes made of it."""
+    from obstore import Bytes
+
+    array = created(store, VALUES, chunks=25_000)
+    monkeypatch.setattr(parts, "LARGE", 10_000)
+    for setting in (None, 2):  # several connections, and one for each
+        with zarrcore.config.set({"async.concurrency": setting}):
+            found = store._get_chunks(["c/0", "c/1"], 25_000)
+            assert [type(value) for value in found] == [Bytes, Bytes]
+            assert b"".join(map(bytes, found)) == VALUES.tobytes() == array[...].tobytes()
+
+
+def test_a_large_value_by_one_request(
+    server: ObjectServer, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = created(store, np.tile(VALUES, 8))
+    monkeypatch.setattr(parts, "LARGE", 10_000)
+    with server.watch() as seen:
+        assert np.array_equal(array[...], np.tile(VALUES, 8))
+    assert [request.range for request in seen.requests] == [None] * 8
+    assert store.get("c/3") == VALUES.tobytes()
+    assert store.get("c/3", (5, 20_000)) == VALUES[5:20_005].tobytes()
+    server.fail("truncated", r"bucket/c/3")
+    with pytest.raises(ChunkIOError, match=r"c/3"):
+        array[...]
+
+
 def test_a_value_that_turns_out_to_be_small_is_one_request(server: ObjectServer, store: ObjectStore) -> None:
     array = created(store, np.ones(50_000, "u1"), compressors="auto")
     with server.watch() as seen:
@@ -82,7 +133,12 @@ def test_no_more_requests_at_once_than_the_setting_allows(server: ObjectServer, 
 @pytest.mark.parametrize("conditions", [True, False])
 @pytest.mark.parametrize("size", [50_000, 30_000])
 def test_a_value_that_is_replaced_meanwhile(
-    server: ObjectServer, store: ObjectStore, conditions: bool, size: int, monkeypatch: pytest.MonkeyPatch
+    server: ObjectServer,
+    store: ObjectStore,
+    conditions: bool,
+    size: int,
+    speed: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Never some bytes of the one version and some of the other."""
     array = created(store, VALUES[:size], chunks=size)
@@ -106,7 +162,7 @@ def test_a_store_without_versions(server: ObjectServer, store: ObjectStore) -> N
     assert [request.range for request in seen.requests] == ["bytes=0-9999", None]
 
 
-def test_a_server_without_ranges(server: ObjectServer, store: ObjectStore) -> None:
+def test_a_server_without_ranges(server: ObjectServer, store: ObjectStore, speed: str) -> None:
     array = created(store)
     server.fail("whole", r"bucket/c/")
     assert np.array_equal(array[...], VALUES)
@@ -122,9 +178,16 @@ def test_an_empty_value_is_an_error(server: ObjectServer, store: ObjectStore) ->
 @pytest.mark.parametrize("kind", [403, "reset", "truncated"])
 @pytest.mark.parametrize("part", ["bytes=0-", "bytes=30000-"])
 def test_a_failure_names_the_chunk(
-    server: ObjectServer, store: ObjectStore, kind: Any, part: str, monkeypatch: pytest.MonkeyPatch
+    server: ObjectServer,
+    store: ObjectStore,
+    kind: Any,
+    part: str,
+    speed: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     array = created(store, fill_value=9)
+    if speed == "fast":
+        part = part.replace("3", "1")
     fault = server.fail(kind, r"bucket/c/0")
     monkeypatch.setattr(
         server, "_fault", lambda request: fault if (request.range or "").startswith(part) else None

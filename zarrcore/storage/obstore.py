@@ -164,8 +164,11 @@ class ObjectStore(RemoteStore):
         return self._client.store
 
     def _wait(self, call: Callable[[], R]) -> R:
-        is_here = self._client.kind in ("MemoryStore", "LocalStore")
-        return call() if is_here else interruptibly(call)
+        return call() if self._is_here else interruptibly(call)
+
+    @property
+    def _is_here(self) -> bool:
+        return self._client.kind in ("MemoryStore", "LocalStore")
 
     def _ask(self, verb: str, *args: Any, **options: Any) -> Any:
         """Call a function of obstore."""
@@ -331,8 +334,7 @@ class ObjectStore(RemoteStore):
                 if request is None or is_sized:
                     raise
             except errors.BaseError as error:
-                is_here = self._client.kind in ("MemoryStore", "LocalStore")
-                if is_sized or ("416 " not in str(error) and not is_here):
+                if is_sized or ("416 " not in str(error) and not self._is_here):
                     raise
             return self._fetch_by_size(key, request, same)
 
@@ -439,15 +441,14 @@ class ObjectStore(RemoteStore):
         with self._failures(key, request):
             try:
                 found = self._ask("get", self._root + key, options=options)
-                data, tag = _received(found), found.meta["e_tag"]
+                data, tag = self._taken(found), found.meta["e_tag"]
             except FileNotFoundError:
                 self._refuse_hidden(key)
                 return None, None
             except obstore().exceptions.PreconditionError:
                 tag = None
             except obstore().exceptions.BaseError as error:
-                is_here = self._client.kind in ("MemoryStore", "LocalStore")
-                if version is not None or ("416 " not in str(error) and not is_here):
+                if version is not None or ("416 " not in str(error) and not self._is_here):
                     raise
                 return self._whole_or_part(key, request, most), None
         if version is not None and tag != version:
@@ -473,41 +474,51 @@ class ObjectStore(RemoteStore):
 
     def _get(self, key: str, request: ByteRange | None, most: int | None) -> Buffer:
         if request is None:
-            return self._whole(key, most)[0]
+            return self._taken(self._whole(key, most))
         wanted = _range_of(request)
         errors = obstore().exceptions
         try:
             if wanted is not None:
-                return _received(self._ask("get", self._root + key, options={"range": wanted}))
+                return self._taken(self._ask("get", self._root + key, options={"range": wanted}))
         except errors.NotSupportedError:  # counted from the end, which not all stores can
             pass
         except errors.BaseError as error:
             if "416 " in str(error):  # it begins after the end of the value
                 return b""
-            if self._client.kind not in ("MemoryStore", "LocalStore"):
+            if not self._is_here:
                 raise
         start, stop = resolve_range(request, self._head(key))
         if start == stop:
             return b""
         return self._ask("get_range", self._root + key, start=start, end=stop)  # type: ignore[no-any-return]
 
-    def _whole(self, key: str, most: int | None) -> tuple[Buffer, tuple[tuple[str, str], ...] | None]:
-        """Return a value and the names of its version, None if it has none that can be compared."""
-        found = self._ask("get", self._root + key)  # its contents are fetched by the next call
-        meta = found.meta
-        self._refuse_large(key, int(meta["size"]), most)
+    def _whole(self, key: str, most: int | None) -> Any:
+        """Ask for a value; its contents have yet to be taken."""
+        found = self._ask("get", self._root + key)
+        self._refuse_large(key, found.range[1], most)
         if self._notes_tags:
-            self._client.tags.note(self._root + key, strong(meta["e_tag"]), self._bucket)
-        names = {"e_tag": meta["e_tag"], "version": meta["version"]}
+            self._client.tags.note(self._root + key, strong(found.meta["e_tag"]), self._bucket)
+        return found
+
+    def _with_version(self, key: str, most: int | None) -> tuple[Buffer, Any]:
+        """Return a value and the names of its version, None if it has none that can be compared."""
+        found = self._whole(key, most)
+        names = {name: found.meta[name] for name in ("e_tag", "version")}
         version = tuple((name, is_) for name, is_ in names.items() if strong(is_))
-        return _received(found), version or None
+        return self._taken(found), version or None
+
+    def _taken(self, found: Any) -> Buffer:
+        start, stop = found.range
+        if stop - start < parts.LARGE or _is_much(found) or self._is_here:
+            return _received(found)
+        return parts.collected(obstore(), found)
 
     def _refuse_large(self, key: str, size: int, most: int | None) -> None:
         if most is not None and size > most:
             raise StoreError(f"{self}: key {key!r}: {too_large(size, most)}", key=key)
 
     def _comes_in_parts(self, most: int) -> bool:
-        return most >= parts.WORTH_IT and self._client.kind not in ("MemoryStore", "LocalStore")
+        return most >= parts.WORTH_IT and not self._is_here
 
     def _large(self, key: str, most: int, connections: int) -> Buffer:
         """:meth:`_whole` of a value that may be large, over several connections."""
@@ -696,7 +707,7 @@ class ObjectStore(RemoteStore):
         most = MAX_DOCUMENT_NBYTES if most is None and is_document(key) else most
         with self._failures(validate_key(key)):
             try:
-                return self._wait(lambda: self._whole(key, most))
+                return self._wait(lambda: self._with_version(key, most))
             except FileNotFoundError:
                 return None, _ABSENT
 

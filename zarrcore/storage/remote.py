@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
@@ -206,15 +205,9 @@ class RemoteStore(Store):
     def _scope(self, path: str) -> str:
         return super()._scope(path) if self._local_root() is None else self._address(path)
 
-    @contextmanager
-    def _failures(self, key: str, part: ByteRange | None = None) -> Iterator[None]:
+    def _failures(self, key: str, part: ByteRange | None = None) -> _Failures:
         """Turn what the other package raises into an error that names the key, and the part of its value."""
-        try:
-            yield
-        except (BaseZarrError, MemoryError, self._handled):
-            raise
-        except Exception as error:
-            raise self._failed(key, error, part) from error
+        return _Failures(self, key, part)
 
     def _failed(self, key: str, error: BaseException, part: ByteRange | None = None) -> BaseException:
         if isinstance(error, BaseZarrError) or not isinstance(error, Exception):
@@ -228,6 +221,24 @@ class RemoteStore(Store):
             reason = "not possible on this filesystem"
         where = f"key {key!r}{'' if part is None else f', {described(part)}'}"
         return StoreError(masked(f"{self}: {where}: {reason}"), key=key)
+
+
+class _Failures:
+    """What `_failures` returns; a generator would take three times as long, for each of many small values."""
+
+    __slots__ = ("_key", "_part", "_store")
+
+    def __init__(self, store: RemoteStore, key: str, part: ByteRange | None) -> None:
+        self._store, self._key, self._part = store, key, part
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if error is None or isinstance(error, (BaseZarrError, MemoryError, self._store._handled)):
+            return
+        if isinstance(error, Exception):
+            raise self._store._failed(self._key, error, self._part) from error
 
 
 def lists_documents(store: Store) -> bool:
