@@ -233,12 +233,14 @@ _shared: dict[Hashable, Client] = {}
 
 def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Client:
     """Return the client that all of this process use who want the same, and with it its connections."""
-    client = Client(kind, args, options)
     key = kind, _hashable(args), _hashable(options)
     try:
-        hash(key)
+        known = _shared.get(key)
     except TypeError:
-        return client
+        return Client(kind, args, options)
+    if known is not None:
+        return known
+    client = Client(kind, args, options)
     with _lock:
         while len(_shared) >= _MOST_SHARED and key not in _shared:
             del _shared[next(iter(_shared))]
@@ -246,6 +248,8 @@ def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Clie
 
 
 def _hashable(value: Any) -> Any:
+    if type(value) in (str, bool, int):  # most are
+        return value
     if isinstance(value, Mapping):
         return frozenset((name, _hashable(item)) for name, item in value.items())
     if isinstance(value, list | tuple):
