@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -151,6 +152,20 @@ def test_no_more_requests_than_the_setting_allows(server: ObjectServer, store: O
     with server.watch() as seen, zarrcore.config.set({"async.concurrency": 5}):
         asyncio.run(main())
     assert (len(seen.requests), seen.waves) == (20, 4)
+
+
+def test_as_many_writes_at_once_as_the_executor_has_threads(server: ObjectServer, store: ObjectStore) -> None:
+    array, values = created(store, LAYOUTS["chunks"])
+    places = [(slice(i, i + 5), slice(j, j + 10)) for i in (0, 5) for j in range(0, 100, 10)]
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(20))
+        with server.watch() as seen:
+            await asyncio.gather(*(array.setitem(place, -values[place]) for place in places))
+        assert (len(seen.requests), seen.waves) == (20, 1), str(seen)
+        assert np.array_equal(await array.getitem(...), -values)
+
+    asyncio.run(main())
 
 
 def test_a_failure_names_the_chunk(server: ObjectServer, store: ObjectStore) -> None:
