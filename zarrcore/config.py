@@ -13,13 +13,12 @@ underscore separates levels) and ``ZARRCORE_NUM_THREADS=8`` sets ``threading.max
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from zarrcore._locks import Lock
-from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning
+from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning, printable
 
 __all__ = ["SETTINGS", "BadConfigError", "Config", "Setting", "config"]
 
@@ -47,20 +46,24 @@ class Setting(NamedTuple):
 
 
 def _choice(default: Any, meaning: str, *values: Any) -> Setting:
-    """Return a setting that is one of `values`; True is not 1."""
+    """Return a setting that is one of `values`; True is not 1, nor is 3.0 the format 3."""
     *names, last = map(repr, values)
     return Setting(
         default,
         meaning,
         f"{', '.join(names)} or {last}",
-        lambda v: any(v == value and isinstance(v, bool) == isinstance(value, bool) for value in values),
+        lambda v: any(isinstance(v, type(value)) and v == value for value in values),
     )
 
 
 def _count(
-    default: int | None, meaning: str, allowed: str, most: float = math.inf, in_force: str | None = None
+    default: int | None,
+    meaning: str,
+    allowed: str = "a positive integer below 2**63",
+    most: int = (1 << 63) - 1,
+    in_force: str | None = None,
 ) -> Setting:
-    """Return a setting that is None or a positive integer."""
+    """Return a setting that is None or a positive integer; the engine counts with 64 bits."""
     return Setting(
         default,
         meaning,
@@ -93,13 +96,12 @@ SETTINGS = {
         True, "Read absent chunks as the fill value; False makes them a `ChunkNotFoundError`.", True, False
     ),
     "array.target_shard_size_bytes": _count(
-        None, 'Most bytes of a shard where `shards="auto"`; None: about 16 chunks.', "a positive integer"
+        None, 'Most bytes of a shard where `shards="auto"`; None: about 16 chunks.'
     ),
     "array.max_variable_chunk_bytes": _count(
         1 << 28,
         "Most bytes of a stored chunk (or inner chunk) whose size the metadata do not bound, as with strings "
         "and other items of any length; larger ones are neither read nor written.  None: no limit.",
-        "a positive integer",
     ),
     "array.allow_unsafe_pickle_decode": _choice(
         False, "Decode Python objects that were pickled, which can run any code.", True, False
@@ -107,14 +109,12 @@ SETTINGS = {
     "async.concurrency": _count(
         None,
         "Most requests at a time to a store over a network; None: 256.",
-        "a positive integer",
         in_force="zarrcore.storage.remote:reads_at_once",
     ),
     "async.write_concurrency": _count(
         None,
         "Most of these requests that write; None: as many as `async.concurrency` if that is set, "
         "otherwise 64.",
-        "a positive integer",
         in_force="zarrcore.storage.remote:concurrency",
     ),
     "async.bytes_in_flight": _count(
@@ -122,7 +122,6 @@ SETTINGS = {
         "Most bytes of a read that are on the way from a store over a network, or wait to be decoded, at a "
         "time, and of chunks that are encoded and sent; None: no limit.  A single chunk, or what is read of "
         "a single shard, may have more.",
-        "a positive integer",
     ),
     "threading.max_workers": _count(
         None,
@@ -352,7 +351,9 @@ class Config:
 
                 # An import that fails would be worse than a default that was announced.
                 warnings.warn(
-                    f"environment variable {variable} is ignored: {error}", ZarrUserWarning, stacklevel=3
+                    f"environment variable {printable(variable)} is ignored: {error}",
+                    ZarrUserWarning,
+                    stacklevel=3,
                 )
 
     def _check_known(self, key: str) -> None:
@@ -428,7 +429,9 @@ def _flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         name = prefix + _normalise(key)
-        if isinstance(value, dict):
+        if isinstance(value, dict) and (
+            value or name not in SETTINGS
+        ):  # {} is no value of a key, and no branch
             flat.update(_flatten(value, name + "."))
         else:
             flat[name] = value
@@ -470,7 +473,14 @@ def _check(key: str, value: Any) -> None:
     except Exception:  # of comparisons, such as those of arrays
         accepted = False
     if setting is not None and not accepted:
-        raise BadConfigError(f"configuration {key!r}: expected {setting.allowed}, got {value!r}")
+        raise BadConfigError(f"configuration {key!r}: expected {setting.allowed}, got {_described(value)}")
+
+
+def _described(value: object) -> str:
+    try:
+        return f"{printable(repr(value)):.120}"
+    except Exception:  # an integer of too many digits, an object of a user
+        return f"<{type(value).__name__}>"
 
 
 def _refuse_leaf_with_children(flat: Mapping[str, Any], key: str) -> None:
@@ -484,13 +494,16 @@ def _refuse_leaf_with_children(flat: Mapping[str, Any], key: str) -> None:
 
 def _parse(text: str) -> Any:
     """Return a Python literal, ``true``/``false``, or the text itself."""
-    from ast import literal_eval  # imported only when a variable is set
+    import warnings  # imported only when a variable is set
+    from ast import literal_eval
 
     words = {"true": True, "false": False, "none": None, "null": None}
     if text.lower() in words:
         return words[text.lower()]
     try:
-        return literal_eval(text)
+        with warnings.catch_warnings():  # those of the compiler name no variable
+            warnings.simplefilter("ignore")
+            return literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
 

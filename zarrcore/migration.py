@@ -26,7 +26,7 @@ from zarrcore.nodes import documents
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import leads_on, read_documents, refuse_level
 from zarrcore.nodes.open import absent
-from zarrcore.nodes.reading import names_below
+from zarrcore.nodes.reading import names_below, reading
 from zarrcore.progress import Progress, Step, reporting
 from zarrcore.storage import StoreLike, StorePath, make_store_path
 from zarrcore.storage.validation import join_path, key_prefix, node_names
@@ -352,7 +352,8 @@ def _notes(metadata: documents.Metadata) -> tuple[str, ...]:
 def _checked(node: MigratedNode, target: StorePath, *, overwrite: bool) -> MigratedNode:
     """Return the node, compared with a document of format 3 that is there already."""
     key = join_path(node.path, ZARR_JSON)
-    stored = target.store.get(key) if node.reason is None else None
+    with reading(StorePath(target.store, node.path), key):
+        stored = target.store.get(key) if node.reason is None else None
     if stored is None:
         return node
     try:

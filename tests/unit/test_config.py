@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pydoc
+import re
 import subprocess
 import sys
 import threading
@@ -249,11 +250,34 @@ def test_help_lists_every_key_with_its_default():
         ("json_indent", True),
         ("json_indent", -1),
         ("json_indent", 10**20),
+        ("default_zarr_format", 3.0),
+        ("array.order", np.array("C")),
+        ("array.order", {}),
+        ("array.max_variable_chunk_bytes", 1 << 63),
+        ("async.bytes_in_flight", 1 << 64),
+        ("async.concurrency", 1 << 200),
     ],
 )
 def test_values_that_a_key_cannot_have_are_refused(key, wrong):
-    with pytest.raises(BadConfigError, match=f"{key}.*expected .*, got {wrong!r}"):
+    with pytest.raises(BadConfigError, match=re.escape(f", got {wrong!r}")) as caught:
         config.set({key: wrong})
+    assert re.match(f"configuration '{key}': expected ", str(caught.value))
+
+
+@pytest.mark.parametrize("wrong", ["x" * 10_000, 10**5000, "\x1b[31m"], ids=["long", "digits", "red"])
+def test_what_is_said_of_a_wrong_value_is_short_and_harmless(wrong):
+    with pytest.raises(BadConfigError, match="array.order") as caught:
+        config.set({"array.order": wrong})
+    assert len(str(caught.value)) < 200 and str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("text", ["1if 2else 3", r"'\d'"])
+def test_the_compiler_says_nothing_of_an_environment(text):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Config(DEFAULTS, {"ZARRCORE_MY__KEY": text, "ZARRCORE_\x1b[31m": "{1: 2}"})
+    (warning,) = caught
+    assert str(warning.message).startswith(r"environment variable ZARRCORE_\x1b[31m is ignored")
 
 
 def test_values_that_cannot_be_compared_are_refused():

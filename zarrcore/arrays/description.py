@@ -98,14 +98,20 @@ class ArrayDescription(Node):
 
     @property
     def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
-        """Lengths of the chunks (inner chunks, if sharded) along each dimension, cut at the array's end."""
+        """Lengths of the chunks (inner chunks, if sharded) along each dimension, cut at the array's end.
+
+        More than 16,777,216 along all dimensions together are a `MetadataValidationError`.
+        """
         inner = layout.inner_chunks(self._metadata)
         with of_array(self.path):
             return layout.chunk_sizes(inner or layout.grid_edges(self._metadata), self.shape)
 
     @property
     def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
-        """Lengths of the chunks (shards, if sharded) along each dimension, cut at the array's end."""
+        """Lengths of the chunks (shards, if sharded) along each dimension, cut at the array's end.
+
+        More than 16,777,216 along all dimensions together are a `MetadataValidationError`.
+        """
         with of_array(self.path):
             return layout.chunk_sizes(layout.grid_edges(self._metadata), self.shape)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from math import prod
@@ -15,6 +14,7 @@ from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_coords, chunk_key, key_maker
 from zarrcore.storage import LocalStore, MemoryStore, Store
 from zarrcore.storage.derived import is_itself
+from zarrcore.storage.files import is_there
 
 BATCH = 1 << 16  # keys that are looked at together
 
@@ -170,10 +170,10 @@ def list_files(store: Store, native: Any, *, sizes: bool) -> tuple[np.ndarray, n
 
 def is_gone(store: Store, key: str) -> bool:
     """Return whether a key that was listed is not there any more: somebody has removed it meanwhile."""
-    if isinstance(store, LocalStore):
-        return not os.path.lexists(f"{store._root}/{key}")
     above, _, name = key.rpartition("/")
     try:
+        if isinstance(store, LocalStore):
+            return not is_there(f"{store._root}/{key}")
         return not store.exists(key) and name not in store.list_dir(above)
     except Exception:
         return False  # nobody knows

@@ -103,13 +103,15 @@ def from_zarr(
 
 
 def _blocks(array: Array, chunks: Blocks) -> tuple[tuple[int, ...], ...]:
-    stored = _lengths(array.write_chunk_sizes)
     if chunks == "shards" or (chunks == "auto" and array.dtype.hasobject):
-        return stored
+        return _lengths(array.write_chunk_sizes)
     if chunks == "chunks":
         return _lengths(array.read_chunk_sizes)
     if isinstance(chunks, str) and chunks != "auto":
         raise ValueError(f"chunks: expected 'shards', 'chunks', 'auto' or lengths, got {chunks!r}")
+    given: Any = chunks if isinstance(chunks, tuple) else (chunks,)
+    # There may be any number of chunks, which are not listed for nothing.
+    stored = _lengths(array.write_chunk_sizes) if "auto" in given else None
     blocks: tuple[tuple[int, ...], ...] = normalize_chunks(
         chunks, array.shape, dtype=array.dtype, previous_chunks=stored
     )

@@ -10,7 +10,6 @@ with negative steps are read as they are.
 from __future__ import annotations
 
 import importlib
-import json
 import marshal
 import os
 import sys
@@ -59,10 +58,13 @@ def _dimensions(array: Array) -> tuple[str, ...] | None:
 
 
 def _nczarr_dimensions(array: Array) -> tuple[str, ...] | None:
-    """Return the names that NCZarr keeps beside the members of .zarray, or None."""
-    stored = array.store.get(f"{array.path}/.zarray".lstrip("/"))
-    names = json.loads(bytes(stored or b"{}")).get("_NCZARR_ARRAY", {}).get("dimrefs")
-    return None if names is None else tuple(name.rsplit("/", 1)[-1] for name in names)
+    """Return the names that NCZarr keeps beside the members of .zarray, or None if they are no such names."""
+    own = zarrcore.open_array(array.store, path=array.path, mode="r", zarr_format=2)  # copies may lack them
+    kept = own.metadata.extra_fields.get("_NCZARR_ARRAY")
+    names = kept.get("dimrefs") if isinstance(kept, dict) else None
+    if not isinstance(names, list) or len(names) != array.ndim or not all(isinstance(n, str) for n in names):
+        return None
+    return tuple(name.rsplit("/", 1)[-1] for name in names)
 
 
 def _rebound(function: Any, **names: Any) -> Any:

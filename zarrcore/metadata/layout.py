@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from zarrcore._validate import fail
 from zarrcore.metadata.common import ArrayMetadata
 
 Edges = tuple[int | tuple[int, ...], ...]
+
+MAX_LISTED = 1 << 24
+"""Most chunks along all dimensions together whose lengths are listed: a document has room for any number."""
 
 
 def grid_edges(metadata: ArrayMetadata) -> Edges:
@@ -24,6 +28,10 @@ def inner_chunks(metadata: ArrayMetadata) -> tuple[int, ...] | None:
 
 def chunk_sizes(edges: Edges, shape: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """Lengths of all chunks along each dimension, cut at the end of the array (as dask has them)."""
+    pairs = zip(edges, shape, strict=True)
+    listed = sum(-(-length // edge) if edge else 0 for edge, length in pairs if isinstance(edge, int))
+    if listed > MAX_LISTED:
+        fail("chunks", f"at most {MAX_LISTED} along all dimensions together, to list their lengths", listed)
     return tuple(_sizes(edge, length) for edge, length in zip(edges, shape, strict=True))
 
 

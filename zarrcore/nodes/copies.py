@@ -24,7 +24,7 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
-from zarrcore.nodes.reading import get_many
+from zarrcore.nodes.reading import get_many, reading
 from zarrcore.nodes.versions import Versions, repeated, store_version
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
@@ -214,7 +214,8 @@ def is_unchanged(store: Store, key: str, version: object, *, is_group: bool) -> 
 def _apply(place: StorePath, group: StorePath, name: str, change: _Change, versions: Versions) -> None:
     prefix = key_prefix(group.path)
     key = prefix + name
-    data, versions[name] = group.store._get_version(key)
+    with reading(group, key):
+        data, versions[name] = group.store._get_version(key)
     if data is None:
         return
     document = load_document(data, where=key)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import BaseZarrError, NodeIOError, named, shown
 from zarrcore.keys import ChunkKeyEncoding
-from zarrcore.keys.base import chunk_coords, names_hidden_by
+from zarrcore.keys.base import chunk_coords, chunk_key, names_hidden_by
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, layout
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node
@@ -38,13 +38,16 @@ def _hidden_chunks(place: StorePath, listed: Sequence[str]) -> Iterator[str]:
     if not place.store._has_directories:
         return
     arrays = dict(_arrays(place, listed))
-    above: dict[str, str | None] = {}  # the array of each directory
+    above: dict[
+        str, tuple[str | None, bool]
+    ] = {}  # the array of each directory; whether its files hide nothing
     for key in listed if arrays else ():
         directory = key[: key.rfind("/", 0, -1) + 1]
         if directory not in above:
-            above[directory] = _path_above(directory, arrays)
-        path = above[directory]
-        if path is None or is_document(key):
+            path = _path_above(directory, arrays)
+            above[directory] = path, path is None or _is_as_deep(directory, path, arrays[path])
+        path, hides_nothing = above[directory]
+        if path is None or (hides_nothing and not key.endswith("/")) or is_document(key):
             continue
         (encoding, axes), start = arrays[path], len(key_prefix(path))
         if not key.endswith("/") and chunk_coords(encoding, key[start:], len(axes)) is not None:
@@ -70,6 +73,15 @@ def _arrays(place: StorePath, listed: Sequence[str]) -> Iterator[tuple[str, _Lay
                 encoding = found.chunk_key_encoding
                 if type(encoding).decode is not ChunkKeyEncoding.decode:
                     yield path, (encoding, axes_of(found.shape, layout.grid_edges(found)))
+
+
+def _is_as_deep(directory: str, path: str, chunks: _Layout) -> bool:
+    """Return whether a directory is as deep in an array as those of its chunks, all of which are as deep."""
+    encoding, axes = chunks
+    if encoding.native() is None:
+        return False
+    usual = chunk_key(encoding, (0,) * len(axes))
+    return directory.count("/") == key_prefix(path).count("/") + usual.count("/")
 
 
 def _path_above(directory: str, arrays: dict[str, _Layout]) -> str | None:

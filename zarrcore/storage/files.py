@@ -44,12 +44,33 @@ def is_own(name: str) -> bool:
     return name.startswith(".zc-") and (is_temporary(name) or is_lock_file(name))
 
 
-def may_be_directory(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a directory or leads to one, or nobody knows before it is opened."""
+def is_directory(entry: os.DirEntry[str]) -> bool | None:
+    """Return whether an entry is a directory or leads to one; None: nobody knows before it is opened."""
     try:
         return entry.is_dir()
     except OSError as error:
-        return error.errno != errno.ELOOP  # links that lead back to themselves lead to nothing
+        return False if error.errno == errno.ELOOP else None  # links back to themselves lead to nothing
+
+
+def leads_to_directory(name: str, above: int | None) -> bool:
+    """Return whether a link, in a directory that is open, leads to a directory; one to nothing does not."""
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=above).st_mode)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        return False
+
+
+def is_there(path: str) -> bool:
+    """Return whether there is anything at a path; an error if that cannot be found out."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:

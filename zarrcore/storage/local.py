@@ -49,9 +49,11 @@ def _above(key: str) -> str:
 
 _LARGE = 1 << 24  # bytes; a copy holds larger values in parts
 _PART = 1 << 22
+_MOST_AGAIN = 1000  # directories that a copy walks once more, because links lead to them from several places
 _YOUNG = 3 * 10**9  # nanoseconds for which a file that has changed may change again without a new time
 
-_Entry = tuple[str, bool, bool, int | None]  # name, whether it is a directory, and a link, size of a file
+# Name, whether it is a directory (None: nobody knows), and a link, size of a file.
+_Entry = tuple[str, bool | None, bool, int | None]
 
 
 class LocalStore(Store):
@@ -336,14 +338,17 @@ class LocalStore(Store):
         path = self._path(prefix[:-1])
         try:
             with self._parent(path) as (name, fd):
-                if not os.path.islink(path):
+                kind = stat.S_IFMT(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+                if kind == stat.S_IFDIR:
                     remove_directory(name, fd, sync=self.fsync)
-                    self._sync(fd)
-                elif os.path.isdir(path):
+                elif kind == stat.S_IFLNK and files.leads_to_directory(name, fd):
                     os.unlink(name, dir_fd=fd)
-        except NotADirectoryError:
-            return
+                else:
+                    return
+                self._sync(fd)
         except OSError as error:
+            if error.errno == errno.ENOTDIR and not os.path.lexists(path):  # there is a file above it
+                return
             forgive_others(os.rmdir, path, error)
 
     def remove_partials(self, prefix: str = "", *, min_age: float = 3600.0) -> int:
@@ -436,7 +441,8 @@ class LocalStore(Store):
             names = [
                 entry.name
                 for entry in entries
-                if not files.is_own(entry.name) and (files.may_be_directory(entry) or files.is_file(entry))
+                if not files.is_own(entry.name)
+                and (files.is_directory(entry) is not False or files.is_file(entry))
             ]
         return iter(sorted(names))
 
@@ -445,7 +451,7 @@ class LocalStore(Store):
             found = [
                 entry.name
                 for entry in entries
-                if not files.may_be_directory(entry) and not files.is_file(entry)
+                if files.is_directory(entry) is False and not files.is_file(entry)
             ]
         return sorted(found)
 
@@ -466,26 +472,35 @@ class LocalStore(Store):
     ) -> Iterator[tuple[str, int | None]]:
         """All files below a prefix, and what is no file if asked; with sizes that and empty directories."""
         choice = with_sizes, with_sizes or unreadable
-        # Of all paths that lead to a directory through links, the first is walked; no link back to a
-        # directory that it lies in is.
+        # Of all paths that lead to a directory through links, the first is walked; for a copy (`unreadable`)
+        # all are, up to a limit.  No link back to a directory that it lies in is.
         # A stack of entries still to be looked at, because directories may be nested deeply.
         stack = [(prefix, False, *self._entries(prefix, *choice))]
         linked = set()
+        again = 0
         while stack:
             above, is_linked, _, entries = stack[-1]
             if not entries:
                 stack.pop()
                 continue
             name, is_directory, is_link, size = entries.pop()
-            if not is_directory:
+            if is_directory is False:
                 yield above + name, size
                 continue
             below = f"{above}{name}/"
             identity, inner = self._entries(below, *choice)
+            if is_directory is None and not inner:  # a file, or what reading it shows
+                yield above + name, size
+                continue
             if any(choice) and not inner:
                 yield below, None
             if is_linked or is_link:
-                if identity in linked or any(identity == outer[2] for outer in stack):
+                is_loop, is_known = any(identity == outer[2] for outer in stack), identity in linked
+                again += is_known and unreadable
+                if again > _MOST_AGAIN:
+                    why = f"links lead to more than {_MOST_AGAIN} directories from several places"
+                    raise StoreError(f"{prefix or '/'}: not copied: {why}", key=below)
+                if is_loop or (is_known and not unreadable):
                     if with_sizes and inner:
                         yield below, None
                     continue
@@ -499,7 +514,11 @@ class LocalStore(Store):
                 (entry.name, is_directory, entry.is_symlink(), files.size_of(entry) if with_sizes else None)
                 for entry in entries
                 if not files.is_lock_file(entry.name)
-                and ((is_directory := files.may_be_directory(entry)) or unreadable or files.is_file(entry))
+                and (
+                    (is_directory := files.is_directory(entry)) is not False
+                    or unreadable
+                    or files.is_file(entry)
+                )
             ]
             if not found:
                 return None, found

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from zarrcore.storage.files import is_own, is_temporary, sync_directory, sync_file
+from zarrcore.storage.files import is_own, is_temporary, is_there, sync_directory, sync_file
 from zarrcore.storage.removing import remove_directory
 from zarrcore.storage.validation import DECISIVE
 
@@ -137,7 +137,7 @@ def _lacks_only_what_was_removed(source: str, target: str) -> bool:
     """Return whether no document is above a file that only the target has: it would have gone first."""
     for above, _, names in os.walk(target, onerror=_raise):
         there = os.path.join(source, os.path.relpath(above, target))
-        lacked = [n for n in names if not is_own(n) and not os.path.lexists(os.path.join(there, n))]
+        lacked = [n for n in names if not is_own(n) and not is_there(os.path.join(there, n))]
         if lacked and _is_in_node(source, os.path.relpath(above, target)):
             return False
     return True
@@ -146,7 +146,7 @@ def _lacks_only_what_was_removed(source: str, target: str) -> bool:
 def _is_in_node(root: str, path: str) -> bool:
     parts = path.split(os.sep)
     above = [os.path.join(root, *parts[:n]) for n in range(len(parts) + 1)]
-    return any(os.path.lexists(os.path.join(a, name)) for a in above for name in DECISIVE)
+    return any(is_there(os.path.join(a, name)) for a in above for name in DECISIVE)
 
 
 def _is_copy(path: str, other: str) -> bool:
@@ -190,7 +190,7 @@ def _sync(directories: set[str], *, sync: bool) -> None:
 
 def _sync_tree(root: str) -> None:
     """Have all files and names below a directory on the disk."""
-    for above, _, names in os.walk(root):
+    for above, _, names in os.walk(root, onerror=_raise):
         for path in (os.path.join(above, name) for name in names):
             if not os.path.islink(path):
                 sync_file(path)

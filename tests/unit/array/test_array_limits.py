@@ -92,3 +92,17 @@ def test_more_points_than_elements_are_read_in_parts(monkeypatch: pytest.MonkeyP
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6 * size  # with lists of all points 17 times the result
+
+
+def test_lengths_of_any_number_of_chunks() -> None:
+    """A document of a few hundred bytes made a list of one entry for each of its chunks."""
+    options = {"shape": (2**50, 3), "chunks": (2, 3), "dtype": "i1"}
+    array = zarrcore.create_array({}, **options)
+    sharded = zarrcore.create_array({}, **options | {"shards": (2**49, 3)})
+    for sizes in ("read_chunk_sizes", "write_chunk_sizes"):
+        with pytest.raises(zarrcore.errors.MetadataValidationError, match="at most 16777216 .* got 5629499"):
+            getattr(array, sizes)
+    with pytest.raises(zarrcore.errors.MetadataValidationError, match="at most 16777216 .* got 5629499"):
+        getattr(sharded, "read_chunk_sizes")  # noqa: B009
+    assert sharded.write_chunk_sizes == ((2**49, 2**49), (3,))
+    assert array.cdata_shape == (2**49, 1)

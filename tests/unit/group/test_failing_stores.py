@@ -5,6 +5,8 @@ Every operation is run over a store that fails at the n-th call of a kind, for a
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -14,8 +16,8 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ContainsArrayError, CopyError, ReadOnlyError, StoreError
-from zarrcore.storage import Store, ZipStore, resolve_range
+from zarrcore.errors import ContainsArrayError, CopyError, NodeIOError, ReadOnlyError, StoreError
+from zarrcore.storage import MemoryStore, Store, WrapperStore, ZipStore, resolve_range
 
 
 class Failing(Store):
@@ -157,3 +159,57 @@ def test_a_store_that_cannot_delete(operation: str, layout: str, tmp_path: Path)
     with pytest.raises((StoreError, ContainsArrayError, CopyError)):
         OPERATIONS[operation](zarrcore.open_group(store))
     assert {key: bytes(store.get(key) or b"") for key in store.list()} == before
+
+
+class FailingDocument(WrapperStore[Any]):
+    """A store that raises what users raise for the document of the root, once, after `left` reads of it."""
+
+    left = -1
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        if key == "zarr.json":
+            self.left -= 1
+            if self.left == -1:
+                raise KeyError(key)
+        return super().get(key, byte_range)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda group: group["a"].attrs.update(x=1),
+        lambda group: group["a"].append([4]),
+        lambda group: group["a"].resize(2),
+        lambda group: group.create_array("a", data=[1], overwrite=True),
+        lambda group: group.__delitem__("a"),
+        lambda group: group.move("a", "b"),
+    ],
+    ids=["attributes", "append", "resize", "overwrite", "delete", "move"],
+)
+def test_an_error_for_the_copy_above_a_changed_node_names_its_place(change: Callable[[Any], Any]) -> None:
+    """It came as a bare KeyError, though the change had been stored, for which there is a warning."""
+    for left in count():
+        store = FailingDocument(MemoryStore())
+        zarrcore.create_group(store).create_array("a", data=[1, 2, 3])
+        group = zarrcore.consolidate_metadata(store)
+        store.left = left
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                change(group)
+            except NodeIOError as error:
+                said = str(error)
+            else:
+                said = "".join(str(warning.message) for warning in caught)
+        if store.left >= 0:
+            break
+        assert re.search("node '/' in wrapping-memory.*KeyError: 'zarr.json'", said)
+    assert left > 1
+
+
+def test_an_error_for_what_a_migration_would_replace_names_its_place() -> None:
+    store = FailingDocument(MemoryStore())
+    zarrcore.create_array(store, data=[1, 2, 3], zarr_format=2)
+    store.left = 0
+    with pytest.raises(NodeIOError, match="node '/' in .*memory.*, key 'zarr.json': KeyError"):
+        zarrcore.migrate(store)

@@ -154,6 +154,15 @@ class TestTokens:
 
 
 class TestReading:
+    def test_a_grid_of_any_number_of_chunks_takes_no_memory(self) -> None:
+        """A document of 300 bytes made one entry for each of its chunks."""
+        array = zarrcore.create_array({}, shape=(2**50, 2), chunks=(1, 1), dtype="i1", fill_value=3)
+        for asked in ("shards", "chunks", "auto", (1, "auto")):
+            with pytest.raises(zarrcore.errors.MetadataValidationError, match="chunks: expected at most"):
+                ours.from_zarr(array, asked)
+        lazy = ours.from_zarr(array, (2**44, 2))
+        assert lazy.chunks == ((2**44,) * 64, (2,))
+
     def test_blocks_are_shards_chunks_or_what_is_asked_for(self) -> None:
         array = sharded({})
         array[...] = VALUES

@@ -402,6 +402,19 @@ def test_dimensions_of_nczarr_are_found(tmp_path: Path) -> None:
     assert (read.a == 5).all()
 
 
+@pytest.mark.parametrize(
+    "kept", [1, None, [], "x", {"dimrefs": 5}, {"dimrefs": "ab"}, {"dimrefs": ["/x", 1]}, {"dimrefs": ["/x"]}]
+)
+def test_what_is_no_list_of_dimensions_of_nczarr_is_none(kept: Any, tmp_path: Path) -> None:
+    """It came as an AttributeError or a TypeError that named nothing."""
+    zarrcore.create_array(tmp_path / "a", shape=(2, 3), dtype="i4", zarr_format=2)
+    zarrcore.open_group(tmp_path, mode="a", zarr_format=2)
+    document = tmp_path / "a" / ".zarray"
+    document.write_text(json.dumps({**json.loads(document.read_text()), "_NCZARR_ARRAY": kept}))
+    with pytest.raises(KeyError, match="array 'a' has no `_ARRAY_DIMENSIONS`"):
+        xr.open_dataset(tmp_path, engine=ENGINE, consolidated=False)
+
+
 def test_lazy_data_sets_are_pickled(ds: Any, tmp_path: Path) -> None:
     ours.to_zarr(ds, tmp_path / "a")
     read = pickle.loads(

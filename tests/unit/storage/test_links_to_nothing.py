@@ -14,6 +14,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import BaseZarrError, ChunkIOError, NodeIOError, StoreError
+from zarrcore.keys.base import chunk_coords
 from zarrcore.storage import FsspecStore, LocalStore, LoggingStore, ObjectStore, WrapperStore
 from zarrcore.storage.zarr_python import ZarrPythonStore
 
@@ -345,3 +346,42 @@ def test_verify_follows_links_that_lead_back_up_once(tmp_path: Path, name: str) 
         (tmp_path / above).mkdir()
         (tmp_path / above / name).symlink_to("..")
     assert zarrcore.verify(LocalStore(tmp_path)).groups <= 2
+
+
+def test_a_copy_reads_no_chunk_key_of_the_usual_depth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keys were made into positions one by one, which took a sixth of the time of a copy of small files."""
+    group = zarrcore.create_group(tmp_path / "a")
+    for name, encoding in (("slash", "default"), ("dot", {"name": "v2", "separator": "."})):
+        options = {"chunks": (1, 1), "chunk_key_encoding": encoding}
+        group.create_array(name, data=np.ones((3, 4), "i4"), **options)
+    (tmp_path / "a/slash/c/7").mkdir()
+    read: list[str] = []
+    monkeypatch.setattr(
+        "zarrcore.nodes.hidden.chunk_coords", lambda *args: read.append(args[1]) or chunk_coords(*args)
+    )
+    zarrcore.copy_store(tmp_path / "a", tmp_path / "b")
+    assert {name.partition("/")[2] for name in read} <= {"", "7", "7/0"}
+    assert (zarrcore.open_group(tmp_path / "b")["slash"][...] == 1).all()
+
+
+def test_a_copy_has_what_links_lead_to_from_several_places(tmp_path: Path) -> None:
+    """The second array had fill values in the copy: a directory was walked once."""
+    for name in ("a", "b"):
+        made(tmp_path / "s" / name)
+        (tmp_path / "s" / name / "a/c/0").rename(tmp_path / f"s/{name}-0")
+        (tmp_path / "s" / name / "a/c/0").symlink_to("../../../a-0")
+    zarrcore.copy_store(tmp_path / "s", tmp_path / "d")
+    for name in ("a", "b"):
+        assert (zarrcore.open_array(tmp_path / "d" / name / "a")[...] == VALUES).all()
+
+
+def test_a_copy_does_not_follow_links_without_end(tmp_path: Path) -> None:
+    made(tmp_path / "0")
+    for n in range(20):  # 2 ** 20 paths
+        (tmp_path / f"{n + 1}").mkdir()
+        for name in ("l", "r"):
+            (tmp_path / f"{n + 1}" / name).symlink_to(f"../{n}")
+    with pytest.raises(BaseZarrError, match="not copied: links lead to more than 1000 directories"):
+        zarrcore.copy_store(tmp_path, {})
