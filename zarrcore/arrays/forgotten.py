@@ -8,8 +8,8 @@ import sys
 import warnings
 from threading import Thread
 from typing import Any
-from weakref import WeakSet
 
+from zarrcore._weak import WeakSet
 from zarrcore.errors import ZarrUserWarning
 
 __all__ = ["finish_later", "watch"]

@@ -513,7 +513,9 @@ class ArrayWriter(Indexable):
             message = f"{self!r}: values for chunk {chunk.coords} are lost, others have written it since"
             warnings.warn(message, ZarrUserWarning, stacklevel=2)
 
-    def __del__(self) -> None:
+    __del__ = native.close_collected
+
+    def _close_collected(self) -> None:
         if hasattr(self, "_process") and self._is_unfinished:
             finish_later(self)
 

@@ -11,9 +11,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-from weakref import ref
 
 from zarrcore._locks import Rank, forkable, lock, ranked
+from zarrcore._weak import WeakSet
 from zarrcore.errors import BaseZarrError, ZarrUserWarning, shown
 from zarrcore.metadata import (
     ZARR_JSON,
@@ -68,10 +68,10 @@ class KeptCopy:
         self.is_stale = False
         self._address = place._address
         with _TABLE:
-            _copies.add(ref(self, _copies.discard))
+            _copies.add(self)
 
 
-_copies: set[ref[KeptCopy]] = set()  # a WeakSet fails where one goes while another thread walks it
+_copies: WeakSet[KeptCopy] = WeakSet()
 
 
 def note_change(place: StorePath, *, removed: bool = False) -> None:
@@ -79,10 +79,7 @@ def note_change(place: StorePath, *, removed: bool = False) -> None:
     if _copies:
         changed = place._address
         with _TABLE:
-            for kept in _copies.copy():
-                copy = kept()
-                if copy is None:
-                    continue
+            for copy in _copies:
                 ours = copy._address  # the document of the group itself is not in the copy
                 if (changed != ours and changed.startswith(ours)) or (removed and ours.startswith(changed)):
                     copy.is_stale = True

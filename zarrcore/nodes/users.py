@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakSet
 
 from zarrcore._locks import Rank, RLock, forkable, lock
+from zarrcore._weak import WeakSet
 from zarrcore.errors import NodeNotFoundError
 from zarrcore.storage.path import StorePath
 

@@ -171,9 +171,15 @@ class _ManagedDict(dict[str, bytes]):
     __slots__ = ("__weakref__",)
 
 
-_managed: weakref.WeakValueDictionary[str, _ManagedDict] = weakref.WeakValueDictionary()
+# In the callbacks of a WeakValueDictionary, which are functions of Python, Ctrl-C would be lost.
+_managed: dict[str, weakref.ref[_ManagedDict]] = {}
 _managed_lock = forkable(Lock())
 _managed_count = 0
+
+
+def _alive(name: str) -> _ManagedDict | None:
+    values = _managed.get(name)
+    return None if values is None else values()
 
 
 class ManagedMemoryStore(MemoryStore):
@@ -204,10 +210,15 @@ class ManagedMemoryStore(MemoryStore):
             raise ValueError(f"the name of a memory store must not contain '/', got {name!r}; use path=")
         global _managed_count
         with _managed_lock:
+            for gone in [known for known, there in _managed.items() if there() is None]:
+                del _managed[gone]
             while name is None:
                 name = None if str(_managed_count) in _managed else str(_managed_count)
                 _managed_count += name is None
-            values = _managed.setdefault(name, _ManagedDict())
+            values = _alive(name)
+            if values is None:
+                values = _ManagedDict()
+                _managed[name] = weakref.ref(values)
         self._name = name
         self.path = normalize_path(path)
         self._start = key_prefix(self.path)
@@ -226,7 +237,7 @@ class ManagedMemoryStore(MemoryStore):
         name, _, path = rest.partition("/")
         if scheme != "memory":
             raise StoreError(f"expected a URL memory://name, got {url!r}")
-        if name not in _managed:
+        if _alive(name) is None:
             raise StoreError(f"{url!r}: no memory store of the name {name!r} is alive in this process")
         return cls(name, path=path, read_only=read_only)
 

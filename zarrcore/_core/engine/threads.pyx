@@ -114,6 +114,17 @@ cdef class Decoding:
         zc_metrics_hand_over()
 
 
+# ---- ends --------------------------------------------------------------------------------------------------------
+
+def close_collected(self) -> None:
+    """A ``__del__`` that calls ``_close_collected`` unless ``_closed`` is set.
+
+    What a signal handler raises in one of Python's functions would be printed and forgotten, and with it Ctrl-C.
+    """
+    if not getattr(self, "_closed", True):
+        self._close_collected()
+
+
 # ---- calls -------------------------------------------------------------------------------------------------------
 
 cdef class _Calls:

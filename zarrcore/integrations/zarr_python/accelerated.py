@@ -50,7 +50,7 @@ def _meet(theirs: Any) -> _Known:
     if not _users:
         return _Known(ref(theirs), metadata, None)
     array = borrowed.borrowed(metadata, theirs.store_path, getattr(theirs, "config", None) or theirs._config)
-    known = _Known(ref(theirs, lambda _: _known.pop(key, None)), metadata, array)
+    known = _Known(ref(theirs, partial(_known.pop, key)), metadata, array)
     with _lock:
         if _users:
             _known[key] = known
