@@ -21,6 +21,8 @@
 static zc_allocator own;                     /* allocate is NULL: there is none */
 static atomic_size_t in_use;                 /* pieces */
 
+_Thread_local int zc_foreign;
+
 bool zc_memory_set(const zc_allocator *allocator)
 {
     if (atomic_load(&in_use) > 0) {
@@ -48,7 +50,17 @@ static bool uncount(const void *memory)
 
 static void *from_own(size_t n)
 {
-    return own.allocate(own.user, n > 0 ? n : 1, ZC_ALIGNMENT);
+    zc_foreign++;
+    void *const memory = own.allocate(own.user, n > 0 ? n : 1, ZC_ALIGNMENT);
+    zc_foreign--;
+    return memory;
+}
+
+static void to_own(void *memory)
+{
+    zc_foreign++;
+    own.release(own.user, memory);
+    zc_foreign--;
 }
 
 void *zc_memory_new(size_t n)
@@ -72,7 +84,7 @@ void zc_memory_delete(void *memory)
         return;
     }
     if (own.allocate != NULL) {
-        own.release(own.user, memory);
+        to_own(memory);
     } else {
         free(memory);
     }
@@ -154,7 +166,7 @@ void zc_pages_delete(void *memory, size_t n)
         return;
     }
     if (own.allocate != NULL) {
-        own.release(own.user, memory);
+        to_own(memory);
     } else {
         system_release(memory, n);
     }

@@ -24,6 +24,10 @@ typedef struct zc_allocator {
 /* Take the memory from an allocator from now on, or (NULL) from the system.  False: some is in use.  No other thread may be at work. */
 bool zc_memory_set(const zc_allocator *allocator);
 
+/* How many functions of the user's this thread is in the middle of: those of allocators and of stores.  What waits for all threads must
+ * not be called by one. */
+extern _Thread_local int zc_foreign;
+
 /* NULL when out of memory; aligned as malloc's at least.  zc_memory_delete ignores NULL. */
 void *zc_memory_new(size_t n);
 void *zc_memory_zeroed(size_t n);

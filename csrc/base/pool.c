@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "base/counts.h"
+#include "base/memory.h"
 #include "base/os_thread.h"
 
 #define MAX_THREADS ZC_MAX_THREADS           /* per job, and workers in all */
@@ -235,7 +236,7 @@ bool zc_pool_waits_for_me(zc_moment since)
 
 bool zc_pool_is_outside(void)
 {
-    return !is_worker && current_job == NULL;
+    return !is_worker && current_job == NULL && zc_foreign == 0;
 }
 
 void zc_pool_expect(size_t n)

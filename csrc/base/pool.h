@@ -72,7 +72,7 @@ zc_watch *zc_pool_watch(zc_watch *watch);
 /* That of the job around, or of the thread. */
 const zc_watch *zc_pool_watched(void);
 
-/* Is this thread neither in a job nor a worker? */
+/* Is this thread neither in a job nor a worker, nor in a function of the user's (zc_foreign)? */
 bool zc_pool_is_outside(void);
 
 /* A moment in the life of a thread. */
@@ -144,7 +144,7 @@ void zc_pool_on_start(zc_on_start start);
  * cgroup quota leave to this process (at least 1). */
 int zc_pool_threads(void);
 void zc_pool_set_threads(int threads);   /* 0: back to the machine's own number */
-/* End all workers; those that have work end when it is done.  The next job makes new ones.  False: this thread is in a job. */
+/* End all workers; those that have work end when it is done.  The next job makes new ones.  False: this thread is not outside. */
 bool zc_pool_shutdown(void);
 int zc_pool_cpus(void);                  /* affinity mask and cgroup quota, nothing else */
 

@@ -16,7 +16,6 @@
 #include "document/tree.h"
 
 #define FIRST_ROOM ((size_t)4096)
-#define DEEPEST 500                          /* prefixes below each other that are removed */
 
 /* What all handles of the store share. */
 typedef struct source {
@@ -182,14 +181,22 @@ static zc_status end_call(zarrcore_reply *reply, int status, int named, const ch
     return found;
 }
 
+/* A function of the user's has returned, before which zc_foreign was counted up. */
+static int back(int status)
+{
+    zc_foreign--;
+    return status;
+}
+
 /* ---- getting ------------------------------------------------------------------------------------ */
 
 static zc_status get(const zarrcore_callbacks *call, const char *key, uint64_t offset, uint64_t n, zarrcore_reply *reply,
                      zc_error *err)
 {
     const zarrcore_request request = {.key = key, .offset = offset, .nbytes = n, .reply = reply};
-    const zc_status status = end_call(reply, call->get(call->user, &request), ZARRCORE_ERR_MISSING, "get", key, err);
 
+    zc_foreign++;
+    const zc_status status = end_call(reply, back(call->get(call->user, &request)), ZARRCORE_ERR_MISSING, "get", key, err);
     zc_metric_add(ZC_METRIC_REQUESTS, 1);
     zc_metric_add(ZC_METRIC_BYTES_READ, reply->n);
     return status;
@@ -317,7 +324,8 @@ static zc_status fetch_parts(const zc_store *store, const zc_request *requests, 
                                       .reply = &replies[i], .status = ZARRCORE_ERR_CALLBACK};
     }
     if (good) {
-        const int status = call->get_ranges(call->user, asked, n);
+        zc_foreign++;
+        const int status = back(call->get_ranges(call->user, asked, n));
         good = take_replies(store, requests, asked, replies, n, out) && status == ZARRCORE_OK;
         zc_metric_add(ZC_METRIC_REQUESTS, n);
     }
@@ -339,8 +347,9 @@ static zc_status fetch(const zc_store *store, const zc_request *requests, size_t
 static zc_status put(const zarrcore_callbacks *call, const char *key, const void *data, size_t n, bool is_new, zc_error *err)
 {
     zarrcore_reply reply = {.too_many = ZC_ERR_ARGUMENT};
-    const int status = call->put(call->user, key, n > 0 ? data : "", n, is_new, &reply);
 
+    zc_foreign++;
+    const int status = back(call->put(call->user, key, n > 0 ? data : "", n, is_new, &reply));
     return end_call(&reply, status, is_new ? ZARRCORE_ERR_EXISTS : ZARRCORE_OK, "put", key, err);
 }
 
@@ -348,7 +357,8 @@ static zc_status remove_key(const zarrcore_callbacks *call, const char *key, zc_
 {
     zarrcore_reply reply = {.too_many = ZC_ERR_ARGUMENT};
 
-    return end_call(&reply, call->remove(call->user, key, &reply), ZARRCORE_OK, "remove", key, err);
+    zc_foreign++;
+    return end_call(&reply, back(call->remove(call->user, key, &reply)), ZARRCORE_OK, "remove", key, err);
 }
 
 static zc_status store_replace(const zc_store *store, const char *key, const void *data, size_t n, zc_error *err)
@@ -426,7 +436,8 @@ static zc_status list_prefix(const zarrcore_callbacks *call, const char *prefix,
     if (call->list == NULL) {
         return zc_fail(err, ZC_ERR_UNSUPPORTED, "the store cannot list what is there");
     }
-    return end_call(&reply, call->list(call->user, prefix, &reply), ZARRCORE_OK, "list", prefix, err);
+    zc_foreign++;
+    return end_call(&reply, back(call->list(call->user, prefix, &reply)), ZARRCORE_OK, "list", prefix, err);
 }
 
 static zc_status tree_list(const zarrcore_store *store, const char *path, zc_names *out, zc_error *err)
@@ -450,8 +461,8 @@ static int step_of(const zc_name *name)
 static zc_status erase_prefix(const zarrcore_callbacks *call, const char *prefix, int depth, zc_error *err)
 {
     zc_names names = {0};
-    zc_status status = depth < DEEPEST ? list_prefix(call, prefix, &names, err)
-                                       : zc_fail(err, ZC_ERR_CALLBACK, "keys have more than %d parts", DEEPEST);
+    zc_status status = depth < ZC_DEEPEST ? list_prefix(call, prefix, &names, err)
+                                       : zc_fail(err, ZC_ERR_CALLBACK, "keys have more than %d parts", ZC_DEEPEST);
 
     for (int step = 0; step <= 3; step++) {
         for (size_t i = 0; i < names.n && status == ZC_OK; i++) {
@@ -524,7 +535,9 @@ static void tree_destroy(void *self)
     source *const from = self;
 
     if (from->call.close != NULL) {
+        zc_foreign++;
         from->call.close(from->call.user);
+        zc_foreign--;
     }
     free(from->name);
     free(from);

@@ -9,8 +9,6 @@
 
 #include "document/tree.h"
 
-#define DEEPEST 500                          /* levels of nodes below one whose documents are looked for */
-
 /* A change of the documents at a place. */
 typedef struct change {
     const zc_where *place;
@@ -212,7 +210,6 @@ static zc_status follow_node(const zc_where *place, int zarr_format, bool *is_ar
     return status;
 }
 
-/* Stores of users may list something below everything. */
 static zc_status check_depth(const zc_where *here, const zc_where *top, zc_error *err)
 {
     int levels = 0;
@@ -220,7 +217,7 @@ static zc_status check_depth(const zc_where *here, const zc_where *top, zc_error
     for (const char *at = here->path + top->n; *at != '\0'; at++) {
         levels += *at == '/';
     }
-    return levels <= DEEPEST ? ZC_OK : zc_fail(err, ZC_ERR_CALLBACK, "nodes lie more than %d levels below each other", DEEPEST);
+    return levels <= ZC_DEEPEST ? ZC_OK : zc_fail(err, ZC_ERR_CALLBACK, "nodes lie more than %d levels below each other", ZC_DEEPEST);
 }
 
 zc_status zc_follow_tree(const zc_where *place, zc_error *err)

@@ -126,6 +126,12 @@ zc_node zc_node_next_member(const zc_node *member)
     return member_at(member->outer, any ? unsafe_yyjson_get_next(member->value) : NULL, index);
 }
 
+size_t zc_node_name_length(const zc_node *member)
+{
+    zc_assert(member->value != NULL && member->member != NULL);
+    return yyjson_get_len(member->value - 1);        /* names lie before their values */
+}
+
 /* ---- complaints --------------------------------------------------------------------------------- */
 
 /* Write the path of a value to out; returns its length. */

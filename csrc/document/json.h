@@ -15,8 +15,8 @@
 
 #define ZC_ERR_METADATA ((zc_status)ZARRCORE_ERR_METADATA)
 
-/* No array document is longer; attributes may be, and then the array has to be opened in Python. */
-#define ZC_DOCUMENT_MAX ((size_t)16 << 20)
+/* Most bytes of a metadata document; those that consolidate others have some hundred for each node. */
+#define ZC_DOCUMENT_MAX ((size_t)1 << 28)
 
 struct yyjson_doc;
 struct yyjson_val;
@@ -83,6 +83,9 @@ zc_node zc_node_next(const zc_node *item);
 /* The members of an object likewise. */
 zc_node zc_node_first_member(const zc_node *object);
 zc_node zc_node_next_member(const zc_node *member);
+
+/* The length of the name of such a member, which may have zero bytes inside. */
+size_t zc_node_name_length(const zc_node *member);
 
 /* What is it?  All are false for an absent value. */
 bool zc_node_is_null(const zc_node *node);

@@ -126,10 +126,11 @@ static zc_status list_directory(const zc_where *group, int zarr_format, zarrcore
 
 /* ---- what consolidated metadata describe -------------------------------------------------------- */
 
-/* A member of the copy: its name, and the text of its value. */
+/* A member of the copy. */
 typedef struct entry {
     zc_node node;
     const char *name;
+    char *escaped;           /* the name, where it has zero bytes inside: written as JSON has them.  Else NULL */
 } entry;
 
 static int compare_entries(const void *a, const void *b)
@@ -137,22 +138,56 @@ static int compare_entries(const void *a, const void *b)
     return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
 }
 
+/* Names of C end at a zero byte: what would be another name is spelled out.  A backslash is in the name of no node. */
+static zc_status begin_entry(const zc_node *member, entry *out, zc_error *err)
+{
+    const size_t n = zc_node_name_length(member);
+    size_t k = 0;
+
+    *out = (entry){.node = *member, .name = member->member};
+    if (memchr(member->member, '\0', n) == NULL) {
+        return ZC_OK;
+    }
+    out->escaped = malloc(6 * n + 1);
+    if (out->escaped == NULL) {
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const bool is_zero = member->member[i] == '\0';
+        memcpy(out->escaped + k, is_zero ? "\\u0000" : &member->member[i], is_zero ? 6 : 1);
+        k += is_zero ? 6 : 1;
+    }
+    out->escaped[k] = '\0';
+    out->name = out->escaped;
+    return ZC_OK;
+}
+
+/* The metadata of a node have been found, or cannot be used, as its name may be.  Takes over the text. */
+static zc_status add_entry(const entry *e, size_t n, int kind, int zarr_format, zc_status status, zc_text *text, zarrcore_nodes *out,
+                           zc_error *err)
+{
+    if (is_unusable(status) || (status == ZC_OK && e->escaped != NULL)) {
+        zc_error_clear(err);
+        zc_text_free(text);
+        kind = ZARRCORE_NODE_UNREADABLE;
+        status = ZC_OK;
+    }
+    return status == ZC_OK ? add(out, e->name, n, kind, zarr_format, text, err) : status;
+}
+
 static zc_status add_v3(const entry *e, zarrcore_nodes *out, zc_error *err)
 {
     const zc_node type = zc_node_member(&e->node, "node_type");
-    const bool is_array = ZC_CHOICE(&type, "array", "group") == 0;
-    zc_text text;
+    zc_text text = {NULL, 0};
 
     if (e->name[0] == '\0') {
         return ZC_OK;                        /* the group itself */
     }
-    if (!zc_node_ok(&e->node)) {
-        return err->status;
-    }
-    zc_status status = zc_node_write(&e->node, &text.data, &text.n);
-    if (status == ZC_OK) {
-        status = add(out, e->name, strlen(e->name), is_array ? ZARRCORE_NODE_ARRAY : ZARRCORE_NODE_GROUP, 3, &text, err);
-    }
+    zc_node_object(&e->node);
+    const int kind = ZC_CHOICE(&type, "array", "group") == 0 ? ZARRCORE_NODE_ARRAY : ZARRCORE_NODE_GROUP;
+    zc_status status = err->status;
+    status = status == ZC_OK ? zc_node_write(&e->node, &text.data, &text.n) : status;
+    status = add_entry(e, strlen(e->name), kind, 3, status, &text, out, err);
     zc_text_free(&text);
     return status;
 }
@@ -184,10 +219,18 @@ static zc_status add_v2(const entry *all, size_t n, const entry *e, zarrcore_nod
         status = zc_node_write(&attributes->node, &found.attributes.data, &found.attributes.n);
     }
     status = status == ZC_OK ? zc_found_text(&found, &text, err) : status;
-    status = status == ZC_OK ? add(out, e->name, length, found.kind, 2, &text, err) : status;
+    status = add_entry(e, length, found.kind, 2, status, &text, out, err);
     zc_text_free(&text);
     zc_found_free(&found);
     return status;
+}
+
+static void free_entries(entry *entries, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(entries[i].escaped);
+    }
+    free(entries);
 }
 
 static zc_status list_copy(const zc_node *copy, bool is_v3, zarrcore_nodes *out, zc_error *err)
@@ -202,18 +245,19 @@ static zc_status list_copy(const zc_node *copy, bool is_v3, zarrcore_nodes *out,
     if (entries == NULL) {
         return no_memory(err);
     }
-    for (zc_node m = zc_node_first_member(copy); m.value != NULL; m = zc_node_next_member(&m)) {
-        entries[i++] = (entry){m, m.member};
-    }
-    if (n > 1) {
-        qsort(entries, n, sizeof *entries, compare_entries);
-    }
     zc_status status = err->status;
+    for (zc_node m = zc_node_first_member(copy); m.value != NULL && status == ZC_OK; m = zc_node_next_member(&m)) {
+        status = begin_entry(&m, &entries[i++], err);
+    }
+    if (i > 1) {
+        qsort(entries, i, sizeof *entries, compare_entries);
+    }
+    const size_t begun = i;
     for (i = 0; i < n && status == ZC_OK; i++) {
         status = is_v3 ? add_v3(&entries[i], out, err) : add_v2(entries, n, &entries[i], out, err);
         status = status == ZC_OK ? zc_check_cancelled(err) : status;
     }
-    free(entries);
+    free_entries(entries, begun);
     return status;
 }
 

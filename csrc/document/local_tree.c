@@ -250,8 +250,6 @@ static zc_status erase_step(int fd, const zc_names *names, int step, bool sync, 
     return status;
 }
 
-#define DEEPEST 500                          /* directories held open one below the other */
-
 /* Everything in a directory, whose descriptor is taken over. */
 static zc_status erase_entries(int fd, bool sync, int depth, zc_error *err)
 {
@@ -259,9 +257,9 @@ static zc_status erase_entries(int fd, bool sync, int depth, zc_error *err)
     DIR *list = NULL;
     int code = 0;
 
-    if (depth > DEEPEST) {
+    if (depth > ZC_DEEPEST) {
         close(fd);
-        return zc_fail_errno(err, ELOOP, "directories are nested more than %d deep", DEEPEST);
+        return zc_fail_errno(err, ELOOP, "directories are nested more than %d deep", ZC_DEEPEST);
     }
     zc_status status = read_entries(fd, false, &list, &names, err);
     for (int step = 0; step <= 3 && status == ZC_OK; step++) {

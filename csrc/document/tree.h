@@ -21,6 +21,10 @@
 #define ZC_ZMETADATA ".zmetadata"
 #define ZC_NAME_ROOM 16                      /* bytes of "/" and the longest of these */
 
+/* Levels below a place that are removed, or looked through for documents: as many directories are open one below the other, and stores of
+ * users may list something below everything. */
+#define ZC_DEEPEST 500
+
 /* The number of a metadata document among all names of such; -1 if it is none.  The first three decide what a node is. */
 int zc_document_number(const char *name);
 #define ZC_DECISIVE 3

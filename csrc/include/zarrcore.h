@@ -563,7 +563,8 @@ ZARRCORE_PUBLIC int zarrcore_delete_attribute(const zarrcore_store *store, const
 /*
  * The arrays and groups directly below a group, sorted by name; those of its own format, as the Python package has it.  With
  * ZARRCORE_CONSOLIDATED the names are paths, nothing is asked of the store, and ZARRCORE_ERR_MISSING means that there are no consolidated
- * metadata.  zarrcore_free_nodes must follow; the list is never changed, so any thread may read it.
+ * metadata; entries that are not valid are ZARRCORE_NODE_UNREADABLE, as are those that have a zero byte in their names, where it is spelled
+ * as in JSON.  zarrcore_free_nodes must follow; the list is never changed, so any thread may read it.
  */
 typedef struct zarrcore_nodes zarrcore_nodes;
 

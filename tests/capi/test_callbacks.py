@@ -454,6 +454,31 @@ int main()
 
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+@pytest.mark.parametrize("name", ["get", "get_ranges", "put", "remove", "list", "close"])
+def test_threads_are_not_ended_by_a_function_of_the_store(library: Any, error_of: Any, name: str) -> None:
+    memory = Memory(library, batches=True)
+    own, found = getattr(memory, name), []
+
+    def function(*args: Any) -> Any:
+        found.append(library.shutdown())
+        found.append(library.set_allocator(None, None))
+        found.append(library.set_watch(None, None))
+        return own(*args)
+
+    memory.replace(name, function)
+    tree = Tree(library, error_of, memory.open(error_of))
+    change(tree, 3)
+    with tree.array("g/a") as handle:
+        out = np.empty(1, "f4")
+        one = (ctypes.c_int64 * 2)(1, 1)
+        tree.check(library.read, handle, None, None, one, out.ctypes.data, None, 1)
+    tree.list("g")
+    tree.close()
+    assert found
+    assert set(found) == {ARGUMENT}
+    assert library.shutdown() == 0
+
+
 def test_in_cpp(prefix: Path, tmp_path: Path) -> None:
     (tmp_path / "store.cpp").write_text(IN_CPP, encoding="utf-8")
     sanitize = os.environ.get("ZARRCORE_SANITIZE")

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from capi_documents import SHARDS, V2, V3, LibraryError, v3
 from capi_tree import READ_WRITE, Tree
 
 import zarrcore
+from zarrcore._validate import MAX_DOCUMENT_NBYTES, MAX_STAGES
 
 pytestmark = pytest.mark.timeout(600)  # the first test builds the library
 
@@ -113,6 +115,18 @@ def test_others_read_what_is_created(tree: Tree, root: Path, zarr_format: int, r
         found = group["g/a"][...]
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(tree.read("g/a"), expected)
+
+
+def test_chains_are_as_long_as_in_python(tree: Tree, root: Path) -> None:
+    zstd = {"name": "zstd", "configuration": {"level": 1, "checksum": False}}
+    bytes_ = {"name": "bytes", "configuration": {"endian": "little"}}
+    values = np.arange(24, dtype="f4").reshape(6, 4)
+    tree.create_array("a", v3("codecs", [bytes_] + [zstd] * MAX_STAGES))
+    tree.write("a", values)
+    np.testing.assert_array_equal(zarrcore.open_array(root, path="a")[...], values)
+    np.testing.assert_array_equal(tree.read("a"), values)
+    with refused(METADATA, f"more than {MAX_STAGES} codecs of bytes"):
+        tree.create_array("b", v3("codecs", [bytes_] + [zstd] * (MAX_STAGES + 1)))
 
 
 def test_shards_are_created_and_appended_to(tree: Tree, root: Path) -> None:
@@ -367,6 +381,60 @@ def test_consolidated_names_lead_nowhere_else(tree: Tree, root: Path) -> None:
     (root / "zarr.json").write_text(json.dumps(document))
     with tree.nodes("", 1) as nodes, refused(ARGUMENT, "all dots"):
         tree.get(tree.api.open_node, nodes, 0)
+
+
+@pytest.mark.parametrize("damage", [{"node_type": "table"}, 5, None, "x", []], ids=str)
+def test_a_damaged_entry_of_consolidated_metadata_hides_no_other(
+    tree: Tree, root: Path, zarr_format: int, damage: Any
+) -> None:
+    group = zarrcore.create_group(root, zarr_format=zarr_format)
+    group.create_array("a", shape=(3,), dtype="i4")
+    group.create_array("b", shape=(3,), dtype="i4")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        zarrcore.consolidate_metadata(root)
+    path = root / ("zarr.json" if zarr_format == 3 else ".zmetadata")
+    document = json.loads(path.read_text())
+    entries = document["consolidated_metadata"]["metadata"] if zarr_format == 3 else document["metadata"]
+    if zarr_format == 3:
+        entries["b"] = damage
+    else:
+        entries["b/.zattrs"] = damage if damage != {"node_type": "table"} else 1.5
+    path.write_text(json.dumps(document))
+    found = tree.list("", 1)
+    assert found["a"][0] == "array"
+    assert found["b"] == ("unreadable", None)
+    with tree.nodes("", 1) as nodes, refused(ARGUMENT, "no array"):
+        tree.get(tree.api.open_node, nodes, 1)
+
+
+def test_consolidated_names_are_not_cut_at_a_zero(tree: Tree, root: Path, zarr_format: int) -> None:
+    group = zarrcore.create_group(root, zarr_format=zarr_format)
+    group.create_array("a", shape=(3,), dtype="i4")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        zarrcore.consolidate_metadata(root)
+    path = root / ("zarr.json" if zarr_format == 3 else ".zmetadata")
+    document = json.loads(path.read_text())
+    entries = document["consolidated_metadata"]["metadata"] if zarr_format == 3 else document["metadata"]
+    end = "" if zarr_format == 3 else "/.zarray"
+    array = entries["a" + end]
+    entries.update({f"a\0b{end}": array, f"\0{end}": array, f"c\0/d{end}": array, f"a{end}\0": array})
+    path.write_text(json.dumps(document))
+    found = tree.list("", 1)
+    assert found.pop("a")[0] == "array"
+    names = {"a\\u0000b", "\\u0000", "c\\u0000/d"} | ({"a\\u0000"} if zarr_format == 3 else set())
+    assert found == dict.fromkeys(names, ("unreadable", None))
+
+
+def test_documents_are_as_long_as_in_python(tree: Tree, root: Path) -> None:
+    text = "x" * (21 << 20)
+    zarrcore.create_array(root / "a", shape=(3,), dtype="i4", attributes={"x": text})[...] = 7
+    np.testing.assert_array_equal(tree.read("a"), [7, 7, 7])
+    assert tree.attribute("a", "x") == text
+    header = (Path(__file__).parents[2] / "csrc" / "document" / "json.h").read_text()
+    (shift,) = re.findall(r"define ZC_DOCUMENT_MAX \(\(size_t\)1 << (\d+)\)", header)
+    assert 1 << int(shift) == MAX_DOCUMENT_NBYTES
 
 
 def test_paths_of_any_number_of_groups_are_errors_at_most(tree: Tree) -> None:
