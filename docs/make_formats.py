@@ -26,7 +26,7 @@ from generated import write_or_check  # next to this file
 import zarrcore
 from zarrcore import dtype as zdtype
 from zarrcore import storage
-from zarrcore._validate import MAX_DEPTH, MAX_LEVELS, MAX_STAGES
+from zarrcore._validate import MAX_DEPTH, MAX_LEVELS
 from zarrcore.errors import BaseZarrError, UnknownCodecError
 from zarrcore.registry import codec_registry, compressor_registry, grid_registry, key_encoding_registry
 
@@ -412,8 +412,7 @@ def page() -> str:
             " `reshape`, `numcodecs.delta` and\n`numcodecs.packbits`, all of a shard is decoded at once.\n",
             "Codecs within codecs (`sharding_indexed`, `conditional`, `n5_default`) and data types within"
             f" data types nest at most\n{MAX_DEPTH} levels deep, in Python and in C; a document with more is"
-            f" refused, and so is one\nwith more than {MAX_STAGES} codecs of bytes one after the other, those"
-            f" that they hold included.  Groups nest at most\n{MAX_LEVELS:,} levels deep (`NestingError`).\n",
+            f" refused.  Groups nest at most {MAX_LEVELS:,} levels deep (`NestingError`).\n",
             table(*codec_rows()),
             "## Compressors and filters of format 2\n",
             table(*v2_codec_rows()),

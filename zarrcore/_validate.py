@@ -40,17 +40,11 @@ MAX_NDIM = 64
 MAX_DEPTH = 16
 """Most levels of codecs within codecs, and of data types within data types; `ZC_DEPTH_MAX` in C."""
 
-MAX_STAGES = 16
-"""Most codecs of bytes one after the other, with those that they hold; `ZC_MAX_STAGES` in C."""
-
 MAX_LEVELS = 2_000
 """Most groups within groups, about as many as the path of a file has room for; more are an error."""
 
 MAX_DOCUMENT_NBYTES = 1 << 28
-"""Most bytes of a metadata document, in all stores; consolidated ones have some hundred for each node.
-
-`ZC_DOCUMENT_MAX` in C.
-"""
+"""Most bytes of a metadata document, in all stores; consolidated ones have some hundred for each node."""
 
 
 def suggestion(name: object, known: Iterable[str]) -> str:

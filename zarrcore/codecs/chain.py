@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore._extension import is_a_users
-from zarrcore._validate import MAX_DEPTH, MAX_STAGES, at, checked_nbytes, named_configuration, sequence
+from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, named_configuration, sequence
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import (
     ArrayArrayCodec,
@@ -258,10 +258,7 @@ class CodecChain:
         return sizes
 
     def _check_limits(self, spec: ArraySpec) -> None:
-        """Refuse chunks that are more than a codec can ever encode, and values of nearly any size."""
-        count = sum(1 for _ in with_held(self.bytes_bytes))
-        if count > MAX_STAGES:
-            raise MetadataValidationError(f"expected at most {MAX_STAGES} codecs of bytes, got {count}")
+        """Refuse chunks that are more than a codec can ever encode."""
         sizes = self._sizes(spec)
         for codec, (size, _) in zip(self.bytes_bytes, sizes, strict=False):
             most = codec.max_input()
