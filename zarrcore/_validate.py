@@ -44,7 +44,10 @@ MAX_LEVELS = 2_000
 """Most groups within groups, about as many as the path of a file has room for; more are an error."""
 
 MAX_DOCUMENT_NBYTES = 1 << 28
-"""Most bytes of a metadata document, in all stores; consolidated ones have some hundred for each node."""
+"""Most bytes of a metadata document, in all stores; consolidated ones have some hundred for each node.
+
+`ZC_DOCUMENT_MAX` in C.
+"""
 
 
 def suggestion(name: object, known: Iterable[str]) -> str:
