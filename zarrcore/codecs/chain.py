@@ -251,9 +251,13 @@ class CodecChain:
         size = self.array_bytes.encoded_size(spec)
         limit = self.array_bytes.encoded_limit(spec) if size is None else size
         sizes = [(size, limit)]
+        # The room that each codec has, half as much again, would soon be more than there is memory.
+        most = None if limit is None else 16 * limit + (1 << 24)
         for codec in self.bytes_bytes:
             size = codec.encoded_size(size) if size is not None and codec.is_fixed_size else None
             limit = encoded_limit(codec, limit)
+            if limit is not None and most is not None and not codec.is_fixed_size:
+                limit = min(limit, most)
             sizes.append((size, limit))
         return sizes
 

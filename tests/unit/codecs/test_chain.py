@@ -298,6 +298,17 @@ class TestLowering:
         ]
 
 
+@pytest.mark.parametrize("n", [17, 32, 100])
+@pytest.mark.parametrize("shards", [None, (8,)], ids=["chunks", "shards"])
+def test_what_many_compressors_have_written_is_read(shards: tuple[int] | None, n: int) -> None:
+    compressors = [zarrcore.codecs.ZstdCodec(level=1)] * n
+    array = zarrcore.create_array(
+        {}, shape=(8,), chunks=(4,), shards=shards, dtype="i4", compressors=compressors
+    )
+    array[:] = np.arange(1, 9)
+    assert array[:].tolist() == [*range(1, 9)]
+
+
 def test_importing_needs_no_engine() -> None:
     import subprocess
 
