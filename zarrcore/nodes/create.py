@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 
 from zarrcore._log import debug
@@ -32,11 +32,12 @@ from zarrcore.nodes.reading import writing
 from zarrcore.nodes.reserved import after_others, among_processes, reserved
 from zarrcore.nodes.users import note_loss, wait_for_writes
 from zarrcore.nodes.versions import Versions, store_version
+from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
 
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
-_V2_KINDS = {ZARRAY_JSON: ZGROUP_JSON, ZGROUP_JSON: ZARRAY_JSON}  # and the other kind
+_V2_KINDS = {ZARRAY_JSON, ZGROUP_JSON}
 _ATTEMPTS = 3
 _REPLACE = "; overwrite=True replaces it"  # the way out of an error
 _CANNOT_ERASE = ", and this store cannot remove it: write to another path, or to another store"
@@ -188,16 +189,22 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
     if replaces:
         store_documents(place, documents)
         return
-    _store_alone(place, documents)
+    # Where it costs next to nothing, creators in the other format are looked for as well.
+    _store_alone(place, documents, rivals=_DECIDING if place.store._is_near else _V2_KINDS)
     follow_documents([place], documents)
 
 
-def _store_alone(place: StorePath, documents: dict[str, bytes]) -> None:
-    """Store the documents of a new node, which consolidated metadata above it do not have yet."""
+def _store_alone(place: StorePath, documents: dict[str, bytes], rivals: Set[str] = _V2_KINDS) -> None:
+    """Store the documents of a new node, which consolidated metadata above it do not have yet.
+
+    Only one of the documents that are `rivals` may be there in the end.  (A group has one in each format
+    where there are nodes of both below it.)
+    """
     note_change(place)
     # The document that another creator may have stored already comes first.
     (deciding,) = documents.keys() & _DECIDING
-    _store_deciding(place, deciding, documents[deciding])
+    rivals = rivals - {deciding} if deciding in rivals else set()
+    _store_deciding(place, deciding, documents[deciding], rivals)
     if len(documents) > 1:
         with _withdrawn_on_failure(place, deciding):
             for name in documents.keys() - _DECIDING:
@@ -209,12 +216,12 @@ def _store_alone(place: StorePath, documents: dict[str, bytes]) -> None:
                         store.set(key, documents[name])
 
 
-def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
+def _store_deciding(place: StorePath, name: str, data: bytes, rivals: Set[str]) -> None:
     key = join_path(place.path, name)
     for _ in range(_ATTEMPTS):
         with writing(place, key):
             is_ours = place.store._set_new(key, data)
-        if is_ours and (name not in _V2_KINDS or not _yields(place, name)):
+        if is_ours and not (rivals and _yields(place, name, rivals)):
             return
         refuse_existing(place, _REPLACE)  # what came first may be gone again
     raise StoreError(f"{place.store}: the key {key!r} is neither there nor can it be created", key=key)
@@ -232,25 +239,36 @@ def _withdrawn_on_failure(place: StorePath, name: str) -> Iterator[None]:
         raise
 
 
-def _yields(place: StorePath, name: str) -> bool:
-    """Withdraw the document of a new node of format 2 if there is one of the other kind; return if so."""
-    # An array and a group have different documents, so a creator of each may have stored its own.  Whoever
-    # stored the last one sees the other, so at least one of them withdraws; where both do, the array is tried
-    # again, and the group fails.
-    store, other = place.store, join_path(place.path, _V2_KINDS[name])
+def _yields(place: StorePath, name: str, rivals: Set[str]) -> bool:
+    """Withdraw the document of a new node if there is one of another kind or format; return if so."""
+    # These have different documents, so a creator of each may have stored its own.  Whoever stored the last
+    # one sees the others, so at least one of them withdraws.  Where all do, that of format 3 is tried again,
+    # else the array, and the others fail.
+    store, others = place.store, [join_path(place.path, rival) for rival in sorted(rivals)]
     with _withdrawn_on_failure(place, name), writing(place, key := join_path(place.path, name)):
-        if not store.supports_deletes or not store.exists(other):
+        if not store.supports_deletes or not (found := _existing(store, others)):
             return False
         store.delete(key)
     # From now on a document of this name is somebody else's, and stays whatever fails.
+    if name in _V2_KINDS and found[-1].endswith(ZARR_JSON):
+        refuse_existing(place, _REPLACE)
+        raise ContainsArrayError(f"a node of format 3 is created {place._located} at the same time")
     if name == ZGROUP_JSON:
         raise ContainsArrayError(f"an array exists {place._located}")
     with writing(place):
-        for delay in (0.001, 0.01, 0.1):  # for the creator of the group to withdraw it, if it is not finished
+        for delay in (
+            0.001,
+            0.01,
+            0.1,
+        ):  # for the other creators to withdraw theirs, if they are not finished
             time.sleep(delay)
-            if not store.exists(other):
+            if not _existing(store, others):
                 break
     return True
+
+
+def _existing(store: Store, keys: Sequence[str]) -> list[str]:
+    return [key for key, exists in zip(keys, store._which_exist(keys), strict=True) if exists]
 
 
 # --- the groups above ---

@@ -202,50 +202,56 @@ class Overtaken(WrapperStore):
         return super().set_if_not_exists(key, value)
 
 
-@pytest.mark.parametrize("first", ["array", "group"])
-def test_the_other_kind_of_node_was_quicker(first: str) -> None:
-    """Arrays and groups of format 2 have different documents: both can be stored at one place."""
+DOCUMENTS = {"array-3": "zarr.json", "group-3": "zarr.json", "array-2": ".zarray", "group-2": ".zgroup"}
+
+
+def _create_kind(store: Any, path: str, kind: str) -> None:
+    name, _, zarr_format = kind.partition("-")
+    options: Any = {"zarr_format": int(zarr_format), "attributes": {"made": kind}}
+    if name == "array":
+        zarrcore.create_array(store, name=path, shape=2, dtype="i4", **options)
+    else:
+        zarrcore.create_group(store, path=path, **options)
+
+
+@pytest.mark.parametrize("slow", DOCUMENTS)
+@pytest.mark.parametrize("quick", DOCUMENTS)
+def test_another_node_was_quicker(quick: str, slow: str) -> None:
+    """Arrays and groups of format 2, and nodes of format 3, have different documents: all can be stored."""
     store = MemoryStore()
-    zarrcore.create_group(store, zarr_format=2)
-
-    def array(store: Any) -> Any:
-        return zarrcore.create_array(store, name="a", shape=2, dtype="i4", zarr_format=2, attributes={"x": 1})
-
-    def group(store: Any) -> Any:
-        return zarrcore.create_group(store, path="a", zarr_format=2, attributes={"x": 2})
-
-    quick, slow = (array, group) if first == "array" else (group, array)
-    error = ContainsArrayError if first == "array" else ContainsGroupError
-    with pytest.raises(error, match=f"an? {first} exists"):
-        slow(Overtaken(store, lambda: quick(store)))
-    kind = zarrcore.Array if first == "array" else zarrcore.Group
+    overtaken = Overtaken(store, lambda: _create_kind(store, "a", quick))
+    overtaken._is_near = True
+    kind = quick[:5]
+    with pytest.raises(
+        {"array": ContainsArrayError, "group": ContainsGroupError}[kind], match=f"an? {kind} ex"
+    ):
+        _create_kind(overtaken, "a", slow)
     found = zarrcore.open(store, path="a", mode="r")
-    assert isinstance(found, kind)
-    assert found.attrs["x"] == (1 if first == "array" else 2)
-    assert sum(key in store._store_dict for key in ("a/.zarray", "a/.zgroup")) == 1
+    assert isinstance(found, zarrcore.Array if kind == "array" else zarrcore.Group)
+    assert found.attrs["made"] == quick
+    documents = {f"a/{name}" for name in DOCUMENTS.values()} & {*store.list()}
+    assert documents == {f"a/{DOCUMENTS[quick]}"}
 
 
-def _create_kind(path: str, barrier: Any, results: Any, kind: str) -> None:
+def _create_kinds(path: str, barrier: Any, results: Any, kind: str) -> None:
     for round_ in range(ROUNDS):
         barrier.wait()
         try:
-            if kind == "array":
-                zarrcore.create_array(path, name=f"n{round_}", shape=1, dtype="i4", zarr_format=2)
-            else:
-                zarrcore.create_group(path, path=f"n{round_}", zarr_format=2)
+            _create_kind(path, f"n{round_}", kind)
         except (ContainsArrayError, ContainsGroupError):
             results.put((round_, None))
         else:
             results.put((round_, kind))
 
 
-def test_one_of_an_array_and_a_group_is_created_by_processes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kinds", [("array-2", "group-2"), ("array-2", "array-3"), ("group-2", "group-3")])
+def test_one_of_two_nodes_is_created_by_processes(kinds: tuple[str, str], tmp_path: Path) -> None:
     zarrcore.create_group(tmp_path, zarr_format=2)
     context = multiprocessing.get_context("spawn")
     barrier, results = context.Barrier(4), context.Queue()
     workers = [
-        context.Process(target=_create_kind, args=(str(tmp_path), barrier, results, kind))
-        for kind in ("array", "group") * 2
+        context.Process(target=_create_kinds, args=(str(tmp_path), barrier, results, kind))
+        for kind in kinds * 2
     ]
     for worker in workers:
         worker.start()
@@ -254,9 +260,9 @@ def test_one_of_an_array_and_a_group_is_created_by_processes(tmp_path: Path) -> 
         worker.join(timeout=60)
     for round_ in range(ROUNDS):
         winners = [kind for number, kind in found if number == round_ and kind is not None]
-        documents = [name for name in (".zarray", ".zgroup") if (tmp_path / f"n{round_}" / name).exists()]
+        documents = [name for name in {*DOCUMENTS.values()} if (tmp_path / f"n{round_}" / name).exists()]
         assert len(winners) == len(documents) == 1, f"round {round_}: {winners}, {documents}"
-        assert documents == [{"array": ".zarray", "group": ".zgroup"}[winners[0]]]
+        assert documents == [DOCUMENTS[winners[0]]]
 
 
 def test_a_group_that_another_one_created_meanwhile_stays() -> None:
@@ -282,6 +288,37 @@ def test_a_group_that_another_one_created_meanwhile_stays() -> None:
     with pytest.raises(zarrcore.errors.ContainsArrayError):
         zarrcore.create_group(store, path="n", zarr_format=2)
     assert zarrcore.open_group(store, path="n", mode="r").attrs == {"of": "the other"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "other"), [("array-3", ".zarray"), ("group-3", ".zgroup"), ("array-2", ".zgroup")]
+)
+def test_where_all_withdraw_one_tries_again(kind: str, other: str) -> None:
+    class Racing(MemoryStore):
+        racing = True
+
+        def exists(self, key: str) -> bool:
+            if self.racing and key == f"n/{other}":
+                self.racing = False
+                return True  # for a moment
+            return super().exists(key)
+
+    store = Racing()
+    _create_kind(store, "n", kind)
+    assert not store.racing
+    assert zarrcore.open(store, path="n", mode="r").attrs["made"] == kind
+
+
+@pytest.mark.parametrize("kind", ["array-2", "group-2"])
+def test_nodes_of_format_2_yield_to_those_of_format_3(kind: str) -> None:
+    class Racing(MemoryStore):
+        def exists(self, key: str) -> bool:
+            return key == "n/zarr.json" or super().exists(key)
+
+    store = Racing()
+    with pytest.raises(ContainsArrayError, match="a node of format 3 is created .* 'n'"):
+        _create_kind(store, "n", kind)
+    assert not [key for key in store.list() if key.startswith("n/")]
 
 
 def test_an_overridden_set_is_not_passed_by() -> None:
