@@ -429,9 +429,8 @@ def _flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         name = prefix + _normalise(key)
-        if isinstance(value, dict) and (
-            value or name not in SETTINGS
-        ):  # {} is no value of a key, and no branch
+        # An empty dictionary in the place of a setting is a wrong value, no branch without settings.
+        if isinstance(value, dict) and (value or name not in SETTINGS):
             flat.update(_flatten(value, name + "."))
         else:
             flat[name] = value

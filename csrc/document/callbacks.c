@@ -462,7 +462,7 @@ static zc_status erase_prefix(const zarrcore_callbacks *call, const char *prefix
 {
     zc_names names = {0};
     zc_status status = depth < ZC_DEEPEST ? list_prefix(call, prefix, &names, err)
-                                       : zc_fail(err, ZC_ERR_CALLBACK, "keys have more than %d parts", ZC_DEEPEST);
+                                          : zc_fail(err, ZC_ERR_CALLBACK, "keys have more than %d parts", ZC_DEEPEST);
 
     for (int step = 0; step <= 3; step++) {
         for (size_t i = 0; i < names.n && status == ZC_OK; i++) {

@@ -383,24 +383,30 @@ def test_consolidated_names_lead_nowhere_else(tree: Tree, root: Path) -> None:
         tree.get(tree.api.open_node, nodes, 0)
 
 
-@pytest.mark.parametrize("damage", [{"node_type": "table"}, 5, None, "x", []], ids=str)
-def test_a_damaged_entry_of_consolidated_metadata_hides_no_other(
-    tree: Tree, root: Path, zarr_format: int, damage: Any
-) -> None:
+@contextlib.contextmanager
+def consolidated(root: Path, zarr_format: int, names: str) -> Iterator[dict[str, Any]]:
+    """A group of arrays with consolidated metadata, whose entries may be changed."""
     group = zarrcore.create_group(root, zarr_format=zarr_format)
-    group.create_array("a", shape=(3,), dtype="i4")
-    group.create_array("b", shape=(3,), dtype="i4")
+    for name in names:
+        group.create_array(name, shape=(3,), dtype="i4")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         zarrcore.consolidate_metadata(root)
     path = root / ("zarr.json" if zarr_format == 3 else ".zmetadata")
     document = json.loads(path.read_text())
-    entries = document["consolidated_metadata"]["metadata"] if zarr_format == 3 else document["metadata"]
-    if zarr_format == 3:
-        entries["b"] = damage
-    else:
-        entries["b/.zattrs"] = damage if damage != {"node_type": "table"} else 1.5
+    yield document["consolidated_metadata"]["metadata"] if zarr_format == 3 else document["metadata"]
     path.write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize("damage", [{"node_type": "table"}, 5, None, "x", []], ids=str)
+def test_a_damaged_entry_of_consolidated_metadata_hides_no_other(
+    tree: Tree, root: Path, zarr_format: int, damage: Any
+) -> None:
+    with consolidated(root, zarr_format, "ab") as entries:
+        if zarr_format == 3:
+            entries["b"] = damage
+        else:
+            entries["b/.zattrs"] = damage if damage != {"node_type": "table"} else 1.5
     found = tree.list("", 1)
     assert found["a"][0] == "array"
     assert found["b"] == ("unreadable", None)
@@ -409,18 +415,10 @@ def test_a_damaged_entry_of_consolidated_metadata_hides_no_other(
 
 
 def test_consolidated_names_are_not_cut_at_a_zero(tree: Tree, root: Path, zarr_format: int) -> None:
-    group = zarrcore.create_group(root, zarr_format=zarr_format)
-    group.create_array("a", shape=(3,), dtype="i4")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        zarrcore.consolidate_metadata(root)
-    path = root / ("zarr.json" if zarr_format == 3 else ".zmetadata")
-    document = json.loads(path.read_text())
-    entries = document["consolidated_metadata"]["metadata"] if zarr_format == 3 else document["metadata"]
     end = "" if zarr_format == 3 else "/.zarray"
-    array = entries["a" + end]
-    entries.update({f"a\0b{end}": array, f"\0{end}": array, f"c\0/d{end}": array, f"a{end}\0": array})
-    path.write_text(json.dumps(document))
+    with consolidated(root, zarr_format, "a") as entries:
+        array = entries["a" + end]
+        entries.update({f"a\0b{end}": array, f"\0{end}": array, f"c\0/d{end}": array, f"a{end}\0": array})
     found = tree.list("", 1)
     assert found.pop("a")[0] == "array"
     names = {"a\\u0000b", "\\u0000", "c\\u0000/d"} | ({"a\\u0000"} if zarr_format == 3 else set())

@@ -38,9 +38,8 @@ def _hidden_chunks(place: StorePath, listed: Sequence[str]) -> Iterator[str]:
     if not place.store._has_directories:
         return
     arrays = dict(_arrays(place, listed))
-    above: dict[
-        str, tuple[str | None, bool]
-    ] = {}  # the array of each directory; whether its files hide nothing
+    # The array of each directory, and whether the files there hide nothing.
+    above: dict[str, tuple[str | None, bool]] = {}
     for key in listed if arrays else ():
         directory = key[: key.rfind("/", 0, -1) + 1]
         if directory not in above:
