@@ -723,7 +723,7 @@ int main(void)
 {
     steps_of_case = number_in("ZC_TEST_STEPS", 10000);
     first_seed = number_in("ZC_TEST_SEED", 1);
-    if (!make_temporary(root, sizeof root)) {
+    if (!make_temporary_in_memory(root, sizeof root)) {
         perror("no directory for the tests");
         return 1;
     }

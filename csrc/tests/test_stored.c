@@ -347,7 +347,7 @@ static void memory_that_runs_out_is_an_error(void)
 
 static void run_listings(void)
 {
-    if (!make_temporary(root, sizeof root)) {
+    if (!make_temporary_in_memory(root, sizeof root)) {
         perror("no directory for the tests");
         exit(1);
     }

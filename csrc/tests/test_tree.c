@@ -261,7 +261,7 @@ static void opening_stores(void)
 
 int main(void)
 {
-    if (!make_temporary(root, sizeof root)) {
+    if (!make_temporary_in_memory(root, sizeof root)) {
         perror("no directory for the tests");
         return 1;
     }

@@ -409,7 +409,7 @@ static void every_call_that_fails_ends_it(void)
 
 int main(void)
 {
-    if (!make_temporary(root, sizeof root)) {
+    if (!make_temporary_in_memory(root, sizeof root)) {
         perror("no directory for the tests");
         return 1;
     }
