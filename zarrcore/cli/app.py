@@ -9,33 +9,62 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from zarrcore._version import __version__
 from zarrcore.errors import masked, printable
 
-# The modules below, by command: only the one that is run is imported.
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class Home(NamedTuple):
+    """The module of a command, and its first sentence, which lists show without importing it."""
+
+    module: str
+    summary: str
+
+
 COMMANDS = {
-    "attrs": "attributes",
-    "bench": "speed",
-    "cat": "values",
-    "compact": "upkeep",
-    "completion": "about",
-    "consolidate": "upkeep",
-    "copy": "copying",
-    "explain": "values",
-    "info": "nodes",
-    "ls": "nodes",
-    "migrate": "upkeep",
-    "plot": "pictures",
-    "repair": "upkeep",
-    "serve": "serving",
-    "stat": "nodes",
-    "tree": "nodes",
-    "verify": "upkeep",
-    "version": "about",
+    "attrs": Home("attributes", "Read and change the attributes of arrays and groups."),
+    "bench": Home("speed", "Measure how fast an array is read, by number of threads; nothing is written."),
+    "cat": Home("values", 'Print the values of an array, or of a SELECTION such as "0, 10:20, ::2".'),
+    "compact": Home(
+        "upkeep", "Rewrite shards with bytes that nothing uses, of an array or of all arrays of a group."
+    ),
+    "completion": Home("about", "Print a script that completes commands and options in a shell."),
+    "consolidate": Home(
+        "upkeep", "Write consolidated metadata: a copy of the metadata of all nodes in one document."
+    ),
+    "copy": Home("copying", "Copy an array or a group with all that is below it, into a store or a group."),
+    "explain": Home(
+        "values", "Show what reading a SELECTION would cost: chunks, requests, bytes fetched and decoded."
+    ),
+    "info": Home("nodes", "Describe an array or a group: shape, data type, chunks, codecs."),
+    "ls": Home("nodes", "List the members of a group."),
+    "migrate": Home(
+        "upkeep", "Write metadata of format 3 for nodes of format 2; the chunks stay as they are."
+    ),
+    "plot": Home(
+        "pictures",
+        "Draw numbers in two dimensions: a SELECTION of an array, in the terminal or as a PNG file.",
+    ),
+    "repair": Home(
+        "upkeep", "Mend what can be mended without a loss: left temporary files, stale consolidated metadata."
+    ),
+    "serve": Home(
+        "serving", "Serve a node and all that is below it over HTTP: read-only, with ranges, until Ctrl-C."
+    ),
+    "stat": Home("nodes", "Count the stored chunks of an array, and show how large they are."),
+    "tree": Home("nodes", "Draw a group with all that is below it."),
+    "verify": Home(
+        "upkeep", "Find what is damaged or does not belong; exit code 1 if there are errors or warnings."
+    ),
+    "version": Home(
+        "about", "Print the versions of zarrcore, of the libraries in it, and of what it works with."
+    ),
 }
 
 
@@ -48,7 +77,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"zarrcore.cli.{COMMANDS[cmd_name]}")
+        module = import_module(f"zarrcore.cli.{COMMANDS[cmd_name].module}")
         if not gc.isenabled():  # see main(); nor need it be looked through when the process ends
             gc.freeze()
             gc.enable()
@@ -57,9 +86,17 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with the whole first sentence of each."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, each.get_short_help_str(200)) for name, each in found if each])
+            formatter.write_dl([(name, COMMANDS[name].summary) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command, or an option of all commands."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        # That of click.Group imports all commands; that of its base completes options.
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=COMMANDS[name].summary) for name in names), *options]
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         try:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import click
 
-from zarrcore.cli.places import find_place, json_option, open_place, takes_options, takes_place, value_of
+from zarrcore.cli.places import (
+    find_place,
+    json_option,
+    open_place,
+    place_argument,
+    takes_options,
+    takes_place,
+    value_of,
+)
 from zarrcore.cli.text import print_json
 
 
@@ -30,7 +38,7 @@ def get(place: str, options: tuple[str, ...], key: str | None, as_json: bool) ->
 
 
 @attrs.command("set")
-@click.argument("place")
+@place_argument()
 @click.argument("key")
 @click.argument("value")
 @takes_options

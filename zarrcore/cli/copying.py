@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from zarrcore.cli.places import is_remote, json_option, open_place, store_path, takes_options, value_of
+from zarrcore.cli.places import (
+    is_remote,
+    json_option,
+    open_place,
+    place_argument,
+    store_path,
+    takes_options,
+    value_of,
+)
 from zarrcore.cli.progress import progress_bar
 from zarrcore.cli.text import print_json
 from zarrcore.errors import CopyError, printable
@@ -29,8 +37,8 @@ class Shape(click.ParamType[Any]):
 
 
 @click.command()
-@click.argument("source")
-@click.argument("target")
+@place_argument("source")
+@place_argument("target")
 @takes_options
 @click.option("--chunks", type=Shape(), help="Another chunk shape, such as 100,100.")
 @click.option("--shards", type=Shape(), help="Another shard shape, a multiple of the chunk shape.")

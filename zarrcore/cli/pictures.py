@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from zarrcore.cli import png
-from zarrcore.cli.places import json_option, open_array, selection_of, takes_options
+from zarrcore.cli.places import json_option, open_array, place_argument, selection_of, takes_options
 from zarrcore.cli.text import can_print, print_json
 from zarrcore.info import size_text
 
@@ -19,7 +19,7 @@ _MOST_PIXELS = 1024  # of a side of the picture
 
 
 @click.command()
-@click.argument("place")
+@place_argument()
 @click.argument("selection", default="...")
 @takes_options
 @click.option(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.storage import StorePath, make_store_path
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -120,9 +123,20 @@ def _index(text: str) -> Any:
     return slice(*(None if number is None else int(number) for number in found.groups()))
 
 
+def place_argument(name: str = "place") -> Callable[[Command], Command]:
+    """Give a command a place as an argument; shells complete paths of files there."""
+    return click.argument(name, shell_complete=_as_files)
+
+
+def _as_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
 def takes_place(command: Command) -> Command:
     """Give a command a PLACE, and options of its store."""
-    return click.argument("place")(takes_options(command))
+    return place_argument()(takes_options(command))
 
 
 def takes_options(command: Command) -> Command:

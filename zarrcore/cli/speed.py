@@ -14,6 +14,7 @@ import numpy as np
 from zarrcore.cli.places import (
     json_option,
     open_array,
+    place_argument,
     selection_of,
     split_place,
     storage_options,
@@ -43,7 +44,7 @@ class Threads(click.ParamType[Any]):
 
 
 @click.command()
-@click.argument("place")
+@place_argument()
 @click.argument("selection", required=False)
 @takes_options
 @click.option(

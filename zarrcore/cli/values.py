@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from zarrcore.cli.places import json_option, open_array, selection_of, takes_options
+from zarrcore.cli.places import json_option, open_array, place_argument, selection_of, takes_options
 from zarrcore.cli.text import print_json
 from zarrcore.errors import printable
 from zarrcore.indexing import basic_selection
@@ -19,7 +19,7 @@ _MOST_BYTES = 1 << 30  # of values that become text
 
 
 @click.command()
-@click.argument("place")
+@place_argument()
 @click.argument("selection", default="...")
 @takes_options
 @click.option(
@@ -95,7 +95,7 @@ def _listed(values: Any) -> Any:
 
 
 @click.command()
-@click.argument("place")
+@place_argument()
 @click.argument("selection", default="...")
 @takes_options
 @json_option

@@ -96,6 +96,12 @@ def test_every_command_has_help(command: Callable[..., Result]) -> None:
         assert shown.code == 0 and shown.out.startswith(f"Usage: zarrcore {name}")
 
 
+def test_the_list_of_commands_has_their_first_sentences() -> None:
+    for name, home in COMMANDS.items():
+        found = cli.get_command(click.Context(cli), name)
+        assert found is not None and home.summary == found.get_short_help_str(200)
+
+
 def every_command() -> Iterator[tuple[str, click.Command]]:
     for name in COMMANDS:
         found = cli.get_command(click.Context(cli), name)

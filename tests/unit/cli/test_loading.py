@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +37,45 @@ def test_what_a_command_does_not_use_is_not_imported(command: str, unused: set[s
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout
     assert unused & set(done.stderr.split()) == set()
+
+
+COMPLETED = """
+import sys
+from zarrcore.cli import main
+try:
+    main()
+finally:
+    print("numpy" in sys.modules, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_names_of_commands_options_and_files_are_completed(shell: str) -> None:
+    """Names of commands without importing what the commands use; paths of files by the shell itself."""
+
+    def complete(*words: str) -> tuple[list[str], bool]:
+        asked = {
+            "_ZARRCORE_COMPLETE": f"{shell}_complete",
+            "COMP_WORDS": " ".join(["zarrcore", *words]),
+            "COMP_CWORD": words[-1] if shell == "fish" else str(len(words)),
+        }
+        command = [sys.executable, "-c", COMPLETED]
+        done = subprocess.run(command, env=os.environ | asked, check=True, capture_output=True, text=True)
+        return re.split(r"[,\t\n]", done.stdout), "True" in done.stderr
+
+    found, numpy = complete("co")
+    assert {"plain", "compact", "completion", "consolidate", "copy"} <= set(found) and not numpy
+    assert "info" not in found
+    assert complete("info", "a.z")[0][:2] == ["file", "a.z"]
+    assert complete("copy", "a.zarr", "b")[0][:2] == ["file", "b"]
+    assert "--complete" in complete("info", "--c")[0] and "--json" not in complete("info", "--c")[0]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_help_imports_no_numpy(arguments: list[str]) -> None:
+    code = f"import sys; sys.argv = ['zarrcore', *{arguments!r}]\n{COMPLETED}"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "zarrcore" in done.stdout and done.stderr == "False\n"
 
 
 def test_info_is_the_same_for_the_command_and_in_python(tmp_path: Path) -> None:
