@@ -27,15 +27,18 @@
 #define PIECE_MIN ((uint64_t)128 << 10)
 #define PIECE_MAX ((uint64_t)2 << 20)
 
+#if defined(POSIX_FADV_WILLNEED)
 /* Linux takes no more at a time than it reads ahead of a sequential reader on this device, or one of its largest requests;
  * less than that makes many small requests. */
 static uint64_t piece_of(uint64_t device)
 {
-    static _Atomic uint64_t known;           /* 32 bits of a device, and its KiB */
-    const uint64_t id = (device ^ device >> 32) << 32;
-    uint64_t found = atomic_load_explicit(&known, memory_order_relaxed);
+    uint64_t found = 0;
 
 #if defined(__linux__)
+    static _Atomic uint64_t known;           /* 32 bits of a device, and its KiB */
+    const uint64_t id = (device ^ device >> 32) << 32;
+
+    found = atomic_load_explicit(&known, memory_order_relaxed);
     if (found == 0 || (found ^ id) >> 32 != 0) {
         char text[64];
         ssize_t n = -1;
@@ -49,10 +52,13 @@ static uint64_t piece_of(uint64_t device)
         found = id | (strtoul(text, NULL, 10) & UINT32_MAX);
         atomic_store_explicit(&known, found, memory_order_relaxed);
     }
+#else
+    (void)device;
 #endif
     const uint64_t piece = (found & UINT32_MAX) << 10;
     return piece < PIECE_MIN ? PIECE_MIN : piece > PIECE_MAX ? PIECE_MAX : piece & ~(PIECE_MIN - 1);
 }
+#endif
 
 size_t zc_file_read_ready(const zc_file *file, uint64_t offset, void *dst, size_t n, bool *refused)
 {
