@@ -74,6 +74,7 @@ FOUND = {
         Case("attributes", "lock", errno.EACCES, 0, FOREVER, {"locks": "file"}),  # was waited for without end
         Case("delete", "list", errno.EIO, 0.9, 1, {}),  # nobody said where
         Case("list", "close", errno.EIO, 0.5, 1, {}),  # failed, though nothing had been lost
+        Case("check", "open", errno.EACCES, 0.93, FOREVER, {}),  # took what it could not read for changed
     ],
     "shards": [Case("explain", "open", errno.ESTALE, 0.32, 1, {})],  # took a failed request for an answer
     # A part of a file was taken for the whole.

@@ -544,6 +544,8 @@ def check_consolidated(
     ------
     ValueError
         If there are no consolidated metadata.
+    NodeIOError
+        If the store cannot read a document of a node.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from zarrcore._log import info
-from zarrcore.errors import BaseZarrError, ZarrUserWarning
+from zarrcore.errors import BaseZarrError, NodeIOError, ZarrUserWarning
 from zarrcore.metadata import ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
 from zarrcore.nodes.consolidated import bare, difference, lookup
 from zarrcore.nodes.copies import KeptCopy, document_lock
@@ -65,6 +65,8 @@ def check(place: StorePath, metadata: GroupMetadata) -> tuple[ConsolidatedDiffer
         elif copy is None:
             found.append(ConsolidatedDifference(path, "added"))
         elif isinstance(stored[path], Unreadable):
+            if isinstance(stored[path].error, NodeIOError):  # nothing is known of this node
+                raise stored[path].error
             found.append(ConsolidatedDifference(path, "changed", "the node's own documents cannot be read"))
         elif bare(copy) != bare(stored[path]):
             found.append(ConsolidatedDifference(path, "changed", difference(copy, stored[path])))

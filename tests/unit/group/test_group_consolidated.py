@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import StaleMetadataError, ZarrUserWarning
+from zarrcore.errors import NodeIOError, StaleMetadataError, ZarrUserWarning
 from zarrcore.nodes.copies import _copies
 from zarrcore.storage import (
     FsspecStore,
@@ -213,6 +213,32 @@ def test_far_stores_are_not_asked(zarr_format: int) -> None:
     before = sum(store.counter.values())
     assert group["a"].shape == (1,)
     assert sum(store.counter.values()) == before
+
+
+class _Refusing(MemoryStore):
+    refused = "none"
+
+    def get(self, key: str, *args: Any, **options: Any) -> Any:
+        if key.startswith(self.refused):
+            raise PermissionError(13, "not yours")
+        return super().get(key, *args, **options)
+
+
+def test_a_node_that_cannot_be_read_is_not_called_changed(zarr_format: int) -> None:
+    store = _Refusing()
+    root = zarrcore.create_group(store, zarr_format=zarr_format)
+    for name in ("a", "g/b"):
+        root.create_array(name, shape=1, dtype="i1")
+    zarrcore.consolidate_metadata(store)
+    for refused in ("a/", "g/b/"):
+        store.refused = refused
+        with pytest.raises(NodeIOError, match="not yours") as caught:
+            zarrcore.check_consolidated(store)
+        assert f"node {refused[:-1]!r} in" in str(caught.value)
+        with pytest.raises(NodeIOError, match="not yours"):
+            zarrcore.consolidate_metadata(store)
+    store.refused = "none"
+    assert zarrcore.check_consolidated(store) == ()
 
 
 def test_differences(root: zarrcore.Group, store: Any, zarr_format: int) -> None:
