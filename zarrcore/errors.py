@@ -338,6 +338,13 @@ class ConflictError(StoreError):
     """
 
 
+class ReplacedError(StoreError):
+    """Another process has replaced a value while parts of it were read, which do not fit the new one.
+
+    The engine reads such a chunk or shard again; what reaches a user is the cause of a ChunkIOError.
+    """
+
+
 class NodeIOError(StoreError, OSError):
     """The store failed to read metadata documents, or to list what is at a place.
 

@@ -68,28 +68,13 @@ bool zc_fetch_wants(const zc_value *value, uint64_t offset, size_t n)
     return there;
 }
 
-/* What the first pass has not seen coming is read by a request of its own. */
-static zc_status read_now(const zc_fetch *set, const char *key, uint64_t offset, void *dst, size_t n, zc_error *err)
-{
-    zc_value value;
-    zc_status status = set->real->open(set->real, key, false, &value, err);
-
-    if (status == ZC_OK) {
-        status = offset == ZC_SIZE_UNKNOWN ? set->real->read_tail(&value, dst, n, err)
-                                           : set->real->read(&value, offset, dst, n, err);
-        zc_value_close(&value);
-    }
-    return status;
-}
-
 static zc_status range_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
 {
-    zc_fetched *item = value->token;
-    const uint8_t *data = find(item, offset, n);
+    const uint8_t *data = find(value->token, offset, n);
 
+    /* The first pass has not seen it coming, as when a cache has let go of it since.  By now there may be another version. */
     if (data == NULL) {
-        atomic_store_explicit(&item->late, true, memory_order_relaxed);
-        return read_now(item->set, item->key, offset, dst, n, err);
+        return zc_fail(err, ZC_ERR_CORRUPT, "a range that was not fetched");
     }
     memcpy(dst, data, n);
     return ZC_OK;
@@ -238,11 +223,6 @@ static bool list_item(zc_fetch *set, zc_fetched *item)
 static bool has_changed(const zc_fetched *item)
 {
     return item->generation == ZC_CHANGING || zc_key_generation(&item->known) != item->generation;
-}
-
-bool zc_fetch_is_torn(const zc_fetched *item)
-{
-    return atomic_load_explicit(&item->late, memory_order_relaxed) && has_changed(item);
 }
 
 /* All that is asked of an item has been answered. */

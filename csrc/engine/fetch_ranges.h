@@ -13,7 +13,6 @@
 #ifndef ZC_ENGINE_FETCH_RANGES_H
 #define ZC_ENGINE_FETCH_RANGES_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +33,6 @@ typedef struct zc_fetched {
     bool absent;             /* out: there is none */
     bool more;               /* not all ranges are listed: they follow from those of this round */
     bool alone;              /* out: something kept it from being fetched with the others, so read it by its key */
-    atomic_bool late;        /* out: a range was fetched after the rounds, see zc_fetch_is_torn */
     uint64_t generation;     /* in: of the key, from before it was looked for */
     zc_value *value;         /* out: of a whole one */
     zc_value *ranges;        /* sorted by base: where each begins; ZC_SIZE_UNKNOWN: it is the end of the value */
@@ -91,11 +89,9 @@ zc_status zc_fetch_done(zc_fetch *set, const size_t *items, size_t n, zc_error *
  * have to be fetched first. */
 bool zc_fetch_wants(const zc_value *value, uint64_t offset, size_t n);
 
-/* The value of an item that is neither cached nor absent nor alone; any thread may read it. */
+/* The value of an item that is neither cached nor absent nor alone; any thread may read it.  Reading a range that was not
+ * fetched fails as if the value were damaged (zc_may_be_torn). */
 zc_value zc_fetch_value(const zc_fetched *item);
-
-/* May what was read of the value be of two versions, because a range was fetched after the rounds? */
-bool zc_fetch_is_torn(const zc_fetched *item);
 
 /* Also lets go what items have in `cached`. */
 void zc_fetch_close(zc_fetch *set);

@@ -374,6 +374,8 @@ uint64_t zc_key_generation(const zc_key *key)
     return (sum & UNDER_WAY) == 0 ? sum : ZC_CHANGING;
 }
 
+#define LOOKS 16             /* at a value that other processes replace meanwhile */
+
 bool zc_may_be_torn(zc_status status)
 {
     switch (status) {
@@ -383,10 +385,23 @@ bool zc_may_be_torn(zc_status status)
     case ZC_ERR_CHECKSUM:
     case ZC_ERR_SIZE:
     case ZC_ERR_RANGE:
+    case ZC_ERR_REPLACED:
         return true;
     default:
         return false;
     }
+}
+
+/* Read until no other process comes between the parts of the value. */
+static zc_status read_settled(zc_status (*read)(void *arg), void *arg, zc_error *err)
+{
+    zc_status status = read(arg);
+
+    for (int i = 1; i < LOOKS && status == ZC_ERR_REPLACED; i++) {
+        zc_error_clear(err);
+        status = read(arg);
+    }
+    return status == ZC_ERR_REPLACED ? zc_fail(err, ZC_ERR_IO, "the value is replaced faster than it can be read") : status;
 }
 
 zc_status zc_key_read(const zc_key *key, zc_status (*read)(void *arg), void *arg, const zc_workspace *ws, zc_error *err)
@@ -396,7 +411,7 @@ zc_status zc_key_read(const zc_key *key, zc_status (*read)(void *arg), void *arg
     zc_status status;
 
     if (generation != ZC_CHANGING) {
-        status = read(arg);
+        status = read_settled(read, arg, err);
         if (zc_key_generation(key) == generation || !zc_may_be_torn(status)) {
             return status;
         }
@@ -405,10 +420,10 @@ zc_status zc_key_read(const zc_key *key, zc_status (*read)(void *arg), void *arg
     status = lock_here(key, &held, ws, err);
     if (status == ZC_ERR_LOCKED) {           /* this thread writes: a store's callback reads what it is given */
         zc_error_clear(err);
-        return read(arg);
+        return read_settled(read, arg, err);
     }
     if (status == ZC_OK) {
-        status = read(arg);
+        status = read_settled(read, arg, err);
         zc_key_unlock(&held);
     }
     return status;

@@ -462,10 +462,10 @@ static bool read_fetched(chunk_job *c, const zc_fetched *found, zc_status *statu
     value.origin = origin_of(c, &found->known, found->key, found->generation, &value, &origin);
     note_size(c, size_of_value(&value));
     *status = read_wants(c, NULL, &value);
-    if (found->whole || (*status == ZC_OK ? !zc_fetch_is_torn(found) : !zc_may_be_torn(*status))) {
+    if (found->whole || *status == ZC_OK || !zc_may_be_torn(*status)) {
         return true;
     }
-    zc_error_clear(c->err);          /* ranges that do not fit together: the value was replaced meanwhile */
+    zc_error_clear(c->err);          /* ranges that are not there, or do not fit together: look again */
     c->again = true;
     return false;
 }

@@ -368,9 +368,6 @@ static zc_status read_run(run *r)
 
 /* ---- what is fetched of a shard -------------------------------------------------------------------- */
 
-/* Of an inner chunk without compression that is larger than this no more is fetched than is used, when it is. */
-#define FETCHED_MAX ((uint64_t)256 << 10)
-
 /* List all bytes of an inner chunk; of a shard within a shard, the ranges that are wanted. */
 static zc_status list_inner(run *r, int64_t j, bool *more)
 {
@@ -380,8 +377,7 @@ static zc_status list_inner(run *r, int64_t j, bool *more)
     const zc_extent e = s->extents[number];
     zc_selection selection;
 
-    if (is_skipped(r, j) || (inner->ops->is_plain && e.nbytes > FETCHED_MAX) ||
-        (s->value->origin != NULL && zc_cache_has(s->value->origin, s->value->base + e.offset))) {
+    if (is_skipped(r, j) || (s->value->origin != NULL && zc_cache_has(s->value->origin, s->value->base + e.offset))) {
         return ZC_OK;
     }
     if (inner->ops->list == NULL) {

@@ -225,7 +225,6 @@ def test_absent_shards_are_asked_for_once(server: ObjectServer, place: Any) -> N
 
 def test_ends_are_bounded() -> None:
     ends = Ends()
-    ends.begin()
     for number in range(100):
         ends.note(str(number), 4 << 20, "tag", bytes(4 << 20))
     assert ends._nbytes == 64 << 20

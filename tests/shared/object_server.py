@@ -111,7 +111,8 @@ class ObjectServer:
     `latency` is added to each answer, in seconds.  Where `private` is set, what nobody has signed is refused;
     with a `region`, what is signed for another one.  Without `conditions`, those of readers are ignored; tags
     may be `weak`.
-    `before_put` is called before a value is stored, with the request.  Long runs set `keeps_log` to False.
+    `before_put` is called before a value is stored, `before_get` before one is looked for, with the request.
+    Long runs set `keeps_log` to False.
     """
 
     def __init__(self, *, latency: float = 0.0, private: bool = False) -> None:
@@ -122,6 +123,7 @@ class ObjectServer:
         self.conditions = True
         self.weak = False
         self.before_put: Callable[[Request], object] | None = None
+        self.before_get: Callable[[Request], object] | None = None
         self.log: list[Request] = []
         self.keeps_log = True
         self.connections = 0
@@ -224,7 +226,7 @@ class ObjectServer:
         self.latency, self.private, self.region = 0.0, False, None
         self.conditions = self.keeps_log = True
         self.weak = False
-        self.before_put = None
+        self.before_put = self.before_get = None
 
     # --- connections ---
 
@@ -369,6 +371,8 @@ class ObjectServer:
         return _refused(501, request)
 
     def _get(self, request: Request) -> Answer:
+        if self.before_get is not None:
+            self.before_get(request)
         data = self.objects.get(request.key)
         if data is None:
             return _refused(404, request)

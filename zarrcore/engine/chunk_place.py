@@ -15,6 +15,7 @@ from zarrcore.errors import (
     ChunkLockError,
     ChunkMemoryError,
     RegionOverlapWarning,
+    ReplacedError,
     StoreError,
     named,
 )
@@ -58,21 +59,29 @@ class ChunkPlace:
         """Return the lock of the chunk."""
         return self._lock(self.key, writes=True)
 
-    def get(self, byte_range: Any = None) -> Any:
-        """Return the chunk's bytes, or a part of them; None if it is not stored."""
-        return self._call(self._get, byte_range)
+    def get(self) -> Any:
+        """Return the chunk's bytes; None if it is not stored."""
+        return self._call(self._get)
 
-    def get_parts(self, byte_ranges: Sequence[Any]) -> Sequence[Any]:
-        """Parts of the chunk's bytes, all from one version of them; None for each if it is not stored."""
-        requests = [(self.key, byte_range) for byte_range in byte_ranges]
+    def get_part(self, byte_range: Any, versions: dict[str, str]) -> Any:
+        """Return a part of the chunk's bytes, and note its version; None if it is not stored."""
+        return self._call(self._get_parts, [byte_range], versions)[0]
+
+    def get_parts(self, byte_ranges: Sequence[Any], versions: dict[str, str]) -> Sequence[Any] | None:
+        """Return parts of the chunk's bytes, all from one version of them; None for each if it is not stored.
+
+        Returns None if that is not the version of which other parts have been seen.
+        """
         try:
-            with self._lock(self.key, writes=False):  # no other thread of this process replaces it meanwhile
-                found: Sequence[Any] = self._call(self._store.get_partial_values, requests)
-        except ChunkLockError:  # this thread is patching the chunk, and reads what it patches
-            found = self._call(self._store.get_partial_values, requests)
-        found = answers(found, len(requests), "get_partial_values")
-        count_read(found)
-        return found
+            try:
+                with self._lock(self.key, writes=False):  # no other thread of this process replaces it now
+                    return self._call(self._get_parts, byte_ranges, versions)  # type: ignore[no-any-return]
+            except ChunkLockError:  # this thread is patching the chunk, and reads what it patches
+                return self._call(self._get_parts, byte_ranges, versions)  # type: ignore[no-any-return]
+        except ChunkIOError as error:
+            if isinstance(error.__cause__, ReplacedError):
+                return None
+            raise
 
     def set(self, value: Any) -> None:
         """Store the chunk's bytes, unless they are more than would be read."""
@@ -124,11 +133,18 @@ class ChunkPlace:
         if self._most is not None and (nbytes := memoryview(value).nbytes) > self._most:
             raise ChunkEncodeError(too_large(nbytes, self._most))
 
-    def _get(self, byte_range: Any) -> Any:
-        if byte_range is None and self._most is not None and self._store._bounds_chunks:
+    def _get_parts(self, byte_ranges: Sequence[Any], versions: dict[str, str]) -> Sequence[Any]:
+        found = self._store._get_parts([(self.key, byte_range) for byte_range in byte_ranges], versions)
+        found = answers(found, len(byte_ranges), "get_partial_values")
+        parts = [None if part is None else as_view(part, self.key) for part in found]
+        count_read(parts)
+        return parts
+
+    def _get(self) -> Any:
+        if self._most is not None and self._store._bounds_chunks:
             value = self._store._get_chunks([self.key], self._most)[0]
         else:
-            value = self._store.get(self.key, byte_range)
+            value = self._store.get(self.key)
         found = None if value is None else as_view(value, self.key)
         count_read([found])
         return found

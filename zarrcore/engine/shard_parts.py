@@ -93,8 +93,9 @@ class ShardParts:
                 return None
         if shard is not None:
             return self._cut(shard, parts)
-        encoded = place.get(self._index_range)
-        return None if encoded is None else self._by_ranges(place, parts, encoded)
+        versions: dict[str, str] = {}
+        encoded = place.get_part(self._index_range, versions)
+        return None if encoded is None else self._by_ranges(place, parts, encoded, versions)
 
     def _cut(self, shard: Any, parts: Iterable[ChunkPart]) -> Iterator[InnerChunk]:
         """Out of a whole shard."""
@@ -104,25 +105,38 @@ class ShardParts:
             extent = _extent(index, part)
             yield InnerChunk(part, view[extent[0] : sum(extent)] if extent else None, extent or (0, 0))
 
-    def _by_ranges(self, place: ChunkPlace, parts: Sequence[ChunkPart], encoded: Any) -> Iterator[InnerChunk]:
-        """Out of parts of the shard, each time together with the index that has their places."""
+    def _by_ranges(
+        self, place: ChunkPlace, parts: Sequence[ChunkPart], encoded: Any, versions: dict[str, str]
+    ) -> Iterator[InnerChunk]:
+        """Out of parts of the shard, which are of the version whose index is in hand."""
         for _ in range(_ATTEMPTS):
             index = self._codec.decode_index(encoded, self._spec)
             for group in _groups((part, _extent(index, part)) for part in parts):
-                found = place.get_parts(
-                    [self._index_range, *(self._limited(extent) for _, extent in group if extent)]
-                )
-                before, encoded = encoded, found[0]
-                if encoded is None:
-                    yield from (InnerChunk(part, None, (0, 0)) for part in parts)
-                    return
-                if bytes(encoded) != bytes(before):
+                found = self._fetch(group, place, encoded, versions)
+                if found is None:
                     break
-                self._check_sizes(group, found[1:])
-                yield from _with_data(group, iter(found[1:]))
+                self._check_sizes(group, found)
+                yield from _with_data(group, iter(found))
             else:
                 return
+            versions.clear()
+            encoded = place.get_part(self._index_range, versions)
+            if encoded is None:
+                yield from (InnerChunk(part, None, (0, 0)) for part in parts)
+                return
         raise ChunkIOError("the shard is replaced faster than it can be read")
+
+    def _fetch(
+        self, group: _Group, place: ChunkPlace, encoded: Any, versions: dict[str, str]
+    ) -> Sequence[Any] | None:
+        """Return the bytes of inner chunks; None if the shard has been replaced since its index was read."""
+        # Without versions the same index, read again together with them, has to do.
+        again = [] if versions else [self._index_range]
+        wanted = [self._limited(extent) for _, extent in group if extent]
+        found = place.get_parts([*again, *wanted], versions)
+        if found is None or (again and (found[0] is None or bytes(found[0]) != bytes(encoded))):
+            return None
+        return found[len(again) :]
 
     def _limited(self, extent: tuple[int, int]) -> tuple[int, int]:
         """Return the bytes to ask for: one more than may be read shows that there are too many."""

@@ -526,6 +526,20 @@ class Store(ABC):
         """:meth:`get_many` for chunks that have `most` bytes at most, which bounds what needs to be read."""
         return self.get_many(keys)
 
+    def _get_parts(
+        self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
+    ) -> Sequence[Buffer | None]:
+        """:meth:`get_partial_values` for reads that ask several times for parts of one version of a value.
+
+        `versions` belongs to the read: for each key of which a part was seen it has a text that only that
+        version has, as far as the store knows one.  If another one is there now, ReplacedError is raised.
+        """
+        return self.get_partial_values(key_ranges)
+
+    def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
+        """:meth:`_get_parts` of one value, of which nothing that was kept is used."""
+        return self.get(key, byte_range)
+
     def _in_parts(self, key: str) -> AbstractContextManager[tuple[int, Iterator[Buffer]]] | None:
         """Return the size of a value and parts of it, all of one version; None: take it as a whole."""
         return None
@@ -689,7 +703,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
 
     @property
     def _versioned(self) -> bool:  # type: ignore[override]
-        return self._store._versioned and not self._overrides("get", "get_partial_values", "get_many")
+        return self._store._versioned and self._reads_as_wrapped
 
     def _fetch(
         self,
@@ -705,7 +719,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     @property
     def _bounds_chunks(self) -> bool:  # type: ignore[override]
         """Values that a subclass makes itself may have another size."""
-        return self._store._bounds_chunks and not self._overrides("get", "get_partial_values", "get_many")
+        return self._store._bounds_chunks and self._reads_as_wrapped
 
     @property
     def _compares(self) -> bool:
@@ -729,6 +743,32 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
             return self._store._get_chunks(keys, most)
 
         return self._call(get_many, keys)
+
+    @property
+    def _reads_as_wrapped(self) -> bool:
+        return not self._overrides("get", "get_partial_values", "get_many")
+
+    def _get_parts(
+        self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
+    ) -> Sequence[Buffer | None]:
+        if not self._reads_as_wrapped:
+            return self.get_partial_values(key_ranges)
+
+        def get_partial_values(
+            key_ranges: Sequence[tuple[str, ByteRange | None]],
+        ) -> Sequence[Buffer | None]:
+            return self._store._get_parts(key_ranges, versions)
+
+        return self._call(get_partial_values, key_ranges)
+
+    def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
+        if not self._reads_as_wrapped:
+            return self.get(key, byte_range)
+
+        def get(key: str, byte_range: ByteRange | None) -> Buffer | None:
+            return self._store._get_part(key, byte_range, versions)
+
+        return self._call(get, key, byte_range)
 
     def _list_stored(self, prefix: str) -> Iterator[str]:
         if self._overrides(*_LISTS):

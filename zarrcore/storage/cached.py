@@ -22,7 +22,6 @@ from zarrcore.storage.byte_range import (
     ByteRange,
     ByteRequest,
     RangeByteRequest,
-    SuffixByteRequest,
     as_request,
 )
 from zarrcore.storage.cache_files import CacheFiles, Known, Piece
@@ -30,7 +29,7 @@ from zarrcore.storage.logged import LoggingStore
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.tags import Tags
 from zarrcore.storage.validation import validate_key
-from zarrcore.storage.versions import Fetched
+from zarrcore.storage.versions import Fetched, replaced
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -172,18 +171,19 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
             return self.get_many(keys)
         return self._values([(key, None) for key in keys], most)
 
-    def _get_parts(self, key_ranges: Sequence[tuple[str, ByteRange | None]]) -> Sequence[Buffer | None]:
-        """:meth:`get_partial_values` for the engine, which reads the index at the end of a shard first.
-
-        A value whose version was looked at for the index need not be looked at again for the ranges.
-        """
-        requests = [(key, as_request(byte_range)) for key, byte_range in key_ranges]
+    def _get_parts(
+        self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
+    ) -> Sequence[Buffer | None]:
+        # A value whose version was looked at for one part need not be looked at again for the others.
         if overrides(self, CacheStore):
-            return self.get_partial_values(requests)
-        if any(isinstance(part, SuffixByteRequest) for _, part in requests):
-            self._state.read.versions = {}
+            return self.get_partial_values(key_ranges)
+        if not versions:
             self._state.tags.begin()
-        return self._values(requests, versions=getattr(self._state.read, "versions", {}))
+        requests = [(key, as_request(byte_range)) for key, byte_range in key_ranges]
+        return self._values(requests, versions=versions)
+
+    def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
+        return self._get_parts([(key, byte_range)], versions)[0]
 
     @property
     def _small_shard(self) -> int:
@@ -228,7 +228,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     ) -> dict[str, _Plan]:
         """Return what is kept and valid of some requests, and fetch the rest.
 
-        `versions` are those that this read has found to be valid, or has fetched an end of, by their keys.
+        `versions` are those of which this read has seen parts, by their keys.
         """
         plans: dict[str, _Plan] = {}
         for key, part in requests:
@@ -245,9 +245,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
             for plan, found in _grouped(asked, answers):
                 self._take(plan, found, is_last=number == _TRIES - 1)
         if versions is not None:
-            for plan in plans.values():
-                if plan.version and any(isinstance(part, SuffixByteRequest) for part in plan.values):
-                    versions[plan.key] = plan.version
+            versions.update((plan.key, plan.version) for plan in plans.values() if plan.version)
         for plan in plans.values() if self._state.tags.wanted else ():
             self._state.tags.note(plan.key, plan.version, self._store._scope(""))
         self._count([(plans[key], part) for key, part in requests])
@@ -345,9 +343,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
             return
         self._files.drop(self._prefix + plan.key)
         if plan.same is not None or is_last:
-            raise StoreError(
-                f"{self}: key {plan.key!r}: the value was replaced while it was read", key=plan.key
-            )
+            raise replaced(self, plan.key)
         plan.forget()
 
     def _keep(self, plan: _Plan, found: list[tuple[_Question, Fetched]]) -> None:

@@ -11,13 +11,17 @@ from typing import Any, Literal, NamedTuple, ParamSpec, Self, TypeVar, cast
 from zarrcore._extension import own_form
 from zarrcore._locks import Lock
 from zarrcore._typing import Buffer
+from zarrcore.errors import ReplacedError
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
 from zarrcore.storage.base import Store, WrapperStore, overrides, passed_on
 from zarrcore.storage.byte_range import ByteRange, ByteRequest, as_request
+from zarrcore.storage.versions import replaced
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Request = tuple[str, ByteRequest | None]
+
+_OF_A_COPY = "of a copy"  # the version of a value of which parts have come from a whole one that is kept
 
 
 class CacheStore(WrapperStore, announces=False):  # the wrapped store does
@@ -122,19 +126,50 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         requests = [(key, as_request(byte_range)) for key, byte_range in key_ranges]
         return self._values(requests, self._store.get_partial_values)
 
+    def _get_parts(
+        self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
+    ) -> Sequence[Buffer | None]:
+        if overrides(self, CacheStore):
+            return self.get_partial_values(key_ranges)
+        requests = [(key, as_request(byte_range)) for key, byte_range in key_ranges]
+        for key in {key for key, _ in requests}:
+            self._kept.agree(key, versions)
+        try:
+            return self._values(requests, lambda absent: self._fetched(absent, versions), versions)
+        except ReplacedError as error:
+            self._kept.drop_parts(error.key)
+            raise
+
+    def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
+        return self._get_parts([(key, byte_range)], versions)[0]
+
+    def _fetched(self, requests: list[Request], versions: dict[str, str]) -> Sequence[Buffer | None]:
+        for key, _ in requests:
+            if versions.get(key) == _OF_A_COPY:  # which is gone now
+                raise replaced(self, key)
+        return self._store._get_parts(requests, versions)
+
     def _values(
-        self, requests: list[Request], fetch: Callable[[list[Request]], Sequence[Buffer | None]]
+        self,
+        requests: list[Request],
+        fetch: Callable[[list[Request]], Sequence[Buffer | None]],
+        versions: dict[str, str] | None = None,
     ) -> Sequence[Buffer | None]:
         """Return what is kept of some requests, and fetch the rest."""
         events = {key: self._kept.events(key) for key, _ in requests}
         values = [self._kept.find(request, events[request[0]], self.max_age_seconds) for request in requests]
         absent = [number for number, value in enumerate(values) if value is None]
+        if versions is not None and self._store._versioned:
+            for (key, _), value in zip(requests, values, strict=True):
+                if value is not None:
+                    versions.setdefault(key, _OF_A_COPY)  # unless it is a part of a known version
         if absent:
             found = fetch([requests[number] for number in absent])
             for number, value in zip(absent, found, strict=True):
                 values[number] = value
                 if value is not None:
-                    self._kept.put(requests[number], value, events[requests[number][0]])
+                    key = requests[number][0]
+                    self._kept.put(requests[number], value, events[key], (versions or {}).get(key))
         with self._kept.lock:
             self._kept.hits += len(requests) - len(absent)
             self._kept.misses += len(absent)
@@ -220,6 +255,7 @@ class _Kept:
         self._source = source
         self._max_size = max_size
         self._parts: dict[str, dict[ByteRequest | None, bytes]] = {}
+        self._versions: dict[str, str | None] = {}  # of those values of which parts are kept
         self.lock = Lock()
 
     def events(self, key: str) -> int:
@@ -256,8 +292,28 @@ class _Kept:
             elif value is not None:
                 self._enter(request, memoryview(value).nbytes, events)
 
-    def put(self, request: Request, value: Buffer, events: int) -> None:
-        """Keep a value that was valid after some changes of its key, unless that has changed since."""
+    def agree(self, key: str, versions: dict[str, str]) -> None:
+        """Have a read go on with the version of which parts are kept, or forget these."""
+        known = self._versions.get(key)
+        if known is not None and versions.setdefault(key, known) == known:
+            return
+        if key in self._parts and (known is not None or self._source._versioned):
+            self.drop_parts(key)
+
+    def drop_parts(self, key: str | None) -> None:
+        """Remove what is kept of parts of a value."""
+        with self.lock:
+            self._remove_parts(key)
+
+    def _remove_parts(self, key: str | None) -> None:
+        for part in [*self._parts.get(key or "", ())]:
+            self._remove((key or "", part))
+
+    def put(self, request: Request, value: Buffer, events: int, version: str | None = None) -> None:
+        """Keep a value that was valid after some changes of its key, unless that has changed since.
+
+        Parts that are kept of one value are all of one version.
+        """
         key, part = request
         size = memoryview(value).nbytes
         if self._max_size is not None and size > self._max_size:
@@ -268,7 +324,10 @@ class _Kept:
             if part is None:
                 self._cache.set(key, value)
             else:
+                if key in self._parts and self._versions.get(key) != version:
+                    self._remove_parts(key)
                 self._parts.setdefault(key, {})[part] = bytes(value)
+                self._versions[key] = version
             self._enter(request, size, events)
 
     def _enter(self, request: Request, size: int, events: int) -> None:
@@ -287,7 +346,7 @@ class _Kept:
         elif entry is not None:
             del self._parts[key][part]
             if not self._parts[key]:
-                del self._parts[key]
+                del self._parts[key], self._versions[key]
         self.size -= 0 if entry is None else entry.size
 
     def drop(self, names: Sequence[str]) -> None:

@@ -8,14 +8,15 @@ from typing import Any
 from zarrcore._extension import is_of_a_user, owner_of
 
 _SIZES = ("_size", "getsize", "getsize_prefix", "_list_sizes")
+_PARTS = ("_get_parts", "_get_part")
 _LISTED = (
     *("list_dir", "is_empty", "_first_names", "_names_of_keys"),
     *("getsize_prefix", "_list_sizes", "_list_stored"),
 )
 # For each method what does the same in another way: it is built on the method where that alone is replaced.
 _SHORTCUTS = {
-    "get": ("get_partial_values", "get_many", "_get_chunks", "exists", *_SIZES),
-    "get_partial_values": ("get_many", "_get_chunks"),
+    "get": ("get_partial_values", "get_many", "_get_chunks", *_PARTS, "exists", *_SIZES),
+    "get_partial_values": ("get_many", "_get_chunks", *_PARTS),
     "get_many": ("_get_chunks",),
     "set": ("set_if_not_exists", "set_partial_values"),
     "delete": ("erase_values", "erase_prefix", "clear"),

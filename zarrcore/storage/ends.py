@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from threading import local
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.storage.versions import strong
@@ -31,43 +30,20 @@ class Ends:
         self._trusted = trusted
         self._kept: OrderedDict[str, tuple[str | None, bytes]] = OrderedDict()
         self._nbytes = 0
-        self._reads = local()
 
-    def begin(self) -> None:
-        """Begin a read of this thread: it knows the versions of no values yet."""
-        self._reads.versions = {}
-
-    def version(self, key: str) -> str | None:
-        """Return the tag of the value whose end the read of this thread has; None if it has none."""
-        return self.versions().get(key)
-
-    def versions(self) -> dict[str, str]:
-        """Return the tags of all of them, to be used by the threads that help this read."""
-        return getattr(self._reads, "versions", {})
-
-    def find(self, key: str, nbytes: int) -> bytes | None:
-        """Return the last bytes of a value, if they are kept, and have the read go on with its version."""
+    def find(self, key: str, nbytes: int) -> tuple[str | None, bytes] | None:
+        """Return the last bytes of a value and the tag of its version, if they are kept."""
         with _lock:
             found = self._kept.get(key)
             if found is None or len(found[1]) != nbytes:
                 return None
             self._kept.move_to_end(key)
-        if found[0] is not None:
-            self._reads.versions[key] = found[0]
-        return found[1]
-
-    def peek(self, key: str, nbytes: int) -> tuple[str | None, bytes] | None:
-        """Return the tag and the last bytes of a value, if they are kept."""
-        with _lock:
-            found = self._kept.get(key)
-        return found if found is not None and len(found[1]) == nbytes else None
+        return found
 
     def note(self, key: str, nbytes: int, tag: str | None, data: bytes) -> None:
-        """Note what was read, for the read of this thread and perhaps for later ones."""
+        """Keep the last bytes of a value, perhaps."""
         version = None if self._trusted else strong(tag)
-        if version is not None:
-            self.versions()[key] = version
-        elif not self._trusted:  # a weak one cannot be compared
+        if version is None and not self._trusted:  # a weak one cannot be compared
             return
         is_sparse = version is not None and _NO_CHUNK in data
         if len(data) != nbytes or nbytes > _MOST_BYTES // 16 or is_sparse:

@@ -191,20 +191,38 @@ class LocalStore(Store):
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
-        requests = list(key_ranges)
+        return self._read_many(list(key_ranges))
+
+    def _read_many(
+        self, requests: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str] | None = None
+    ) -> Sequence[bytes | None]:
         parts: dict[str, list[ByteRange | None]] = {}
         for key, byte_range in requests:
             parts.setdefault(key, []).append(byte_range)
-        answers = {key: iter(self._read_parts(key, own)) for key, own in parts.items()}
+        answers = {key: iter(self._read_parts(key, own, None, versions)) for key, own in parts.items()}
         return [next(answers[key]) for key, _ in requests]
 
+    def _get_parts(
+        self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
+    ) -> Sequence[Buffer | None]:
+        if overrides(self, LocalStore):
+            return self.get_partial_values(key_ranges)
+        return self._read_many(key_ranges, versions)
+
+    def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
+        return self._get_parts([(key, byte_range)], versions)[0]
+
     def _read_parts(
-        self, key: str, byte_ranges: builtins.list[ByteRange | None], most: int | None = None
+        self,
+        key: str,
+        byte_ranges: builtins.list[ByteRange | None],
+        most: int | None = None,
+        versions: dict[str, str] | None = None,
     ) -> Sequence[bytes | None]:
         """Parts of one value, through one descriptor: all come from the same version of the file."""
         path = self._path(key)
         try:
-            parts = self._parts_of(path, byte_ranges, most)
+            parts = self._parts_of(path, byte_ranges, most, versions, key)
         except NotADirectoryError as error:
             self._require_directory()
             if not is_document(key):
@@ -214,6 +232,8 @@ class LocalStore(Store):
             raise explained(error, key, path) from None
         if parts is not None:
             return parts
+        if versions and key in versions:
+            raise self._replaced(key)
         if _WINDOWS:  # which knows no difference between a missing directory and a file in its place
             self._require_directory()
             if not is_document(key):
@@ -221,7 +241,12 @@ class LocalStore(Store):
         return [None] * len(byte_ranges)
 
     def _parts_of(
-        self, path: str, byte_ranges: builtins.list[ByteRange | None], most: int | None
+        self,
+        path: str,
+        byte_ranges: builtins.list[ByteRange | None],
+        most: int | None,
+        versions: dict[str, str] | None,
+        key: str,
     ) -> Sequence[bytes] | None:
         """Parts of a file; None if nothing is there."""
         if byte_ranges == [None]:
@@ -232,8 +257,17 @@ class LocalStore(Store):
         with files.open_file(path, self._root, self.follow_symlinks) as file:
             if file is None:
                 return None
-            size = os.fstat(file.fileno()).st_size
+            found = os.fstat(file.fileno())
+            version = f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
+            if versions is not None and versions.setdefault(key, version) != version:
+                raise self._replaced(key)
+            size = found.st_size
             return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
+
+    def _replaced(self, key: str) -> StoreError:
+        from zarrcore.storage.versions import replaced
+
+        return replaced(self, key)
 
     def _size(self, key: str) -> int | None:
         path = self._path(key)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
@@ -18,6 +18,7 @@ from zarrcore.storage import parts
 from zarrcore.storage.base import overrides
 from zarrcore.storage.byte_range import (
     ByteRange,
+    ByteRequest,
     OffsetByteRequest,
     RangeByteRequest,
     SuffixByteRequest,
@@ -44,7 +45,7 @@ from zarrcore.storage.validation import (
     validate_key,
     validate_prefix,
 )
-from zarrcore.storage.versions import Fetched, strong
+from zarrcore.storage.versions import Fetched, replaced, strong
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import Feed
@@ -56,6 +57,7 @@ _PART = 8 << 20  # bytes of a large value that are held at a time, while it is c
 _MOST_ROOM = 256 << 20  # bytes of an answer for which room is made before they have come
 _NOT_IMPLEMENTED = "status code: 501 "
 _MARK = "zarrcoreput"  # no name that a proxy refuses: neither signs nor upper case
+_LOOKS = 8  # at a value that is replaced between a look at its size and the request for a part of it
 _ABSENT = ()  # the version of no value
 _LONGEST_WAIT = 1.0  # seconds, before a value that others have replaced is replaced
 _OF_URLS = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
@@ -203,33 +205,25 @@ class ObjectStore(RemoteStore):
         each = parts.connections_for_each(len(wanted))
         return in_parallel(lambda key: self._whole_or_part(key, None, most, each), wanted)
 
-    def _get_parts(self, key_ranges: Sequence[tuple[str, ByteRange | None]]) -> Sequence[Buffer | None]:
-        """:meth:`get_partial_values` for the engine, which reads the index at the end of a shard first.
-
-        Indexes are kept.  Ranges come from the value that the index belongs to; if that has been replaced,
-        the call fails.
-        """
+    def _get_parts(
+        self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
+    ) -> Sequence[Buffer | None]:
         if overrides(self, ObjectStore):
             return self.get_partial_values(key_ranges)
-        ends, tags = self._ends, self._client.tags
+        if not versions:
+            self._client.tags.begin()
         requests = [(validate_key(key), as_request(byte_range)) for key, byte_range in key_ranges]
-        if any(isinstance(request, SuffixByteRequest) for _, request in requests):
-            ends.begin()
-            tags.begin()
-        parts: list[Buffer | None] = [self._kept_end(key, request) for key, request in requests]
-        missing = [(at, *requests[at]) for at, part in enumerate(parts) if part is None]
-        for (key, _), part in zip(requests, parts, strict=True):
-            if part is not None and self._notes_tags:
-                tags.note(self._root + key, ends.version(self._root + key), self._bucket, is_seen=False)
-        versions = {key: ends.version(self._root + key) for _, key, _ in missing}
-        found = in_parallel(lambda one: self._part(one[1], one[2], versions[one[1]]), missing)
-        for (at, key, request), (part, tag) in zip(missing, found, strict=True):
+        parts = [self._kept_end(key, request, versions) for key, request in requests]
+        missing = [at for at, part in enumerate(parts) if part is None]
+        found = in_parallel(lambda at: self._part(*requests[at], versions), missing)
+        for at, part in zip(missing, found, strict=True):
             parts[at] = part
-            if part is not None and self._notes_tags:
-                tags.note(self._root + key, strong(tag), self._bucket)
-            if part is not None and isinstance(request, SuffixByteRequest):
-                ends.note(self._root + key, request.suffix, tag, bytes(part))
         return parts
+
+    def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
+        if overrides(self, ObjectStore):
+            return self.get(key, byte_range)
+        return self._wait(lambda: self._part(validate_key(key), as_request(byte_range), versions))
 
     @property
     def _ends(self) -> Ends:
@@ -274,22 +268,20 @@ class ObjectStore(RemoteStore):
         return self._client.tags.wanted and not self._immutable
 
     @property
-    def _serve(self) -> Callable[[Feed, int], None] | None:
+    def _serve(self) -> Callable[[Feed, int, dict[str, str]], None] | None:
         return None if overrides(self, ObjectStore) else self._answer
 
-    def _answer(self, feed: Feed, n: int) -> None:
+    def _answer(self, feed: Feed, n: int, versions: dict[str, str]) -> None:
         """Answer the requests of a read in the background: for whole chunks, or for ranges of shards."""
         from zarrcore._core.engine import trust
 
         trust(obstore().Bytes)
-        versions = self._ends.versions()
         each = parts.connections_for_each(n)
 
         def get(key: str, byte_range: ByteRange | None, most: int | None) -> Buffer | None:
-            request = as_request(byte_range)
-            if request is None:
+            if byte_range is None:
                 return self._whole_or_part(key, None, most, each)
-            return self._part(key, request, versions.get(self._root + key), most)[0]
+            return self._part(key, as_request(byte_range), versions)
 
         serve(feed, n, get)
 
@@ -305,15 +297,28 @@ class ObjectStore(RemoteStore):
         most: int | None = None,
         known: str | None = None,
         same: str | None = None,
+    ) -> Fetched:
+        found = self._asked(key, as_request(part), most=most, known=known, same=same)
+        return found if found.value is None else found._replace(value=bytes(found.value))
+
+    def _asked(
+        self,
+        key: str,
+        request: ByteRequest | None,
+        *,
+        most: int | None = None,
+        known: str | None = None,
+        same: str | None = None,
         is_sized: bool = False,
     ) -> Fetched:
-        request, errors = as_request(part), obstore().exceptions
+        """:meth:`_fetch`, of which the value is as obstore has it."""
+        errors = obstore().exceptions
         options = {name: tag for name, tag in (("if_none_match", known), ("if_match", same)) if tag}
         wanted = None if request is None else _range_of(request)
         with self._failures(validate_key(key), request):
             try:
                 if request is not None and wanted is None:  # no byte, for which obstore has no words
-                    return self._fetch_by_size(key, request, same)
+                    return self._asked_by_size(key, request, same)
                 range_ = {} if wanted is None else {"range": wanted}
                 found = self._ask("get", self._root + key, options={**options, **range_})
                 tag, size = strong(found.meta["e_tag"]), int(found.meta["size"])
@@ -321,7 +326,7 @@ class ObjectStore(RemoteStore):
                     return Fetched(is_replaced=True)
                 if request is None:
                     self._refuse_large(key, size, most)
-                return Fetched(bytes(_received(found)), tag, size)
+                return Fetched(cast("bytes", self._taken(found)), tag, size)
             except FileNotFoundError:
                 return Fetched(is_replaced=same is not None)
             except errors.NotModifiedError:
@@ -336,21 +341,25 @@ class ObjectStore(RemoteStore):
             except errors.BaseError as error:
                 if is_sized or ("416 " not in str(error) and not self._is_here):
                     raise
-            return self._fetch_by_size(key, request, same)
+            return self._asked_by_size(key, request, same)
 
-    def _fetch_by_size(self, key: str, request: ByteRange | None, same: str | None) -> Fetched:
-        """:meth:`_fetch` for what cannot be asked for before the size of the value is known."""
-        try:
-            found = self._ask("head", self._root + key)
-        except FileNotFoundError:
-            return Fetched(is_replaced=same is not None)
-        tag, size = strong(found["e_tag"]), int(found["size"])
-        start, stop = resolve_range(request, size)
-        if same is not None and tag != same:
-            return Fetched(is_replaced=True)
-        if start == stop:
-            return Fetched(b"", tag, size)
-        return self._fetch(key, RangeByteRequest(start, stop), same=same or tag, is_sized=True)
+    def _asked_by_size(self, key: str, request: ByteRequest | None, same: str | None) -> Fetched:
+        """:meth:`_asked` for what cannot be asked for before the size of the value is known."""
+        for _ in range(_LOOKS):
+            try:
+                head = self._ask("head", self._root + key)
+            except FileNotFoundError:
+                return Fetched(is_replaced=same is not None)
+            tag, size = strong(head["e_tag"]), int(head["size"])
+            start, stop = resolve_range(request, size)
+            if same is not None and tag != same:
+                return Fetched(is_replaced=True)
+            if start == stop:
+                return Fetched(b"", tag, size)
+            found = self._asked(key, RangeByteRequest(start, stop), same=tag, is_sized=True)
+            if same is not None or not found.is_replaced:
+                return found
+        return Fetched(is_replaced=True)
 
     @property
     def _awaiting(self) -> Callable[..., Awaitable[Any]] | None:
@@ -360,33 +369,25 @@ class ObjectStore(RemoteStore):
     async def _await(self, key: str, request: Any, most: int | None, versions: dict[str, str]) -> Any:
         """Return a value or a part of it, None if it is absent, or an error, perhaps :class:`Elsewhere`.
 
-        `versions` has the tags of the values whose ends have arrived.
+        `versions` has the tags of the values of which parts have arrived.
         """
         from zarrcore._core.engine import trust
         from zarrcore.storage.arriving import Elsewhere
 
         path, package = self._root + validate_key(key), obstore()
-        options: dict[str, Any] | None = None
         trust(package.Bytes)
-        match request:
-            case None:
-                pass
-            case SuffixByteRequest(suffix) if suffix:
-                kept = self._ends.peek(path, suffix)
-                if kept is not None:
-                    if kept[0] is not None:
-                        versions[key] = kept[0]
-                    return kept[1]
-                options = {"range": {"suffix": suffix}}
-            case RangeByteRequest(start, end) if start < end:
-                options = {"range": (start, end)}
-                if key in versions:
-                    options["if_match"] = versions[key]
-            case _:
+        kept = self._kept_end(key, request, versions)
+        if kept is not None:
+            return kept
+        options = {"if_match": versions[key]} if key in versions and request is not None else {}
+        if request is not None:
+            wanted = None if isinstance(request, OffsetByteRequest) else _range_of(request)
+            if wanted is None:
                 return Elsewhere()
+            options["range"] = wanted
         try:
-            found = await package.get_async(self.store, path, options=options)
-            size, tag = int(found.meta["size"]), found.meta["e_tag"]
+            found = await package.get_async(self.store, path, options=options or None)
+            size, tag = int(found.meta["size"]), strong(found.meta["e_tag"])
             if request is None:
                 self._refuse_large(key, size, most)
             if _is_much(found):
@@ -398,12 +399,11 @@ class ObjectStore(RemoteStore):
             # What else there is to be done about it, the call that waits does.
             is_refused = isinstance(error, (package.exceptions.PermissionDeniedError, StoreError))
             return self._failed(key, error, request) if is_refused else Elsewhere()
-        if isinstance(request, RangeByteRequest) and versions.get(key, tag) != tag:
+        if request is not None and (versions.get(key, tag) != tag or not self._is_one(key, tag, versions)):
+            self._ends.drop(path)
             return Elsewhere()
         if isinstance(request, SuffixByteRequest):
             self._ends.note(path, request.suffix, tag, bytes(data))
-            if strong(tag) is not None and not self._immutable:
-                versions[key] = tag
         return data
 
     @property
@@ -422,39 +422,40 @@ class ObjectStore(RemoteStore):
         names = tuple(_names_in(found, start))
         return names if names or self._client.knows_absence else Elsewhere()  # which doubts it
 
-    def _kept_end(self, key: str, request: ByteRange | None) -> bytes | None:
+    def _kept_end(self, key: str, request: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
+        """Return the end of a value that is kept; what follows is then read of the same version."""
         if not isinstance(request, SuffixByteRequest):
             return None
-        return self._ends.find(self._root + key, request.suffix)
+        kept = self._ends.find(self._root + key, request.suffix)
+        if kept is None or not self._is_one(key, kept[0], versions):
+            return None
+        if self._notes_tags:
+            self._client.tags.note(self._root + key, kept[0], self._bucket, is_seen=False)
+        return kept[1]
 
-    def _part(
-        self, key: str, request: ByteRange | None, version: str | None, most: int | None = None
-    ) -> tuple[Buffer | None, str | None]:
-        """Return a part of a value and the tag of its version, which must be `version` if that is given."""
-        match request:
-            case SuffixByteRequest(suffix) if suffix and self._client.kind != "AzureStore":
-                options: dict[str, Any] = {"range": {"suffix": suffix}}
-            case RangeByteRequest(start, end) if start < end and (version or self._notes_tags):
-                options = {"range": (start, end), **({"if_match": version} if version else {})}
-            case _:
-                return self._whole_or_part(key, request, most), None
-        with self._failures(key, request):
-            try:
-                found = self._ask("get", self._root + key, options=options)
-                data, tag = self._taken(found), found.meta["e_tag"]
-            except FileNotFoundError:
-                self._refuse_hidden(key)
-                return None, None
-            except obstore().exceptions.PreconditionError:
-                tag = None
-            except obstore().exceptions.BaseError as error:
-                if version is not None or ("416 " not in str(error) and not self._is_here):
-                    raise
-                return self._whole_or_part(key, request, most), None
-        if version is not None and tag != version:
-            self._ends.drop(self._root + key)
-            raise StoreError(f"{self}: key {key!r}: the value was replaced while it was read", key=key)
-        return data, tag
+    def _part(self, key: str, request: ByteRequest | None, versions: dict[str, str]) -> Buffer | None:
+        """Return a part of a value, of the version of which others are."""
+        path, tags = self._root + key, self._client.tags
+        same = versions.get(key)
+        if same is None and self._notes_tags and not isinstance(request, SuffixByteRequest):
+            same = tags.noted(path)  # of an index that is in a cache, to which the range belongs
+        found = self._asked(key, request, same=same)
+        is_one = not found.is_replaced and self._is_one(key, found.version, versions)
+        if self._notes_tags and (found.value is not None or not is_one):
+            tags.note(path, found.version, self._bucket)
+        if not is_one:
+            self._ends.drop(path)
+            raise replaced(self, key)
+        if found.value is None:
+            self._refuse_hidden(key)
+        elif isinstance(request, SuffixByteRequest):
+            self._ends.note(path, request.suffix, found.version, bytes(found.value))
+        return found.value
+
+    def _is_one(self, key: str, tag: str | None, versions: dict[str, str]) -> bool:
+        """Return whether a tag is that of the other parts that were read; that of the first one is noted."""
+        version = None if self._immutable else strong(tag)
+        return version is None or versions.setdefault(key, version) == version
 
     def _whole_or_part(
         self, key: str, request: ByteRange | None, most: int | None, connections: int = 1

@@ -45,6 +45,10 @@ class Tags:
         if is_seen and (seen := getattr(self._read, "seen", None)) is not None:
             seen.add(key)
 
+    def noted(self, key: str) -> str | None:
+        """Return the tag of a value that is noted, if there is one."""
+        return self._noted.get(key, (None, ""))[0]
+
     def drop(self, key: str) -> None:
         """Forget the tag of a value that this process replaces, which announces that itself."""
         if key in self._noted:

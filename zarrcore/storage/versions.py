@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from zarrcore.errors import ReplacedError
 from zarrcore.storage.byte_range import (
     ByteRequest,
     OffsetByteRequest,
@@ -41,6 +42,11 @@ class Fetched(NamedTuple):
         if isinstance(part, RangeByteRequest):
             return part.start + n == self.size or 0 < n < part.end - part.start
         return start is not None or isinstance(part, SuffixByteRequest)
+
+
+def replaced(store: object, key: str) -> ReplacedError:
+    """Return the error for a value of which other parts were of another version."""
+    return ReplacedError(f"{store}: key {key!r}: the value was replaced while it was read", key=key)
 
 
 def strong(tag: str | None) -> str | None:

@@ -51,6 +51,7 @@ cdef extern from "numpy/arrayobject.h":
 
 chunk_errors = {
     <int>ZC_ERR_IO: errors.ChunkIOError,
+    <int>ZC_ERR_REPLACED: errors.ChunkIOError,
     <int>ZC_ERR_CHECKSUM: errors.ChecksumError,
     <int>ZC_ERR_MEMORY: errors.ChunkMemoryError,
     <int>ZC_ERR_LOCKED: errors.ChunkLockError,

@@ -27,6 +27,7 @@ cdef class StoreSource:
     cdef object is_gone
     cdef object waits
     cdef object get_chunks, get_parts, serve, recheck
+    cdef bint has_versions
     cdef size_t small
     cdef object most
 
@@ -40,7 +41,9 @@ cdef class _Session:
     cdef bint interrupted     # the exception is that of a signal handler
 
     cdef list causes          # what codecs raised, see zc_error.cause
+    cdef dict versions        # of the values that the call has fetched parts of; None: of none yet
 
+    cdef dict seen(self)
     cdef bint keep(self, object error) except -1
     cdef uint64_t keep_cause(self, object error) except? 0
     cdef zc_status fail(self, object error, zc_error *err)

@@ -63,12 +63,14 @@ cdef class StoreSource:
 
     It has ``get(key, byte_range=None)``, ``get_many(keys)``, ``set(key, value)`` and ``delete(key)``; get takes a byte
     range ``(start, length)``, and ``suffix(n)`` for the last n bytes.  If it has ``get_partial_values(key_ranges)``,
-    parts of many values are asked for by one call, of ``_get_parts`` if it has that.  `is_gone` is as of
+    parts of many values are asked for by one call.  If it has ``_get_parts(key_ranges, versions)`` and
+    ``_get_part(key, byte_range, versions)``, these are called, so that all parts of a value are of one version; the dict
+    `versions` is that of a read, or of a value that is opened.  `is_gone` is as of
     :class:`MemorySource`; ``waits()`` returns how many threads may wait for the store at the same time while chunks
     are written; shards that have at most ``_small_shard`` bytes, decoded, are asked for as a whole.  If it has
     ``_bounds_chunks``, ``_get_chunks(keys, most)`` is asked for whole chunks, which have at most `most` bytes, or as
     many as metadata justify.  If it has ``_serve``, the last requests of a read are put into a :class:`Feed`, and
-    ``_serve(feed, n)`` has at most n threads answer them; ``_window()`` returns how many bytes may be on the way, or
+    ``_serve(feed, n, versions)`` has at most n threads answer them; ``_window()`` returns how many bytes may be on the way, or
     wait to be decoded.  If ``_compares`` is true, chunks are patched by ``_get_version`` and ``_replace_version``.  If
     it has ``_recheck(keys)``, that is asked, before chunks come from a cache, whose values are other ones by now, and
     has announced their changes.  An exception that is no Exception ends the call and is raised as it is;
@@ -85,7 +87,8 @@ cdef class StoreSource:
         self.small = getattr(store, "_small_shard", 0)
         self.serve = getattr(store, "_serve", None)
         self.recheck = getattr(store, "_recheck", None)
-        self.get_parts = getattr(store, "_get_parts", None) or getattr(store, "get_partial_values", None)
+        self.has_versions = hasattr(store, "_get_parts")
+        self.get_parts = store._get_parts if self.has_versions else getattr(store, "get_partial_values", None)
 
     cdef size_t window(self) except? 0:
         own = getattr(self.store, "_window", None)
@@ -102,6 +105,12 @@ cdef str own_scope(object source):
 
 cdef class _Session:
     """What one call needs while it runs: its source, and the first exception of its callbacks."""
+
+    cdef dict seen(self):
+        """Return the versions of the values of which parts have been fetched."""
+        if self.versions is None:
+            self.versions = {}
+        return self.versions
 
     cdef bint keep(self, object error) except -1:
         """Remember the first one; callbacks fail on several threads at once, and there may be no GIL."""
@@ -327,8 +336,9 @@ cdef zc_status _open(const zc_store *store, const char *key, cbool whole, zc_val
         elif whole:
             value = _get_whole(<StoreSource>session.source, name)
         else:
-            Py_INCREF(name)
-            out.token = <void *>name
+            opened = (name, {})         # and the version of the value, as soon as a part has been read
+            Py_INCREF(opened)
+            out.token = <void *>opened
             out.data = NULL
             out.size = ZC_SIZE_UNKNOWN
             out.store = store
@@ -366,23 +376,36 @@ cdef zc_status _copy_range(object value, void *dst, size_t n, zc_error *err) exc
     return ZC_OK
 
 
+cdef object _part_of(StoreSource source, tuple opened, object byte_range):
+    """A part of a value that has been opened."""
+    key, versions = opened
+    if source.has_versions:
+        return source.store._get_part(key, byte_range, versions)
+    return source.store.get(key, byte_range)
+
+
+cdef zc_status _fail_part(_Session session, object error, zc_error *err):
+    if isinstance(error, errors.ReplacedError):
+        return zc_fail(err, ZC_ERR_REPLACED, b"%s", <const char *>b"the value was replaced while it was read")
+    return session.fail(error, err)
+
+
 cdef zc_status _store_read(const zc_value *value, uint64_t offset, void *dst, size_t n,
                            zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>value.store.self
     try:
-        got = (<StoreSource>session.source).store.get(<object>value.token, (offset, n))
-        return _copy_range(got, dst, n, err)
+        return _copy_range(_part_of(<StoreSource>session.source, <tuple>value.token, (offset, n)), dst, n, err)
     except BaseException as error:
-        return session.fail(error, err)
+        return _fail_part(session, error, err)
 
 
 cdef zc_status _store_read_tail(const zc_value *value, void *dst, size_t n, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>value.store.self
     cdef StoreSource source = <StoreSource>session.source
     try:
-        return _copy_range(source.store.get(<object>value.token, source.suffix(n)), dst, n, err)
+        return _copy_range(_part_of(source, <tuple>value.token, source.suffix(n)), dst, n, err)
     except BaseException as error:
-        return session.fail(error, err)
+        return _fail_part(session, error, err)
 
 
 cdef int _lend_all(answer, list keys, str complaint, const zc_store *store, zc_value *out, size_t *at) except -1:
@@ -444,7 +467,8 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
                 wanted.append((key, None))
             else:
                 wanted.append((key, (requests[i].offset, requests[i].n)))
-        _lend_all(source.get_parts(wanted), [key for key, _ in wanted],
+        answer = source.get_parts(wanted, session.seen()) if source.has_versions else source.get_parts(wanted)
+        _lend_all(answer, [key for key, _ in wanted],
                   f"get_partial_values returned %d values for {n} requests", store, out, &i)
         return ZC_OK
     except BaseException as error:
@@ -539,7 +563,7 @@ cdef zc_status _store_serve(const zc_store *store, zc_feed *feed, size_t n, zc_e
         shared.store = store
         shared.session = session
         shared.source = <StoreSource>session.source
-        shared.source.serve(shared, n)
+        shared.source.serve(shared, n, session.seen())
         return ZC_OK
     except BaseException as error:
         return session.fail(error, err)
