@@ -175,6 +175,65 @@ def test_parts_that_are_kept_are_of_one_version(
             assert any(np.array_equal(found, values_of(version)[then]) for version in (0, 1)), found[:5]
 
 
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_an_encoded_inner_chunk_is_of_one_version(
+    server: ObjectServer, remote: ObjectStore, layout: dict[str, Any]
+) -> None:
+    encoded = []
+    for version in (0, 1):
+        objects = stored(version, layout)
+        encoded.append(zarrcore.open_array(objects, mode="r").encoded((0,), inner=(1,)).get())
+    for number in range(4):
+        server.before_get = None
+        server.objects |= {f"bucket/{key}": value for key, value in stored(0, layout).items()}
+        array = zarrcore.open_array(remote, mode="r")
+        replace_at(server, number, stored(1, layout))
+        found = array.encoded((0,), inner=(1,)).get()
+        assert found is not None
+        assert bytes(found) in [bytes(data) for data in encoded if data is not None]
+
+
+@pytest.mark.parametrize("change", ["compact", "put", "erase"])
+def test_what_others_write_beside_changes_of_encoded_chunks_stays(server: ObjectServer, change: str) -> None:
+    """These replace a shard on condition as other changes of a part of it do."""
+    remote = ObjectStore(clients.S3Store("bucket", endpoint=server.url, **KEYS, **WORDS))
+    array = zarrcore.create_array(remote, data=np.arange(40), chunks=10, shards=40, compressors=None)
+    spare = bytes(server.objects["bucket/c/0"])
+    if change == "compact":  # makes some room in the shard that nothing uses
+        index, data = spare[-68:], spare[:-68]
+        moved = np.frombuffer(index[:64], "<u8").reshape(4, 2).copy()
+        moved[:, 0] += 5
+        from zarrcore import kernels
+
+        table = moved.tobytes()
+        sum_ = int(kernels.crc32c(np.frombuffer(table, "u1")))
+        server.objects["bucket/c/0"] = b"12345" + data + table + sum_.to_bytes(4, "little")
+        assert np.array_equal(array[...], np.arange(40))
+    done: list[Request] = []
+
+    def intervene(request: Request) -> None:
+        if request.key == "bucket/c/0" and not done:
+            done.append(request)
+            copy = {key.partition("/")[2]: value for key, value in server.objects.items()}
+            zarrcore.open_array(copy, mode="r+")[5] = 77
+            server.objects["bucket/c/0"] = bytes(copy["c/0"])
+
+    server.before_put = intervene
+    expected = np.arange(40)
+    expected[5] = 77
+    chunk = array.encoded((0,), inner=(2,))
+    if change == "compact":
+        assert zarrcore.compact(array).rewritten == 1 or bool(done)
+    elif change == "put":
+        chunk.put(np.full(10, 9, array.dtype).tobytes())
+        expected[20:30] = 9
+    else:
+        chunk.erase()
+        expected[20:30] = 0
+    assert done
+    assert np.array_equal(array[...], expected)
+
+
 def test_a_shard_of_strings_is_read_in_one_version(server: ObjectServer, remote: ObjectStore) -> None:
     def text_of(version: int) -> np.ndarray:
         values = [f"{version}{n}" * 40 for n in range(400)]

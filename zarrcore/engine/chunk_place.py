@@ -108,19 +108,23 @@ class ChunkPlace:
     def patch(self, change: Callable[[Any, bool], Any], write_empty: bool) -> None:
         """Replace the chunk, whose lock is held, by ``change(bytes, write_empty)``; None is no chunk.
 
+        Where that returns the bytes that it was given, nothing is stored.
+
         Where the store compares versions, this is done again if another process has replaced the chunk
         meanwhile.  No store removes a value on condition, so a chunk that has become empty is stored there.
         """
         if not self._store._compares:
-            self.replace(change(self.get(), write_empty))
+            stored = self.get()
+            if (new := change(stored, write_empty)) is not stored:
+                self.replace(new)
             return
         for attempt in range(_MOST_ATTEMPTS):
             old, version = self._call(self._store._get_version, self.key, self._most)
             stored = None if old is None else as_view(old, self.key)
             new = change(stored, write_empty)
+            if new is stored:
+                return
             if new is None:
-                if stored is None:
-                    return
                 new = change(stored, True)
             self._check_size(new)
             if self._call(self._store._replace_version, self.key, new, version, attempt):

@@ -10,12 +10,10 @@ import numpy as np
 from zarrcore._log import info
 from zarrcore.arrays.chunks import grid_axes, is_within
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.engine.build import chunk_store
 from zarrcore.errors import ChunkError
 from zarrcore.inspection.census import shards_of, stored_in_order, unused_bytes
-from zarrcore.inspection.encoded import chunk_lock
+from zarrcore.inspection.encoded import chunk_lock, patch_shard
 from zarrcore.inspection.indexes import ShardLayout, layout_of
-from zarrcore.nodes.reading import moving
 from zarrcore.nodes.users import writing
 
 if TYPE_CHECKING:
@@ -112,17 +110,19 @@ def compact(array: Array) -> CompactReport:
 
 def _rewrite(array: OpenArray, shard: ShardLayout, coords: tuple[int, ...], key: str) -> int:
     """Store a shard without unused bytes; returns how many these were."""
-    store: Any = chunk_store(array.metadata, array.store_path)
+    less = 0
+
+    def compacted(old: Any, _: bool) -> Any:
+        nonlocal less
+        less = 0
+        if old is None or not is_within(coords, grid_axes(array)):
+            return old  # removed since it was listed
+        new = shard.codec.join(shard.codec.inner_chunks(old, shard.spec), shard.spec)
+        less = max(0, memoryview(old).nbytes - len(new))
+        return new if less else old
+
     with writing(array):
         array.follow()
         with chunk_lock(array, key):
-            with moving(store, key):
-                old = store.get(key)
-            if old is None or not is_within(coords, grid_axes(array)):
-                return 0  # removed since it was listed
-            new = shard.codec.join(shard.codec.inner_chunks(old, shard.spec), shard.spec)
-            less = memoryview(old).nbytes - len(new)
-            if less > 0:
-                with moving(store, key):
-                    store.set(key, new)
-    return max(0, less)
+            patch_shard(array, coords, key, compacted)
+    return less

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from zarrcore._core import engine
@@ -13,11 +14,14 @@ from zarrcore.arrays.chunks import grid_axes, is_within
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.build import chunk_spec, chunk_store
-from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError, ChunkMemoryError
+from zarrcore.engine.chunk_place import ChunkPlace
+from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError, ChunkMemoryError, ReplacedError
 from zarrcore.inspection.indexes import ShardLayout, layout_of
 from zarrcore.nodes.reading import moving
 from zarrcore.nodes.users import writing
 from zarrcore.storage.validation import as_view, key_prefix
+
+_LOOKS = 16  # at a shard that other processes replace meanwhile
 
 
 def chunk_lock(array: OpenArray, key: str) -> Any:
@@ -25,6 +29,16 @@ def chunk_lock(array: OpenArray, key: str) -> Any:
     store = chunk_store(array.metadata, array.store_path)
     place = store._place(array.path)
     return ranked(engine.KeyLock(place, key[len(key_prefix(array.path)) :], array.path), Rank.CHUNK)
+
+
+def patch_shard(
+    array: OpenArray, chunk: tuple[int, ...], key: str, change: Callable[[Any, bool], bytes | None]
+) -> None:
+    """Replace a shard, whose lock is held, by ``change(shard, write_empty)`` (:meth:`ChunkPlace.patch`)."""
+    store = chunk_store(array.metadata, array.store_path)
+    place = ChunkPlace(store, array.path, chunk, key, lambda *_, **__: chunk_lock(array, key))
+    with place.errors_as(ChunkDecodeError):
+        place.patch(change, False)
 
 
 class EncodedChunk:
@@ -93,20 +107,32 @@ class EncodedChunk:
         with chunk_lock(self._array, self.key):
             return self._get_inner(self._layout)
 
-    def _get(self, part: Any = None) -> Any:
-        """Return the value at the key, or a part of it; whatever a store raises names them."""
+    def _get(self) -> Any:
+        """Return the value at the key; whatever a store raises names them."""
         with moving(self._store, self.key):
-            return self._store.get(self.key, part)
+            return self._store.get(self.key)
 
     def _get_inner(self, shard: ShardLayout) -> Buffer | None:
-        encoded = self._get(shard.index_request)
+        for _ in range(_LOOKS):
+            with suppress(ReplacedError):
+                return self._get_inner_of(shard, {})
+        raise self._located(ChunkIOError("the shard is replaced faster than it can be read"))
+
+    def _get_inner_of(self, shard: ShardLayout, versions: dict[str, str]) -> Buffer | None:
+        """Return an inner chunk of a shard, of the version whose index is read first."""
+
+        def get(part: Any) -> Any:
+            with moving(self._store, self.key):
+                return self._store._get_part(self.key, part, versions)
+
+        encoded = get(shard.index_request)
         if encoded is None:
             return None
         try:
             offset, length = map(int, shard.codec.decode_index(encoded, shard.spec)[self._stored])
             if offset == length == EMPTY:
                 return None
-            found = self._get((offset, length))
+            found = get((offset, length))
             if found is None or memoryview(found).nbytes != length:
                 raise ChunkDecodeError("the index places it beyond the end of the shard")
         except ChunkError as error:
@@ -174,29 +200,38 @@ class EncodedChunk:
             with chunk_lock(array, self.key):
                 self.replace_under_lock(value)
 
-    def replace_under_lock(self, value: bytes | None, before: Callable[[], None] = lambda: None) -> None:
-        """Replace or remove the chunk; `before` is called once nothing but the store can fail any more."""
+    def replace_under_lock(self, value: bytes | None, keep: Callable[[Any], None] | None = None) -> None:
+        """Replace or remove the chunk.
+
+        Once nothing but the store can fail any more, ``keep(old)`` is called with the value that is there.
+        """
         if self._layout is not None:
-            value = self._patched(self._layout, value)
-        before()
+            patch_shard(self._array, self._chunk, self.key, self._patching(self._layout, value, keep))
+            return
+        if keep is not None:
+            keep(self._get())
         with moving(self._store, self.key):
             if value is None:
                 self._store.delete(self.key)
             else:
                 self._store.set(self.key, value)
 
-    def _patched(self, shard: ShardLayout, value: bytes | None) -> bytes | None:
-        """Return the shard with another inner chunk; None if no inner chunk is left."""
-        old = self._get()
-        try:
+    def _patching(
+        self, shard: ShardLayout, value: bytes | None, keep: Callable[[Any], None] | None
+    ) -> Callable[[Any, bool], bytes | None]:
+        """Return a function that returns a shard with another inner chunk; None if no inner chunk is left."""
+
+        def change(old: Any, write_empty: bool) -> bytes | None:
             chunks: dict[Any, Any] = {} if old is None else shard.codec.inner_chunks(old, shard.spec)
-        except ChunkError as error:
-            raise self._located(error) from error
-        if value is None:
-            chunks.pop(self._stored, None)
-        else:
-            chunks[self._stored] = value
-        return shard.codec.join(chunks, shard.spec) if chunks else None
+            if value is None:
+                chunks.pop(self._stored, None)
+            else:
+                chunks[self._stored] = value
+            if keep is not None:
+                keep(old)
+            return shard.codec.join(chunks, shard.spec) if chunks or write_empty else None
+
+        return change
 
     def _located(self, error: ChunkError) -> ChunkError:
         place = {"array": self._array.path or "/", "chunk": self._chunk, "key": self.key}

@@ -9,7 +9,6 @@ from typing import Any
 
 from zarrcore._log import info
 from zarrcore.arrays.opened import open_array_at
-from zarrcore.engine.build import chunk_store
 from zarrcore.errors import StoreError
 from zarrcore.inspection.encoded import EncodedChunk, chunk_lock
 from zarrcore.inspection.report import Finding, VerifyReport, reason
@@ -184,7 +183,6 @@ class _Repairs:
     def _quarantine(self, finding: Finding) -> tuple[bool, str]:
         array = open_array_at(StorePath(self._place.store, finding.path))
         key = finding.key or ""
-        store = chunk_store(array.metadata, array.store_path)
         if self._aside is None:
             return False, "damaged; quarantine= moves it aside"
         chunk = EncodedChunk(array, finding.chunk or (), finding.inner_chunk)
@@ -193,7 +191,7 @@ class _Repairs:
                 return False, "is not damaged any more"
             if self._dry_run:
                 return False, "would be moved aside"
-            chunk.replace_under_lock(None, partial(self._keep, key, store.get(key)))
+            chunk.replace_under_lock(None, partial(self._keep, key))
         if finding.inner_chunk is None:
             return True, "moved aside"
         return True, f"the shard was copied aside, inner chunk {finding.inner_chunk} removed from it"
