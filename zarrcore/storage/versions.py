@@ -45,7 +45,7 @@ class Fetched(NamedTuple):
 
 
 def replaced(store: object, key: str) -> ReplacedError:
-    """Return the error for a value of which other parts were of another version."""
+    """Return the error for a value whose parts are of several versions."""
     return ReplacedError(f"{store}: key {key!r}: the value was replaced while it was read", key=key)
 
 
