@@ -531,7 +531,7 @@ class Store(ABC):
     ) -> Sequence[Buffer | None]:
         """:meth:`get_partial_values` for reads that ask several times for parts of one version of a value.
 
-        `versions` belongs to the read: for each value whose parts were seen it has, by key, a text that only that
+        `versions` belongs to the read: for each value whose parts it has seen, it has a text that no other
         version has, as far as the store knows one.  If another one is there now, ReplacedError is raised.
         """
         return self.get_partial_values(key_ranges)
