@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,9 @@ from zarrcore.cli.progress import progress_bar
 from zarrcore.cli.text import print_json
 from zarrcore.errors import CopyError, printable
 from zarrcore.info import size_text
-from zarrcore.storage import StorePath
+
+if TYPE_CHECKING:
+    from zarrcore.storage import StorePath
 
 Counts = tuple[int, int, int]
 
