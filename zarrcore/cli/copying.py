@@ -48,7 +48,7 @@ class Shape(click.ParamType[Any]):
 @click.option(
     "--zarr-format", type=click.Choice(["2", "3"]), help="Format of the copy; by default that of the source."
 )
-@click.option("--resume", is_flag=True, help="Leave out arrays whose chunks are all stored already.")
+@click.option("--resume", is_flag=True, help="Leave out arrays that have all chunks already.")
 @click.option("--overwrite", is_flag=True, help="Replace arrays that are there.")
 @click.option("--skip-unreadable", is_flag=True, help="Leave out, and name, what cannot be read.")
 @click.option("-j", "--threads", type=click.IntRange(min=0), default=0, help="Number of threads.")

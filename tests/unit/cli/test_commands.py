@@ -399,7 +399,7 @@ def test_copy_goes_on_where_it_ended(command: Callable[..., Result], store: Path
     command("copy", store / "counts", target / "counts")
     assert command("copy", store, target).code == 1
     assert command("copy", store, target, "--resume", "--json").json["left_out"] == 1
-    assert command("copy", store, target, "--resume").out.startswith("2 copied, 1 left out")
+    assert command("copy", store, target, "--resume").out.startswith("1 copied, 2 left out, 0 B")
     assert command("copy", store, target, "--overwrite").out.startswith("3 copied")
     assert command("copy", store, target, "--overwrite", "--resume").code == 2
 
