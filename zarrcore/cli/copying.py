@@ -76,9 +76,11 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
         create = _layout(chosen) | {"threads": chosen["threads"], "progress": shown}
         try:
             counts = copied(node, place, chosen, create)
-        except CopyError as error:
-            if "if_exists" in str(error):
+        except (TypeError, ValueError) as error:
+            if isinstance(error, CopyError) and "if_exists" in str(error):
                 error.add_note("--overwrite replaces what is there, --resume goes on after a break")
+            notes = getattr(error, "__notes__", [])
+            notes[:] = [note.replace("see on_error", "--skip-unreadable leaves it out") for note in notes]
             raise
     if chosen["as_json"]:
         print_json(dict(zip(("copied", "left_out", "nbytes"), counts, strict=True)))
@@ -111,10 +113,14 @@ def _copy_group(group: Any, place: StorePath, chosen: dict[str, Any], create: di
 
     refuse_own_source(group, place)  # before there is a group at the target
     number = create.get("zarr_format", group.metadata.zarr_format)
+    create["if_exists"] = (
+        "skip_initialized" if chosen["resume"] else "replace" if chosen["overwrite"] else "raise"
+    )
+    if _layout(chosen) and not chosen["skip_unreadable"]:  # does it fit all arrays?  Nothing is written yet.
+        zarrcore.copy_all(group, _target(place, number, True), dry_run=True, **create)
     return zarrcore.copy_all(
         group,
         _target(place, number, chosen["dry_run"]),
-        if_exists="skip_initialized" if chosen["resume"] else "replace" if chosen["overwrite"] else "raise",
         dry_run=chosen["dry_run"],
         on_error="skip" if chosen["skip_unreadable"] else "raise",
         log=_named if (chosen["verbose"] or chosen["dry_run"]) and not chosen["as_json"] else None,

@@ -394,6 +394,18 @@ def test_copy_into_another_layout(command: Callable[..., Result], store: Path, t
     assert failed.code == 1 and "exists" in failed.err
 
 
+def test_a_layout_that_does_not_fit_leaves_nothing_at_the_target(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    """There was an empty group."""
+    failed = command("copy", store, tmp_path / "copy.zarr", "--chunks", "4")
+    assert failed.code == 1 and failed.err.endswith(
+        "nothing has been written; --skip-unreadable leaves it out\n"
+    )
+    assert not (tmp_path / "copy.zarr").exists()
+    assert command("copy", store, tmp_path / "copy.zarr", "--codec", "null").code == 0
+
+
 def test_copy_goes_on_where_it_ended(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy.zarr"
     command("copy", store / "counts", target / "counts")
