@@ -7,10 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from zarrcore.errors import printable
-from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import Unreadable
-from zarrcore.nodes.reading import stored_size
-from zarrcore.nodes.walk import walk
 
 
 @dataclass(frozen=True)
@@ -83,6 +79,11 @@ def attribute_rows(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def group_info(group: Any, *, complete: bool = False) -> NodeInfo:
     """Return a description of a group; `complete` counts its members, and their bytes in the store."""
+    from zarrcore.nodes.documents import is_array_metadata  # what is used for arrays too is loaded with less
+    from zarrcore.nodes.find import Unreadable
+    from zarrcore.nodes.reading import stored_size
+    from zarrcore.nodes.walk import walk
+
     rows: list[tuple[str, Any]] = [
         ("Name", group.name),
         ("Type", "Group"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from math import ceil
 from typing import Any, TypeAlias
 
 #: ``progress(done, total)``, called after each step.
@@ -48,13 +50,20 @@ def bar(what: str, *, of_bytes: bool = True, **options: Any) -> Iterator[Step]:
             yield step
         return
     from rich.console import Console
+    from rich.text import Text
 
-    numbers = (
-        (parts.DownloadColumn(binary_units=True), parts.TransferSpeedColumn())
-        if of_bytes
-        else (parts.MofNCompleteColumn(),)
-    )
-    columns = ("{task.description}", parts.BarColumn(), *numbers, parts.TimeRemainingColumn())
+    class Rate(parts.ProgressColumn):
+        """What is done in a second, and the time left; the columns of rich show neither after one step."""
+
+        def render(self, task: parts.Task) -> Text:
+            speed = task.speed or task.completed / (task.elapsed or 1)
+            if not speed:
+                return Text()
+            rate = f"{speed / (1 << 20):.1f} MiB/s" if of_bytes else f"{speed:.1f}/s"
+            return Text(f"{rate} {timedelta(seconds=ceil((task.remaining or 0) / speed))}")
+
+    numbers = parts.DownloadColumn(binary_units=True) if of_bytes else parts.MofNCompleteColumn()
+    columns = ("{task.description}", parts.BarColumn(), numbers, Rate())
     with parts.Progress(*columns, console=Console(stderr=True), **options) as shown:
         task = shown.add_task(what, total=None)
         yield lambda done, total: shown.update(task, completed=done, total=total)

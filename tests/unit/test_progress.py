@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -57,6 +58,19 @@ def test_true_shows_a_bar(name: str, capsys: pytest.CaptureFixture[str]) -> None
     CALLS[name](True)
     out, err = capsys.readouterr()
     assert out == "" and any(word in err for word in WORDS)
+
+
+@pytest.mark.parametrize(("of_bytes", "unit"), [(True, r"\d MiB/s"), (False, r"\d/s")])
+def test_rate_and_time_left_are_shown_after_one_step(
+    of_bytes: bool, unit: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy of one large chunk may take as long as all that is left."""
+    pytest.importorskip("rich")
+    monkeypatch.setenv("COLUMNS", "120")
+    with reporting(True, "copying", of_bytes=of_bytes) as step:
+        assert step is not None
+        step(1 << 24, 1 << 26)
+    assert re.search(rf"{unit} \d+:\d\d:\d\d", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -6,7 +6,8 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -109,9 +110,14 @@ class _Commands(click.Group):
                 raise click.UsageError(f"{error.message} Did you mean {close[0]!r}?", ctx) from None
             raise
 
+    def make_context(self, *args: Any, **keywords: Any) -> click.Context:
+        with _usage_in_one_line():
+            return super().make_context(*args, **keywords)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _usage_in_one_line():
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
@@ -127,6 +133,24 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         click.echo(f"zarrcore: {self.message}", file=file or sys.stderr)
+
+
+class WrongUsage(Failure):
+    """Arguments that make no sense: one line, and exit code 2."""
+
+    exit_code = 2
+
+
+@contextmanager
+def _usage_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        shown = printable(" ".join(error.format_message().split()))
+        hint = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
+        raise WrongUsage(shown + hint) from None
 
 
 def describe(error: Exception) -> str:

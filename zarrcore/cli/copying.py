@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +21,9 @@ from zarrcore.cli.progress import progress_bar
 from zarrcore.cli.text import print_json
 from zarrcore.errors import CopyError, printable
 from zarrcore.info import size_text
-from zarrcore.storage import StorePath
+
+if TYPE_CHECKING:
+    from zarrcore.storage import StorePath
 
 Counts = tuple[int, int, int]
 
@@ -46,7 +50,7 @@ class Shape(click.ParamType[Any]):
 @click.option(
     "--zarr-format", type=click.Choice(["2", "3"]), help="Format of the copy; by default that of the source."
 )
-@click.option("--resume", is_flag=True, help="Leave out arrays whose chunks are all stored already.")
+@click.option("--resume", is_flag=True, help="Leave out arrays that have all chunks already.")
 @click.option("--overwrite", is_flag=True, help="Replace arrays that are there.")
 @click.option("--skip-unreadable", is_flag=True, help="Leave out, and name, what cannot be read.")
 @click.option("-j", "--threads", type=click.IntRange(min=0), default=0, help="Number of threads.")
@@ -67,21 +71,41 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
         raise click.UsageError("--resume and --overwrite exclude each other")
     one_takes_none = is_remote(source) != is_remote(target)
     node = open_place(source, () if one_takes_none and not is_remote(source) else options)
-    copied = _copy_group if hasattr(node, "members") else _copy_array
+    is_group = hasattr(node, "members")
     options = () if one_takes_none and not is_remote(target) else options
-    place = store_path(target, options, "r" if chosen["dry_run"] else "a")
-    with progress_bar("copying") as shown, place.store:  # an archive is complete when it is closed
-        create = _layout(chosen) | {"threads": chosen["threads"], "progress": shown}
-        try:
-            counts = copied(node, place, chosen, create)
-        except CopyError as error:
-            if "if_exists" in str(error):
-                error.add_note("--overwrite replaces what is there, --resume goes on after a break")
-            raise
+    with _errors_name_options():
+        if is_group and not chosen["skip_unreadable"]:
+            _refuse_misfits(node, _layout(chosen))
+        place = store_path(target, options, "r" if chosen["dry_run"] else "a")
+        with progress_bar("copying") as shown, place.store:  # an archive is complete when it is closed
+            create = _layout(chosen) | {"threads": chosen["threads"], "progress": shown}
+            counts = (_copy_group if is_group else _copy_array)(node, place, chosen, create)
     if chosen["as_json"]:
         print_json(dict(zip(("copied", "left_out", "nbytes"), counts, strict=True)))
     elif not chosen["dry_run"]:
         click.echo(f"{counts[0]} copied, {counts[1]} left out, {size_text(counts[2])} of values")
+
+
+@contextmanager
+def _errors_name_options() -> Iterator[None]:
+    """Let errors name the options of the command, in place of arguments in Python."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if isinstance(error, CopyError) and "if_exists" in str(error):
+            error.add_note("--overwrite replaces what is there, --resume goes on after a break")
+        notes = getattr(error, "__notes__", [])
+        notes[:] = [note.replace("see on_error", "--skip-unreadable leaves it out") for note in notes]
+        raise
+
+
+def _refuse_misfits(group: Any, layout: dict[str, Any]) -> None:
+    """Refuse a layout that does not fit all arrays, before there is anything at the target."""
+    import zarrcore
+
+    if layout:
+        target = zarrcore.create_group({}, zarr_format=layout.get("zarr_format", group.metadata.zarr_format))
+        zarrcore.copy_all(group, target, dry_run=True, **layout)
 
 
 def _layout(chosen: dict[str, Any]) -> dict[str, Any]:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from zarrcore.cli.places import find_place, json_option, open_array, open_place, takes_place
-from zarrcore.cli.text import can_print, in_lines, print_json, shape_text, table
-from zarrcore.errors import NodeIOError, printable
+from zarrcore.cli.text import can_print, print_json, table
+from zarrcore.errors import printable
 from zarrcore.info import size_text
-from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import Unreadable
-from zarrcore.nodes.reading import stored_size
-from zarrcore.nodes.walk import walk
-from zarrcore.storage import StorePath
 
 
 @click.command()
@@ -33,125 +27,15 @@ def tree(place: str, options: tuple[str, ...], depth: int | None, sizes: bool, a
     zarrcore tree data.zarr --depth 2
     zarrcore tree data.zarr --sizes --json
     """
-    node = _Node(*find_place(place, options))
-    rows = list(_nodes(node, depth, sizes))
+    from zarrcore.cli import listing
+
+    node = listing.Node(*find_place(place, options))
+    rows = list(listing.nodes_below(node, depth, sizes))
     if as_json:
         print_json([{"path": path, **facts} for path, _, facts in rows])
     else:
-        _draw(node.place.path, rows)
-    _refuse_unreadable([(path, facts) for path, _, facts in rows])
-
-
-def _draw(root: str, rows: list[_Row]) -> None:
-    """Print a tree."""
-    bars, branch, last, gap = "│   ", "├── ", "└── ", "    "
-    if not can_print(bars + branch + last):
-        bars, branch, last = "|   ", "|-- ", "`-- "
-    for path, lasts, facts in rows:
-        indent = "".join(gap if is_last else bars for is_last in lasts[:-1])
-        mark, below = ("", "") if not lasts else (last, gap) if lasts[-1] else (branch, bars)
-        name = path.rpartition("/")[2] if lasts else f"/{root}"
-        shown = printable(f"{name} {_facts_text(facts)}".rstrip())
-        click.echo(in_lines(shown, f"{indent}{mark}", f"{indent}{below}{gap}"))
-
-
-class _Node(NamedTuple):
-    """A node that is known by its place and metadata, without opening it."""
-
-    place: StorePath
-    metadata: Any
-
-
-_Row = tuple[str, tuple[bool, ...], dict[str, Any]]
-
-
-def _refuse_unreadable(found: list[tuple[str, dict[str, Any]]]) -> None:
-    """End with an error if a store failed to read some of what is there, once all else is printed."""
-    errors = [(path, facts["error"]) for path, facts in found if "failed" in facts]
-    for path, error in errors:
-        click.echo(f"zarrcore: {printable(f'/{path}: {error}')}", err=True)
-    if errors:
-        raise SystemExit(1)
-
-
-def _nodes(node: _Node, depth: int | None, sizes: bool) -> Iterator[_Row]:
-    """Yield path and facts of each node; between them, which nodes on the way are the last of their group."""
-    if is_array_metadata(node.metadata) or depth == 0:
-        yield "", (), _facts(node, sizes)
-        return
-    found, failed = _members(node, depth)
-    yield "", (), {**_facts(node, sizes), **failed.get("", {})}
-    last: dict[str, str] = {}
-    for path, _ in found:
-        last[path.rpartition("/")[0]] = path
-    lasts: dict[str, tuple[bool, ...]] = {"": ()}
-    for path, member in found:
-        above = path.rpartition("/")[0]
-        lasts[path] = (*lasts[above], last[above] == path)
-        yield path, lasts[path], {**_facts(member, sizes), **failed.get(path, {})}
-
-
-def _members(group: _Node, depth: int | None) -> tuple[list[tuple[str, _Node]], dict[str, dict[str, Any]]]:
-    """Return the nodes below a group, those that cannot be read as Unreadable.
-
-    And, by path, the facts of groups whose members cannot be read.
-    """
-    found: dict[str, _Node] = {}
-    failed: dict[str, dict[str, Any]] = {}
-    depth = None if depth is None else depth - 1
-    for each in walk(group.place, group.metadata, max_depth=depth, goes_on=True):
-        if not each.path or each.path in found:
-            failed[each.path] = _error(each.metadata.error)
-        else:
-            found[each.path] = _Node(group.place._child(each.path), each.metadata)
-    return [*found.items()], failed
-
-
-def _error(error: Exception) -> dict[str, Any]:
-    """Return the fact that a node, or what is in it, cannot be read."""
-    failed = {"failed": True} if isinstance(error, NodeIOError) else {}  # not by what a document says
-    return {"error": " ".join(str(error).split()), **failed}
-
-
-def _facts(node: _Node, sizes: bool) -> dict[str, Any]:
-    metadata = node.metadata
-    if isinstance(metadata, Unreadable):
-        return {"kind": "unreadable", **_error(metadata.error)}
-    if not is_array_metadata(metadata):
-        return {"kind": "group"}
-    facts: dict[str, Any] = {"kind": "array", "shape": list(metadata.shape), "data_type": metadata.dtype_text}
-    for name in ("shards", "chunks"):
-        shape = _chunk_shape(metadata, name)
-        if shape is not None:
-            facts[name] = shape
-    if sizes:
-        try:
-            facts["nbytes_stored"] = stored_size(node.place)
-        except NodeIOError as error:
-            facts |= _error(error)
-    return facts
-
-
-def _chunk_shape(metadata: Any, name: str) -> list[int] | None:
-    try:
-        shape = getattr(metadata, name)
-    except NotImplementedError:  # a rectilinear grid
-        return None
-    return None if shape is None else list(shape)
-
-
-def _facts_text(facts: dict[str, Any]) -> str:
-    if facts["kind"] == "unreadable":
-        return f"(unreadable: {facts['error']:.200})"
-    if facts["kind"] == "group":
-        return f"(members are unreadable: {facts['error']:.200})" if "error" in facts else ""
-    parts = [f"{shape_text(facts['shape'])} {facts['data_type']}"]
-    parts += [f"{name} {shape_text(facts[name])}" for name in ("shards", "chunks") if name in facts]
-    if "nbytes_stored" in facts:
-        parts.append(size_text(facts["nbytes_stored"]))
-    if "error" in facts:
-        parts.append(f"(its values are unreadable: {facts['error']:.200})")
-    return ", ".join(parts)
+        listing.draw(node.place.path, rows)
+    listing.refuse_unreadable([(path, facts) for path, _, facts in rows])
 
 
 @click.command()
@@ -165,15 +49,18 @@ def info(place: str, options: tuple[str, ...], complete: bool, as_json: bool) ->
     zarrcore info data.zarr/temperature
     zarrcore info data.zarr/temperature --complete --json
     """
-    node: Any = _Node(*find_place(place, options))
-    if complete or not is_array_metadata(node.metadata):
+    from zarrcore.nodes.documents import is_array_metadata
+
+    where, metadata = find_place(place, options)
+    node: Any
+    if complete or not is_array_metadata(metadata):
         node = open_place(place, options)
         found = node.info_complete if complete else lambda: node.info
     else:  # what shows the metadata loads faster than what reads the values
         from zarrcore.arrays.info import array_info
         from zarrcore.arrays.opened import OpenArray
 
-        node = OpenArray(node.metadata, node.place)
+        node = OpenArray(metadata, where)
         found = partial(array_info, node)
     if as_json:
         print_json(_description(node, complete))
@@ -204,19 +91,22 @@ def ls(place: str, options: tuple[str, ...], long: bool, as_json: bool) -> None:
     zarrcore ls data.zarr
     zarrcore ls data.zip::group -l
     """
-    node = _Node(*find_place(place, options))
+    from zarrcore.cli import listing
+    from zarrcore.nodes.documents import is_array_metadata
+
+    node = listing.Node(*find_place(place, options))
     if is_array_metadata(node.metadata):
         raise ValueError(f"{place} is an array, which has no members")
-    found, failed = _members(node, 1)
-    rows = sorted((path, _facts(member, False)) for path, member in found)
+    found, failed = listing.members(node, 1)
+    rows = sorted((path, listing.facts_of(member, False)) for path, member in found)
     if as_json:
         print_json([{"name": name, **facts} for name, facts in rows])
     elif long:
-        table([(name, facts["kind"], _facts_text(facts)) for name, facts in rows])
+        table([(name, facts["kind"], listing.facts_text(facts)) for name, facts in rows])
     else:
         for name, _ in rows:
             click.echo(printable(name))
-    _refuse_unreadable([*failed.items(), *rows])
+    listing.refuse_unreadable([*failed.items(), *rows])
 
 
 @click.command()

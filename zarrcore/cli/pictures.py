@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from zarrcore.cli import png
 from zarrcore.cli.places import json_option, open_array, place_argument, selection_of, takes_options
 from zarrcore.cli.text import can_print, print_json
 from zarrcore.info import size_text
@@ -46,6 +43,10 @@ def plot(
     zarrcore plot data.zarr/temperature "0" -O first.png
     zarrcore plot data.zarr/temperature --chunks
     """
+    import numpy as np
+
+    from zarrcore.cli import png
+
     array = open_array(place, options)
     if chunks and selection != "...":
         raise click.UsageError("--chunks shows the whole array: leave out the selection")
@@ -72,6 +73,8 @@ def plot(
 
 def _values(array: Any, selection: str) -> tuple[Any, str]:
     """Return numbers in two dimensions, and what they are."""
+    import numpy as np
+
     if array.dtype.kind not in "biufcmM":
         raise ValueError(f"plot: expected numbers, the array has {array.dtype}")
     chosen = _dims(selection_of(selection), array.shape)
@@ -110,6 +113,8 @@ def _dims(selection: Any, shape: tuple[int, ...]) -> list[Any]:
 
 def _chunk_sizes(array: Any) -> tuple[Any, str]:
     """Return the stored size of each chunk in two dimensions, NaN where there is none, and what that is."""
+    import numpy as np
+
     census = array.chunk_info()
     grid = census.grid[-2:]
     rows = int(np.prod(grid[:-1])) if grid else 1
@@ -127,6 +132,10 @@ def _chunk_sizes(array: Any) -> tuple[Any, str]:
 
 
 def _show(scaled: Any) -> None:
+    import shutil
+
+    from zarrcore.cli import png
+
     size = shutil.get_terminal_size()
     has_colors = (
         sys.stdout.isatty() and click.get_current_context().color is not False and can_print("\u2580")

@@ -1,4 +1,7 @@
-"""Arguments that commands share: places, options of stores, selections."""
+"""Arguments that commands share: places, options of stores, selections.
+
+As in all modules of commands, what a command works with is imported when it runs: help needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.storage import StorePath, make_store_path
-
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from zarrcore.storage import StorePath
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -35,6 +37,8 @@ def split_place(text: str) -> tuple[str, str]:
 
 def store_path(text: str, options: tuple[str, ...] = (), mode: str = "r") -> StorePath:
     """Return the store path that an argument names."""
+    from zarrcore.storage import make_store_path
+
     store, path = split_place(text)
     return make_store_path(store, path=path, mode=mode, storage_options=storage_options(options))
 
@@ -58,6 +62,7 @@ def find_place(text: str, options: tuple[str, ...] = ()) -> tuple[StorePath, Any
 
 def open_place(text: str, options: tuple[str, ...] = (), mode: str = "r") -> Any:
     """Open the array or group that an argument names, which is there."""
+    from zarrcore.nodes.documents import is_array_metadata
     from zarrcore.nodes.open import open_node
 
     place, metadata = open_node(store_path(text, options, mode))

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import AF_INET6
-from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import click
 
 from zarrcore.cli.places import json_option, open_place, takes_place
 from zarrcore.cli.text import one_line, print_json
-from zarrcore.errors import InvalidKeyError
-from zarrcore.storage import LocalStore, Store
-from zarrcore.storage.validation import is_document, join_path, validate_key
-
-_PART = 8 << 20  # bytes of a value that are in memory at a time
-_RANGE = re.compile(r"bytes=([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})")
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 @click.command()
@@ -50,6 +37,8 @@ def serve(
     zarrcore serve data.zarr
     zarrcore serve data.zip::surface --port 9000 --cors
     """
+    from zarrcore.cli.server import make_server
+
     node = open_place(place, options)
     server = make_server(node.store_path, host, port, cors=cors, verbose=verbose)
     shown = f"[{host}]" if ":" in host else host
@@ -65,145 +54,3 @@ def serve(
         click.echo("ended", err=True)
     finally:
         server.server_close()
-
-
-def make_server(
-    place: Any, host: str, port: int, *, cors: bool = False, verbose: bool = False
-) -> ThreadingHTTPServer:
-    """Return a server of what is below a store path; its method `serve_forever` serves."""
-    store, prefix = place.store, place.path
-    if type(store) is LocalStore:  # links must not lead out of the node either
-        store, prefix = LocalStore(store._directory(f"{prefix}/" if prefix else ""), read_only=True), ""
-
-    class Bound(_Handler):
-        pass
-
-    Bound.store, Bound.prefix, Bound.cors, Bound.verbose = store, prefix, cors, verbose
-    Bound.hosts = _LOOPBACK | {host} if host in _LOOPBACK else None
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        if ":" in host:
-            address_family = AF_INET6
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            error = sys.exception()
-            if not isinstance(error, ConnectionError | TimeoutError):  # clients may go at any time
-                _report(f"{type(error).__name__}: {error}")
-
-    return Server((host, port), Bound)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """Answers GET and HEAD for the keys of a store."""
-
-    store: Store
-    prefix: str
-    cors: bool
-    verbose: bool
-    hosts: set[str] | None
-    protocol_version = "HTTP/1.1"
-    server_version, sys_version = "zarrcore", ""
-    timeout = 60
-
-    def do_GET(self) -> None:
-        self._answer(with_body=True)
-
-    def do_HEAD(self) -> None:
-        self._answer(with_body=False)
-
-    def do_PROPFIND(self) -> None:  # WebDAV's listing: what is "not implemented", obstore asks for ten times
-        self.close_connection = True
-        self._fail(HTTPStatus.METHOD_NOT_ALLOWED)
-
-    def _answer(self, *, with_body: bool) -> None:
-        # A page of another site must not reach a local store by a name that it makes resolve to this machine.
-        if self.hosts is not None and self._host() not in self.hosts:
-            return self._fail(HTTPStatus.FORBIDDEN)
-        try:
-            path = urlsplit(self.path).path
-        except ValueError:
-            return self._fail(HTTPStatus.BAD_REQUEST)
-        try:
-            key = join_path(self.prefix, unquote(path, errors="strict").lstrip("/"))
-            validate_key(key)
-            size = self.store._size(key)
-        except (InvalidKeyError, UnicodeDecodeError):
-            return self._fail(HTTPStatus.NOT_FOUND)
-        except Exception as error:
-            _report(f"{type(error).__name__}: {error}")
-            return self._fail(HTTPStatus.INTERNAL_SERVER_ERROR)
-        if size is None:
-            return self._fail(HTTPStatus.NOT_FOUND)
-        asked = self.headers.get("Range", "").strip()
-        is_part = (
-            _RANGE.fullmatch(asked) is not None
-        )  # several ranges, other units: all, as the standard allows
-        start, stop = _part(asked, size) if is_part else (0, size)
-        if is_part and start >= stop:
-            return self._fail(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, size)
-        self.send_response(HTTPStatus.PARTIAL_CONTENT if is_part else HTTPStatus.OK)
-        if is_part:
-            self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{size}")
-        self.send_header(
-            "Content-Type", "application/json" if is_document(key) else "application/octet-stream"
-        )
-        self._end_headers(stop - start)
-        if with_body:
-            self._send(key, start, stop)
-        return None
-
-    def _send(self, key: str, start: int, stop: int) -> None:
-        for at in range(start, stop, _PART):
-            length = min(_PART, stop - at)
-            try:
-                part = self.store.get(key, (at, length))
-            except Exception as error:
-                _report(f"{type(error).__name__}: {error}")
-                part = None
-            if part is None or memoryview(part).nbytes != length:
-                # It was replaced meanwhile: the client sees an answer that is too short.
-                self.close_connection = True
-                return
-            self.wfile.write(part)
-
-    def _host(self) -> str:
-        host = self.headers.get("Host", "")
-        return host[1 : host.find("]")] if host.startswith("[") else host.partition(":")[0]
-
-    def _fail(self, status: HTTPStatus, size: int | None = None) -> None:
-        self.send_response(status)
-        if size is not None:
-            self.send_header("Content-Range", f"bytes */{size}")
-        self._end_headers(0)
-
-    def _end_headers(self, length: int) -> None:
-        self.send_header("Content-Length", str(length))
-        self.send_header("Accept-Ranges", "bytes")
-        self.send_header("X-Content-Type-Options", "nosniff")
-        if self.cors:
-            self.send_header("Access-Control-Allow-Origin", "*")
-            self.send_header("Access-Control-Expose-Headers", "Content-Range, Content-Length")
-        self.end_headers()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        if self.verbose:
-            _report(format % args)
-
-
-def _report(message: str) -> None:
-    click.echo(f"zarrcore: {one_line(message)}", err=True)
-
-
-def _part(asked: str, size: int) -> tuple[int, int]:
-    """Return start and stop of a range of a value of this size; empty if there is nothing.
-
-    Examples
-    --------
-    >>> _part("bytes=2-5", 10), _part("bytes=-3", 10), _part("bytes=7-", 10)
-    ((2, 6), (7, 10), (7, 10))
-    """
-    first, last = asked.partition("=")[2].split("-")
-    if not first:
-        return max(0, size - int(last)), size
-    return int(first), min(size, int(last) + 1 if last else size)

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import click
-import numpy as np
 
 from zarrcore.cli.places import (
     json_option,
@@ -126,6 +125,8 @@ def _thread_counts() -> list[int]:
 
 
 def _measured(reader: str, threads: int | None, read: Callable[[], Any], repeat: int) -> dict[str, Any]:
+    import numpy as np
+
     nbytes = np.asarray(read()).nbytes  # a single string has no size of its own
     seconds = []
     for _ in range(repeat):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -56,7 +54,12 @@ def can_print(text: str) -> bool:
 
 def in_lines(text: str, first: str, others: str) -> str:
     """Return a text after `first`; on a terminal that is narrow in lines, the others after `others`."""
-    room = shutil.get_terminal_size().columns - len(others) if sys.stdout.isatty() else 0
+    if not sys.stdout.isatty():
+        return first + text
+    import shutil
+    import textwrap
+
+    room = shutil.get_terminal_size().columns - len(others)
     if room < 20:
         return first + text
     whole = text.replace(" x ", "\0x\0")  # shapes stay on one line; names with that character are escaped

@@ -12,7 +12,6 @@ import click
 from zarrcore.cli.places import json_option, open_array, place_argument, selection_of, takes_options
 from zarrcore.cli.text import print_json
 from zarrcore.errors import printable
-from zarrcore.indexing import basic_selection
 from zarrcore.info import size_text
 
 _MOST_BYTES = 1 << 30  # of values that become text
@@ -67,6 +66,8 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json
 
 def _refuse_too_much(array: Any, selection: Any) -> None:
     """A document of a few bytes may describe more zeros than there is memory."""
+    from zarrcore.indexing import basic_selection
+
     nbytes = prod(basic_selection(selection, array.shape).block) * array.dtype.itemsize
     if nbytes > _MOST_BYTES:
         raise ValueError(f"these are {size_text(nbytes)} of values: select fewer, or use npy")

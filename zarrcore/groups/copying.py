@@ -5,6 +5,7 @@ What is to be copied, and what is in its way, is known before anything is writte
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -13,7 +14,7 @@ from functools import partial
 from itertools import compress, groupby, islice
 from typing import Any, NamedTuple, TypeAlias
 
-from zarrcore.arrays.chunks import count_stored
+from zarrcore.arrays.chunks import grid_axes, is_within, stored_chunks
 from zarrcore.arrays.creation import NewArray, create_new
 from zarrcore.arrays.derived import array_from
 from zarrcore.arrays.opened import OpenArray
@@ -22,6 +23,7 @@ from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrU
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata.departures import level_of_caller
+from zarrcore.metadata.layout import grid_edges
 from zarrcore.nodes.create import refuse_bad_name
 from zarrcore.nodes.find import Unreadable, leads_on, readable
 from zarrcore.nodes.hidden import keys_to_copy
@@ -207,7 +209,7 @@ class _Copy:
             raise CopyError(f"{path!r} exists in {self.dest.place} already (if_exists='raise')")
         skip = choice == "skip"
         if choice == "skip_initialized" and isinstance(existing, OpenArray):
-            skip = count_stored(existing) == existing.nchunks
+            skip = _is_complete(existing, source)
         if not skip:
             refuse_own_source(source, target, replace=True)
         return skip, True
@@ -269,6 +271,23 @@ class _Copy:
 
 def _is_array(node: Any) -> bool:
     return hasattr(node, "shape")
+
+
+def _is_complete(array: OpenArray, source: Any) -> bool:
+    """Return whether all chunks of an array are stored, or all that its source has in the same grid."""
+    stored = _stored(array)
+    if len(stored) == math.prod(axis.nchunks for axis in grid_axes(array)):
+        return True
+    return isinstance(source, OpenArray) and _grid(source) == _grid(array) and stored >= _stored(source)
+
+
+def _stored(array: OpenArray) -> set[tuple[int, ...]]:
+    axes = grid_axes(array)
+    return {coords for coords, _ in stored_chunks(array, axes) if is_within(coords, axes)}
+
+
+def _grid(array: OpenArray) -> tuple[Any, Any]:
+    return array.shape, grid_edges(array.metadata)
 
 
 def _name(node: Any, path: str) -> str:

@@ -394,12 +394,24 @@ def test_copy_into_another_layout(command: Callable[..., Result], store: Path, t
     assert failed.code == 1 and "exists" in failed.err
 
 
+def test_a_layout_that_does_not_fit_leaves_nothing_at_the_target(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    """There was an empty group."""
+    for name in ("copy.zarr", "copy.zip"):
+        failed = command("copy", store, tmp_path / name, "--chunks", "4")
+        assert failed.code == 1
+        assert failed.err.endswith("nothing has been written; --skip-unreadable leaves it out\n")
+        assert not (tmp_path / name).exists()
+    assert command("copy", store, tmp_path / "copy.zarr", "--codec", "null").code == 0
+
+
 def test_copy_goes_on_where_it_ended(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy.zarr"
     command("copy", store / "counts", target / "counts")
     assert command("copy", store, target).code == 1
     assert command("copy", store, target, "--resume", "--json").json["left_out"] == 1
-    assert command("copy", store, target, "--resume").out.startswith("2 copied, 1 left out")
+    assert command("copy", store, target, "--resume").out.startswith("1 copied, 2 left out, 0 B")
     assert command("copy", store, target, "--overwrite").out.startswith("3 copied")
     assert command("copy", store, target, "--overwrite", "--resume").code == 2
 

@@ -78,6 +78,22 @@ def test_help_imports_no_numpy(arguments: list[str]) -> None:
     assert "zarrcore" in done.stdout and done.stderr == "False\n"
 
 
+DECLARED = """
+import sys
+import click
+from zarrcore.cli.app import COMMANDS, cli
+for name in COMMANDS:
+    cli.get_command(click.Context(cli), name)
+print("numpy" in sys.modules)
+"""
+
+
+def test_declaring_a_command_imports_no_numpy() -> None:
+    """So its help, and what is wrong with its arguments, is shown at once."""
+    code = [sys.executable, "-c", DECLARED]
+    assert subprocess.run(code, check=True, capture_output=True, text=True).stdout == "False\n"
+
+
 def test_info_is_the_same_for_the_command_and_in_python(tmp_path: Path) -> None:
     array = zarrcore.ones((4, 6), store=tmp_path / "a.zarr", chunks=(2, 3), attributes={"title": "waves"})
     command = [sys.executable, "-m", "zarrcore", "info", str(tmp_path / "a.zarr")]

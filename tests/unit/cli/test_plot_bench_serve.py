@@ -26,7 +26,7 @@ pytest.importorskip("click")
 from zarrcore.cli import png
 from zarrcore.cli.app import run
 from zarrcore.cli.places import store_path
-from zarrcore.cli.serving import make_server
+from zarrcore.cli.server import make_server
 
 
 @pytest.fixture

@@ -124,6 +124,33 @@ def test_arrays_that_are_not_complete(source: zarrcore.Group) -> None:
     assert dest["g/a"][...].tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("layout", [{"chunks": 2, "shards": 4}, {"chunks": 4}])
+def test_an_array_is_complete_that_has_all_chunks_of_the_source(layout: dict[str, int]) -> None:
+    """Where the last shard reaches beyond the shape, or chunks were never written, none was."""
+    source = zarrcore.create_group({})
+    source.create_array("whole", shape=11, dtype="i4", **layout)[:] = 1
+    source.create_array("sparse", shape=11, dtype="i4", **layout)[:5] = 1
+    source.create_array("empty", shape=11, dtype="i4", **layout)
+    dest = zarrcore.create_group({})
+    zarrcore.copy_all(source, dest)
+    assert zarrcore.copy_all(source, dest, if_exists="skip_initialized")[:2] == (0, 3)
+    dest.store.delete("sparse/c/1")
+    assert zarrcore.copy_all(source, dest, if_exists="skip_initialized")[:2] == (1, 2)
+    assert dest["sparse"][:].tolist() == source["sparse"][:].tolist()
+    source["sparse"][10] = 1
+    assert zarrcore.copy_all(source, dest, if_exists="skip_initialized")[:2] == (1, 2)
+
+
+@pytest.mark.parametrize("layout", [{"chunks": 2}, {"shape": 10}, {"chunks": 2, "shards": 4}])
+def test_chunks_of_another_layout_are_not_those_of_the_source(layout: dict[str, int]) -> None:
+    source = zarrcore.create_group({})
+    source.create_array("a", shape=11, chunks=4, dtype="i4")[:5] = 1
+    dest = zarrcore.create_group({})
+    dest.create_array("a", **{"shape": 11, "chunks": 4, "dtype": "i4", **layout})[:5] = 1
+    same = "shards" in layout  # its shards are the chunks of the source
+    assert zarrcore.copy_all(source, dest, if_exists="skip_initialized")[:2] == (int(not same), int(same))
+
+
 def test_dry_run_and_log(source: zarrcore.Group, tmp_path: Path) -> None:
     dest = zarrcore.create_group({})
     lines: list[str] = []
