@@ -359,13 +359,15 @@ class _Archive:
 
 @contextmanager
 def _named_damage(where: str) -> Iterator[None]:
-    """Have what zipfile raises of a damaged directory name the archive."""
+    """Have what zipfile raises where it reads the directory of an archive name the archive."""
     try:
         yield
     except zipfile.BadZipFile as error:
         raise StoreError(f"{printable(where)} is not a ZIP archive, or an unfinished one: {error}") from error
     except (NotImplementedError, UnicodeDecodeError, OverflowError, struct.error) as error:
         raise StoreError(f"{printable(where)} cannot be used: {shown(error)}") from error
+    except OSError as error:
+        raise named(error, where) from None
 
 
 def _check_names(file: zipfile.ZipFile, where: str) -> None:
