@@ -88,7 +88,7 @@ def _make_copy(above: str, stack: ExitStack) -> str:
     for _ in range(_NAME_TRIES):
         copy = os.path.join(above, f".zc-{secrets.token_hex(8)}.partial")
         stack.callback(shutil.rmtree, copy, ignore_errors=True)
-        os.mkdir(copy)
+        os.mkdir(copy, 0o700)  # until it has the rights of what is copied, which may be nobody else's
         with suppress(FileNotFoundError):
             if stack.enter_context(_locked(copy)) is not False:
                 return copy

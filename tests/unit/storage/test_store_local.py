@@ -159,6 +159,7 @@ def test_a_move_does_not_lose_its_copy_to_another_one(store, tmp_path, monkeypat
         mkdir(path, *mode, **options)
         if "partial" in os.path.basename(path) and not taken:
             taken.append(path)
+            assert os.stat(path).st_mode & 0o777 == 0o700
             if other == "has it locked":
                 flock(os.open(path, os.O_RDONLY), fcntl.LOCK_EX)
             elif other == "has removed it":
@@ -169,6 +170,7 @@ def test_a_move_does_not_lose_its_copy_to_another_one(store, tmp_path, monkeypat
             os.rmdir(taken[0])
         flock(fd, how)
 
+    store.root.chmod(0o750)
     to_another_file_system(monkeypatch)
     rename = os.rename
 
@@ -184,6 +186,7 @@ def test_a_move_does_not_lose_its_copy_to_another_one(store, tmp_path, monkeypat
     store.move(tmp_path / "target")
     assert {key: store.get(key) for key in store.list()} == {key: key.encode() for key in keys}
     assert os.listdir(tmp_path) == ["target"]
+    assert store.root.stat().st_mode & 0o777 == 0o750
 
 
 @posix
