@@ -73,8 +73,10 @@ class Inspectable:
         ------
         IndexError
             If the selection does not fit the array.
+        ValueError
+            If it touches more than 1,048,576 chunks.
         ChunkError
-            If an index cannot be read.
+            If an index cannot be read, or there is no memory for a chunk.
 
         Examples
         --------

@@ -19,9 +19,9 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.blosc import BloscCodec
 from zarrcore.codecs.sharding import EMPTY, ShardingCodec
 from zarrcore.engine.build import build_engine
-from zarrcore.engine.projection import ChunkPart, axes_of, dim_of, dims_of, project, project_points
-from zarrcore.errors import ChunkError, ChunkIOError
-from zarrcore.indexing import Selection
+from zarrcore.engine.projection import Axis, ChunkPart, axes_of, dim_of, dims_of, project, project_points
+from zarrcore.errors import ChunkError, ChunkIOError, ChunkMemoryError
+from zarrcore.indexing import Dim, Selection
 from zarrcore.inspection.indexes import layout_of
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.reading import reading
@@ -29,6 +29,8 @@ from zarrcore.storage.base import Store, WrapperStore
 from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
+
+_MOST = 1 << 20  # chunks of a selection, each of which has a dry run of its own
 
 
 @dataclass(frozen=True)
@@ -225,12 +227,27 @@ def explain(array: OpenArray, selection: SelectionLike) -> Explanation:
     return Explanation(chosen.shape, engine, reasons, chunks, array.metadata.np_dtype.itemsize)
 
 
-def _parts(chosen: Selection, axes: Any) -> Iterator[ChunkPart]:
+def _parts(chosen: Selection, axes: Sequence[Axis]) -> Iterator[ChunkPart]:
     if 0 in chosen.shape:
         return iter(())
     if chosen.points:
         return project_points(chosen.dims, axes)  # type: ignore[arg-type]  # no progressions then
+    touched = prod(map(_most_touched, chosen.dims, axes))
+    if touched > _MOST:  # which a document claims with a few bytes
+        raise ValueError(
+            f"explain: the selection touches up to {touched:,} chunks, and at most {_MOST:,} are looked at: "
+            "choose a part of it"
+        )
     return project(chosen.dims, axes)
+
+
+def _most_touched(dim: Dim, axis: Axis) -> int:
+    """Return how many chunks a dimension of a selection may touch."""
+    if isinstance(dim, np.ndarray):
+        return dim.size
+    start, step, count = dim
+    first, last = sorted((axis.chunk_of(start), axis.chunk_of(start + (count - 1) * step)))
+    return min(count, last - first + 1)
 
 
 class _DryRun:
@@ -249,8 +266,12 @@ class _DryRun:
         recorder.begin()
         lengths = tuple(len(dim) if isinstance(dim, np.ndarray) else dim[2] for dim in dims)
         shape = lengths[:1] if part.points else lengths
-        out = np.empty(shape, self._metadata.np_dtype)
         key = join_path(self._array.path, self._array.metadata.encode_chunk_key(part.coords))
+        try:
+            out = np.empty(shape, self._metadata.np_dtype)
+        except MemoryError as error:
+            place = {"array": self._array.path or "/", "chunk": part.coords, "key": key}
+            raise ChunkMemoryError(f"out of memory: {error}", **place) from error
         decoded, problem = 0, ""
         try:
             with suppress(_Enough):

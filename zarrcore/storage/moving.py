@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from zarrcore.storage.files import is_own, is_temporary, is_there, sync_directory, sync_file
 from zarrcore.storage.removing import remove_directory
@@ -18,6 +18,7 @@ Entry = tuple[str, int | None]
 
 _WINDOWS = os.name == "nt"
 _BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
+_NAME_TRIES = 16
 _BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256, 0)  # seconds; 0: the last attempt
 
 
@@ -55,7 +56,6 @@ def move_directory(source: str, target: str, *, sync: bool = False) -> None:
 
 def _copy(source: str, target: str, *, sync: bool) -> None:
     """Move a directory, or a link to one, to another file system."""
-    import secrets
     import shutil
 
     above = os.path.dirname(target)
@@ -65,20 +65,34 @@ def _copy(source: str, target: str, *, sync: bool) -> None:
     with os.scandir(above) as entries:
         left = [entry.path for entry in entries if is_temporary(entry.name)]
     for path in left:
-        remove_copy(path, sync=sync)
-    copy = os.path.join(above, f".zc-{secrets.token_hex(8)}.partial")
-    os.mkdir(copy)
-    with _locked(copy):
-        try:
-            shutil.copytree(source, copy, symlinks=True, dirs_exist_ok=True)
-            if sync:
-                _sync_tree(copy)
-            _rename((copy, None), (target, None))
-        except BaseException:
-            shutil.rmtree(copy, ignore_errors=True)
-            raise
+        with suppress(OSError):  # that of somebody else; this move does not depend on it
+            remove_copy(path, sync=sync)
+    with ExitStack() as stack:
+        copy = _make_copy(above, stack)
+        shutil.copytree(source, copy, symlinks=True, dirs_exist_ok=True)
+        if sync:
+            _sync_tree(copy)
+        _rename((copy, None), (target, None))
     _sync({above}, sync=sync)
     remove_directory(source, sync=sync)
+
+
+def _make_copy(above: str, stack: ExitStack) -> str:
+    """Make a directory of the name of a temporary file and lock it; the stack removes it if it still has it.
+
+    Before it is locked, another move may take it for what a killed one has left: then one more is made.
+    """
+    import secrets
+    import shutil
+
+    for _ in range(_NAME_TRIES):
+        copy = os.path.join(above, f".zc-{secrets.token_hex(8)}.partial")
+        stack.callback(shutil.rmtree, copy, ignore_errors=True)
+        os.mkdir(copy, 0o700)  # until it has the rights of what is copied, which may be nobody else's
+        with suppress(FileNotFoundError):
+            if stack.enter_context(_locked(copy)) is not False:
+                return copy
+    raise BlockingIOError(errno.EAGAIN, "other moves remove what is copied here", above)
 
 
 def remove_copy(name: str, above: int | None = None, *, sync: bool = False) -> bool:
@@ -97,13 +111,13 @@ def remove_copy(name: str, above: int | None = None, *, sync: bool = False) -> b
 
 
 @contextmanager
-def _locked(directory: str, above: int | None = None) -> Iterator[bool]:
+def _locked(directory: str, above: int | None = None) -> Iterator[bool | None]:
     """Lock a directory for the block, or until this process ends; yields whether it is locked.
 
-    It is not if another process has locked it, nor where the system has no such locks.
+    It is not if another process has locked it, or has removed it; None: the system has no such locks.
     """
     if _WINDOWS:
-        yield False
+        yield None
         return
     import fcntl
 
@@ -111,10 +125,12 @@ def _locked(directory: str, above: int | None = None) -> Iterator[bool]:
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             yield False
+        except OSError:
+            yield None
         else:
-            yield True
+            yield os.fstat(fd).st_nlink > 0
     finally:
         os.close(fd)
 

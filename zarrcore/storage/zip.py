@@ -18,6 +18,7 @@ from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import BaseZarrError, InvalidKeyError, ReadOnlyError, StoreError, printable, shown
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.byte_range import ByteRange, as_request, resolve_range
+from zarrcore.storage.local_errors import named
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.validation import (
     as_view,
@@ -43,9 +44,10 @@ class ZipStore(Store):
     """A ZIP archive whose entries are the values.
 
     The archive is opened at the first use.  What is written can be read through this store at once, and by
-    others after :meth:`close`: use a ``with`` statement.  ZIP archives cannot forget: setting a key again
-    appends an entry in place of the old one, whose bytes stay in the file, and deleting a key that exists is
-    refused.
+    others after :meth:`close`: use a ``with`` statement.  An archive that cannot be completed, because the
+    disk is full, ends as it did before it was opened; one whose process is killed has no directory then.  ZIP
+    archives cannot forget: setting a key again appends an entry in place of the old one, whose bytes stay in
+    the file, and deleting a key that exists is refused.
 
     Parameters
     ----------
@@ -276,6 +278,7 @@ class _Archive:
 
     def _reset(self) -> None:
         self._file: zipfile.ZipFile | None = None
+        self._end = 0, b""  # of an archive that is appended to: where its directory is, and what is in it
         self._lock = RLock()
         self._pid = os.getpid()
 
@@ -302,18 +305,33 @@ class _Archive:
             self._lock.release()
             raise
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._lock.release()
+        if isinstance(error, OSError) and (told := named(error, str(self.target))) is not error:
+            raise told from None
 
     def close(self) -> None:
         if self._pid != os.getpid():
             return  # it is the parent's to finish
         with self._lock:
-            if self._file is None and self.mode in ("w", "x"):
-                self._file = self._open()  # an archive without entries is an archive all the same
-            file, self._file = self._file, None
-            if file is not None:
-                file.close()
+            if self._file is None and self.mode not in ("w", "x"):
+                return
+            with self as file:  # an archive without entries is an archive all the same
+                self._file = None
+                try:
+                    file.close()
+                except BaseException:
+                    self._restore()
+                    raise
+
+    def _restore(self) -> None:
+        """Have an archive end as it did, if it could not be completed with what was appended."""
+        at, data = self._end
+        if data:
+            with open(str(self.target), "r+b") as file:
+                file.truncate(at + len(data))
+                file.seek(at)
+                file.write(data)
 
     def restart(self) -> None:
         if not isinstance(self.target, str):
@@ -329,20 +347,27 @@ class _Archive:
         with _named_damage(str(self.target)):
             file = zipfile.ZipFile(self.target, self.mode, self.compression, self._allow_zip64)
         _check_names(file, str(file.filename))
-        if self.mode in ("w", "x"):
+        self._end = 0, b""
+        if self.mode == "a" and isinstance(self.target, str) and file.fp is not None:
+            file.fp.seek(file.start_dir)
+            self._end = file.start_dir, file.fp.read()
+        elif self.mode in ("w", "x"):
             self.mode = "a"  # opened again, the archive keeps what has been written
+            file.mode = "a"  # and ends with its directory, also where more was written and failed
         return file
 
 
 @contextmanager
 def _named_damage(where: str) -> Iterator[None]:
-    """Have what zipfile raises of a damaged directory name the archive."""
+    """Have what zipfile raises where it reads the directory of an archive name the archive."""
     try:
         yield
     except zipfile.BadZipFile as error:
         raise StoreError(f"{printable(where)} is not a ZIP archive, or an unfinished one: {error}") from error
     except (NotImplementedError, UnicodeDecodeError, OverflowError, struct.error) as error:
         raise StoreError(f"{printable(where)} cannot be used: {shown(error)}") from error
+    except OSError as error:
+        raise named(error, where) from None
 
 
 def _check_names(file: zipfile.ZipFile, where: str) -> None:
@@ -499,12 +524,18 @@ def _append(archive: zipfile.ZipFile, key: str, data: bytes | memoryview) -> Non
     info.compress_type = archive.compression
     info.external_attr = 0o644 << 16
     # The entry that is replaced leaves the central directory; only its bytes stay in the file.
-    old, entries = archive.NameToInfo.pop(key, None), archive.filelist
+    old, entries, end = archive.NameToInfo.pop(key, None), archive.filelist, archive.start_dir
     if old is not None:
         archive.filelist = [entry for entry in entries if entry is not old]
     try:
         archive.writestr(info, data)
     except BaseException:
+        # zipfile lists an entry that was begun, with the size and the checksum of the whole.
         if old is not None:
             archive.filelist, archive.NameToInfo[key] = entries, old
+        else:
+            archive.NameToInfo.pop(key, None)
+            if entries and entries[-1] is info:
+                entries.pop()
+        archive.start_dir = end  # the next one takes its place
         raise

@@ -356,6 +356,46 @@ def test_whatever_a_method_does_the_error_is_named_and_nothing_is_lost(kind: str
             assert np.array_equal(found[:8], VALUES)
 
 
+class Interrupted(Exception):
+    """An exception of a method, with Ctrl-C in the moment in which its text is made first."""
+
+    asked = 0
+
+    def __str__(self) -> str:
+        self.asked += 1
+        if self.asked == 1:
+            raise KeyboardInterrupt
+        return "boom"
+
+    __repr__ = __str__
+
+
+class InterruptedOfOurs(Interrupted, BaseZarrError):
+    """One that is handed on as it is."""
+
+
+@pytest.mark.parametrize("make", [Interrupted, InterruptedOfOurs])
+@pytest.mark.parametrize(("kind", "method"), METHODS)
+def test_an_interrupt_while_the_text_of_an_error_is_made_ends_the_call(
+    kind: str, method: str, make: Callable[[], Interrupted]
+) -> None:
+    array = created(kind)
+    for name, call in CALLS.items():
+        error = make()
+        INSTEAD[f"{kind}.{method}"] = raising(error)
+        try:
+            call(array)
+        except KeyboardInterrupt:
+            assert error.asked
+        except BaseZarrError:
+            assert not error.asked, (name, "the interrupt is lost")
+        else:
+            assert not error.asked, (name, "the interrupt is lost")
+        finally:
+            INSTEAD.clear()
+    assert np.array_equal(zarrcore.open_array(array.store)[...][:8], VALUES)
+
+
 @pytest.mark.parametrize(("kind", "method"), METHODS)
 def test_nothing_is_created_with_what_fails(kind: str, method: str) -> None:
     for wrong in WRONG.values():

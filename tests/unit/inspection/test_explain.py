@@ -11,6 +11,7 @@ import pytest
 
 import zarrcore
 from zarrcore.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, ShardingCodec, TransposeCodec
+from zarrcore.errors import ChunkMemoryError
 from zarrcore.storage import MemoryStore, WrapperStore, resolve_range
 
 
@@ -152,6 +153,22 @@ def test_amplification_and_text() -> None:
     ]  # fmt: skip
     with pytest.raises(IndexError):
         array.explain(99)
+
+
+def test_any_number_of_chunks_is_an_error_and_no_list_of_them() -> None:
+    """A document of a few bytes claims as many as nobody has memory and time for."""
+    array = zarrcore.create_array({}, shape=(1 << 62, 4), chunks=(10, 2), dtype="i4")
+    for selection in (..., slice(None, None, 5), slice(None, None, -(1 << 40))):
+        with pytest.raises(ValueError, match="touches up to [0-9,]+ chunks, .*choose a part"):
+            array.explain(selection)
+    assert len(array.explain(slice(None, None, 1 << 50)).chunks) == 2 << 12
+    assert len(array.explain(([0, 1 << 61], [0, 3])).chunks) == 2
+
+
+def test_a_chunk_for_which_there_is_no_memory_is_named() -> None:
+    array = zarrcore.create_array({}, shape=(1 << 56,), chunks=(1 << 56,), dtype="i4", compressors=None)
+    with pytest.raises(ChunkMemoryError, match=r"chunk \(0,\), key 'c/0': out of memory"):
+        array.explain()
 
 
 @pytest.mark.parametrize("selection", [(slice(None), slice(None)), ([3, 9], [1, 12])], ids=["box", "points"])

@@ -145,6 +145,64 @@ def test_a_move_that_was_killed_is_repeated_and_leaves_nothing(store, tmp_path, 
 
 
 @posix
+@pytest.mark.parametrize("other", ["has it locked", "has removed it", "removes it before it is locked"])
+def test_a_move_does_not_lose_its_copy_to_another_one(store, tmp_path, monkeypatch, other):
+    """Another one may take the directory, as long as it is not locked, for what a killed one has left."""
+    fcntl = pytest.importorskip("fcntl")
+    keys = ["a", "b/c", "b/d"]
+    for key in keys:
+        store.set(key, key.encode())
+    mkdir, flock = os.mkdir, fcntl.flock
+    taken = []
+
+    def made(path, *mode, **options):
+        mkdir(path, *mode, **options)
+        if "partial" in os.path.basename(path) and not taken:
+            taken.append(path)
+            assert os.stat(path).st_mode & 0o777 == 0o700
+            if other == "has it locked":
+                flock(os.open(path, os.O_RDONLY), fcntl.LOCK_EX)
+            elif other == "has removed it":
+                os.rmdir(path)
+
+    def locked(fd, how):
+        if other == "removes it before it is locked" and os.path.exists(taken[0]):
+            os.rmdir(taken[0])
+        flock(fd, how)
+
+    store.root.chmod(0o750)
+    to_another_file_system(monkeypatch)
+    rename = os.rename
+
+    def renamed(source, target, **options):
+        with contextlib.suppress(BlockingIOError):
+            flock(os.open(source, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            assert "partial" not in source, "what is copied to is not locked"
+        rename(source, target, **options)
+
+    monkeypatch.setattr(os, "rename", renamed)
+    monkeypatch.setattr(os, "mkdir", made)
+    monkeypatch.setattr(fcntl, "flock", locked)
+    store.move(tmp_path / "target")
+    assert {key: store.get(key) for key in store.list()} == {key: key.encode() for key in keys}
+    assert os.listdir(tmp_path) == ["target"]
+    assert store.root.stat().st_mode & 0o777 == 0o750
+
+
+@posix
+def test_a_move_leaves_what_it_may_not_remove(store, tmp_path, monkeypatch):
+    def refused(*_, **options):
+        raise PermissionError(errno.EACCES, "that of somebody else")
+
+    store.set("a", b"value")
+    (tmp_path / PARTIAL).mkdir()
+    to_another_file_system(monkeypatch)
+    monkeypatch.setattr(moving, "remove_copy", refused)
+    store.move(tmp_path / "target")
+    assert store.get("a") == b"value"
+
+
+@posix
 def test_repair_removes_the_copy_of_a_move_that_was_killed_and_of_no_other(store, tmp_path):
     copy = tmp_path / "x" / PARTIAL
     (copy / "c").mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import pickle
@@ -259,6 +260,86 @@ def test_an_entry_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
                 store.set("k", b"new")
         assert bytes(store.get("k")) == b"old"
     assert zipfile.ZipFile(tmp_path / "a.zip").namelist() == ["k"]
+
+
+@contextlib.contextmanager
+def files_of_at_most(nbytes):
+    """As on a disk that is full."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def keys_of(path):
+    assert zipfile.ZipFile(path).testzip() is None
+    return sorted(zipfile.ZipFile(path).namelist())
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+def test_an_entry_that_cannot_be_written_is_not_listed(path, old):
+    with ZipStore(path, mode="w") as store:
+        store.set("a", b"value")
+        if old is not None:
+            store.set("b", old)
+        size = 1 << 20
+        with files_of_at_most(size), pytest.raises(OSError, match=f"large.*{path}"):
+            store.set("b", bytes(2 * size))
+        assert store.get("b") == old
+        assert [*store.list()] == ["a", "b"][: 1 + (old is not None)]
+        store.set("c", b"value")  # in its place
+    assert keys_of(path) == ["a", "c"] if old is None else ["a", "b", "c"]
+    assert path.stat().st_size < size
+
+
+def test_an_interrupted_entry_is_not_listed(path, monkeypatch):
+    """zipfile lists an entry, and its checksum, when it is closed, however much was written."""
+
+    class Interrupted(io.FileIO):
+        def write(self, data):
+            if len(data) == 1 << 20:
+                super().write(data[:100])
+                raise KeyboardInterrupt
+            return super().write(data)
+
+    with Interrupted(path, "w+") as file, ZipStore(file, mode="w") as store:
+        store.set("a", b"value")
+        with pytest.raises(KeyboardInterrupt):
+            store.set("b", bytes(1 << 20))
+        assert store.get("b") is None
+        store.set("c", b"value")
+    assert keys_of(path) == ["a", "c"]
+
+
+def test_an_archive_that_cannot_be_completed_stays_as_it_was(path):
+    """The directory of an archive that is appended to is overwritten long before there is a new one."""
+    with ZipStore(path, mode="w") as store:
+        store.set("a", b"value")
+    before = path.read_bytes()
+    store = ZipStore(path, mode="a")
+    for n in range(100):
+        store.set(f"b/{n}", b"value")
+    with files_of_at_most(8000), pytest.raises(OSError, match=f"large.*{path}"):
+        store.close()
+    assert path.read_bytes() == before
+    with ZipStore(path, mode="a") as store:
+        store.set("b", b"value")
+    assert keys_of(path) == ["a", "b"]
+
+
+@pytest.mark.parametrize("failing", ["open", "_RealGetContents"])
+def test_errors_of_the_system_name_the_archive(path, monkeypatch, failing):
+    def fail(*_):
+        raise OSError(5, "Input/output error")
+
+    with ZipStore(path, mode="w") as store:
+        store.set("a", b"value")
+    monkeypatch.setattr(zipfile.ZipFile, failing, fail)
+    with pytest.raises(OSError, match=f"Input/output error.*{path}"):
+        ZipStore(path).get("a")
 
 
 def test_the_path_of_an_archive_is_enough_to_read_it(tmp_path):

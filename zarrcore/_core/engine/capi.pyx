@@ -152,7 +152,9 @@ cdef zc_status _fail(object error, zc_error *err, bint interrupted=False) noexce
         else:
             err.cause = _keep_cause(error)
             text = f"{type(error).__name__}: {error}".encode("utf-8", "replace")
-    except BaseException:             # its own str() failed, or there is no memory
+    except BaseException as second:   # its own str() failed, or there is no memory, or Ctrl-C came then
+        if status != ZC_ERR_CANCELLED and not isinstance(second, Exception):
+            return _fail(second, err)
         text = b"an exception without text"
     return zc_fail(err, status, b"%s", <const char *>text)
 

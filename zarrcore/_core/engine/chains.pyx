@@ -50,7 +50,9 @@ cdef zc_status _fail_in_python(object error, zc_status status, zc_workspace *ws,
             err.cause = (<_Session>session).keep_cause(error)
         text = str(error).encode("utf-8", "replace")
         return zc_fail(err, status, b"%s", <const char *>text)
-    except BaseException:                    # its own str() failed, or there is no memory
+    except BaseException as second:          # its own str() failed, or there is no memory, or Ctrl-C came then
+        if isinstance(error, Exception) and not isinstance(second, Exception):
+            return _fail_in_python(second, status, ws, err)
         return zc_fail(err, status, b"%s", <const char *>b"a codec failed")
 
 
