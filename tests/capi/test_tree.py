@@ -127,7 +127,11 @@ def test_chains_have_at_most_sixteen_codecs_of_bytes(tree: Tree, root: Path) -> 
     np.testing.assert_array_equal(tree.read("a"), values)
     many = [bytes_] + [zstd] * 17
     held = {"name": "conditional", "configuration": {"codecs": [zstd] * 16}}
-    for codecs in (many, [bytes_, held], [bytes_, {"name": "conditional", "configuration": {"codecs": [zstd] * 17}}]):
+    for codecs in (
+        many,
+        [bytes_, held],
+        [bytes_, {"name": "conditional", "configuration": {"codecs": [zstd] * 17}}],
+    ):
         with refused(UNSUPPORTED, "more than 16 codecs of bytes"):  # which is valid: Python reads it
             tree.create_array("b", v3("codecs", codecs))
 
