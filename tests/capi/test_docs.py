@@ -73,7 +73,7 @@ def build(directory: Path, name: str) -> ModuleType:
 
 
 def test_every_example_is_tried() -> None:
-    """Those in sh of installations and packages by test_readers.py, test_cython.py, wheels/check_library.py."""
+    """Those in sh of installations by wheels/check_library.py, of packages by test_cython.py."""
     assert sorted(kind for kind, _ in BLOCKS) == ["c"] * 3 + ["cython"] + ["sh"] * 7
 
 
