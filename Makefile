@@ -119,8 +119,9 @@ VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=d
 csrc-valgrind: $(ENV)/.complete ## the same under valgrind, which is slow
 	ZC_EMULATED=1 ZC_TEST_PATIENCE=20 $(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check RUN="$(VALGRIND)" $(NATIVE)
 
-examples-valgrind: lib ## the examples in C, C++ and Fortran under valgrind
-	ZARRCORE_TEST_PREFIX=$(CURDIR)/build/lib ZARRCORE_RUN_UNDER="$(VALGRIND)" $(PYTEST) -q tests/capi/test_examples.py tests/capi/test_wrappers.py
+examples-valgrind: lib ## the examples in C, C++ and Fortran, and the library's whole life on several threads, under valgrind
+	ZARRCORE_TEST_PREFIX=$(CURDIR)/build/lib ZARRCORE_RUN_UNDER="$(VALGRIND)" $(PYTEST) -q \
+	    $(addprefix tests/capi/test_,examples.py wrappers.py readers.py life.py)
 
 # New inputs that libFuzzer finds go to build/fuzz, and are used again the next time.
 FUZZ_SECONDS ?= 60

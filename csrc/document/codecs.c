@@ -212,7 +212,7 @@ static void conditional(codec_list *c, const zc_node *codec, const zc_node *conf
         zc_node_fail(&list, "codecs are nested more than %d levels deep", ZC_DEPTH_MAX);
     }
     if (n >= ZC_MAX_STAGES) {
-        zc_node_fail(&list, "more than %d codecs of bytes", ZC_MAX_STAGES);
+        zc_node_too_many(&list, ZC_MAX_STAGES, "codecs of bytes");
     }
     zc_codec *const nested = zc_node_alloc(&list, &c->doc->arena, n, sizeof *nested);
     c->depth++;

@@ -41,7 +41,8 @@ static zc_status finish(zc_document *doc, const zc_node *root, zc_links links)
     }
     zc_grid_longest(doc, shape);
     if (zc_chain_compile(&description, &doc->arena, &doc->array.chain, err) != ZC_OK) {
-        err->status = err->status == ZC_ERR_MEMORY ? err->status : ZC_ERR_METADATA;
+        const bool is_told = err->status == ZC_ERR_MEMORY || err->status == ZC_ERR_UNSUPPORTED;
+        err->status = is_told ? err->status : ZC_ERR_METADATA;
         return err->status;
     }
     check_bound(doc, root, shape);
@@ -203,7 +204,7 @@ static void add_codec_v2(zc_document *doc, const zc_node *node, zc_flow *flow, l
     const char *const name = zc_node_string(&id);
     const zc_known_codec *const known = zc_find_numcodecs(name);
     if (links->n == sizeof links->at / sizeof links->at[0]) {
-        zc_node_fail(node, "more than %d codecs", ZC_MAX_STAGES);
+        zc_node_too_many(node, ZC_MAX_STAGES, "codecs of bytes");
     } else if (known == NULL) {
         zc_node_unsupported(&id, "the codec", name);
     } else {

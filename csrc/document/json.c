@@ -180,6 +180,14 @@ void zc_node_unsupported(const zc_node *node, const char *what, const char *name
     }
 }
 
+void zc_node_too_many(const zc_node *node, int most, const char *what)
+{
+    if (zc_node_ok(node)) {
+        zc_node_fail(node, "more than %d %s", most, what);
+        node->json->err->status = ZC_ERR_UNSUPPORTED;
+    }
+}
+
 void zc_node_expected(const zc_node *node, const char *what)
 {
     if (node->value == NULL) {
@@ -265,6 +273,16 @@ const char *zc_node_text(const zc_node *node, size_t *n)
 
     *n = is_text ? yyjson_get_len(node->value) : 0;
     return is_text ? yyjson_get_str(node->value) : "";
+}
+
+void zc_spell(const char *text, size_t n, char *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        const bool is_zero = text[i] == '\0';
+        memcpy(out, is_zero ? "\\u0000" : &text[i], is_zero ? 6 : 1);
+        out += is_zero ? 6 : 1;
+    }
+    *out = '\0';
 }
 
 const char *zc_node_string(const zc_node *node)

@@ -60,6 +60,9 @@ void zc_node_fail(const zc_node *node, const char *format, ...) ZC_PRINTF(2, 3);
 /* The same for what is valid, but not supported: "the codec", its name (ZC_ERR_UNSUPPORTED). */
 void zc_node_unsupported(const zc_node *node, const char *what, const char *name);
 
+/* The same for more of something than the library has room for. */
+void zc_node_too_many(const zc_node *node, int most, const char *what);
+
 /* The same for a value that is of another type than `what`, or absent. */
 void zc_node_expected(const zc_node *node, const char *what);
 
@@ -94,6 +97,11 @@ bool zc_node_is_number(const zc_node *node);
 bool zc_node_is_string(const zc_node *node);
 bool zc_node_is_object(const zc_node *node);
 bool zc_node_is_array(const zc_node *node);
+
+/* Names of C end at a zero byte: a copy of n bytes in which such bytes are spelled as in JSON, so that it is nobody else's name.  Terminated;
+ * takes ZC_SPELLED(n) bytes. */
+#define ZC_SPELLED(n) (6 * (n) + 1)
+void zc_spell(const char *text, size_t n, char *out);
 
 /* Each of these refuses a value of another type, and one that is absent. */
 int64_t zc_node_int(const zc_node *node, int64_t low, int64_t high);

@@ -138,26 +138,20 @@ static int compare_entries(const void *a, const void *b)
     return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
 }
 
-/* Names of C end at a zero byte: what would be another name is spelled out.  A backslash is in the name of no node. */
+/* A name with a zero byte is spelled out; with that backslash it is the name of no node. */
 static zc_status begin_entry(const zc_node *member, entry *out, zc_error *err)
 {
     const size_t n = zc_node_name_length(member);
-    size_t k = 0;
 
     *out = (entry){.node = *member, .name = member->member};
     if (memchr(member->member, '\0', n) == NULL) {
         return ZC_OK;
     }
-    out->escaped = malloc(6 * n + 1);
+    out->escaped = malloc(ZC_SPELLED(n));
     if (out->escaped == NULL) {
         return no_memory(err);
     }
-    for (size_t i = 0; i < n; i++) {
-        const bool is_zero = member->member[i] == '\0';
-        memcpy(out->escaped + k, is_zero ? "\\u0000" : &member->member[i], is_zero ? 6 : 1);
-        k += is_zero ? 6 : 1;
-    }
-    out->escaped[k] = '\0';
+    zc_spell(member->member, n, out->escaped);
     out->name = out->escaped;
     return ZC_OK;
 }

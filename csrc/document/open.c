@@ -55,9 +55,9 @@ static zc_status keep_names(zc_document *doc, const zc_node *root, int zarr_form
         size_t n;
         if (zc_node_is_string(&name)) {
             const char *const text = zc_node_text(&name, &n);
-            char *const copy = zc_node_alloc(root, &doc->arena, n + 1, 1);
+            char *const copy = zc_node_alloc(root, &doc->arena, ZC_SPELLED(n), 1);
             if (copy != NULL) {
-                memcpy(copy, text, n);
+                zc_spell(text, n, copy);
                 doc->names[name.index] = copy;
             }
         }

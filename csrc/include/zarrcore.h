@@ -285,8 +285,8 @@ ZARRCORE_PUBLIC int zarrcore_chunk_lengths(const zarrcore_array *array, int dime
  */
 ZARRCORE_PUBLIC int zarrcore_decompose(const zarrcore_array *array, int ranks, int rank, int64_t *start, int64_t *count);
 
-/* Name of a dimension (in format 2 the one that xarray stores as an attribute); lives as long as the handle.  NULL if it has none, and
- * where there is no such dimension. */
+/* Name of a dimension (in format 2 the one that xarray stores as an attribute); lives as long as the handle.  A zero byte in
+ * it is spelled as in JSON.  NULL if it has none, and where there is no such dimension. */
 ZARRCORE_PUBLIC const char *zarrcore_dimension_name(const zarrcore_array *array, int dimension);
 
 /* Bytes of one element, or a negative status. */

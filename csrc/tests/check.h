@@ -12,11 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined __has_include
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#endif
-#endif
+
+#include "tests/forked.h"
 
 static int check_failures;
 static int check_count;
@@ -43,15 +40,6 @@ static const char *check_case = "";
 static inline bool check_emulated(void)
 {
     return getenv("ZC_EMULATED") != NULL;
-}
-
-/* In a child of fork(), what threads and spare lists of its parent had is in memory that nobody uses any more: valgrind looks for leaks in
- * the parent. */
-static inline void check_forked(void)
-{
-#ifdef VALGRIND_CLO_CHANGE
-    VALGRIND_CLO_CHANGE("--leak-check=no");
-#endif
 }
 
 static inline int check_report(const char *name)

@@ -42,6 +42,15 @@ static bool announce(const zc_store *store, const char *key, uint64_t n, uint64_
     return cold;
 }
 
+/* On a busy machine a file in memory is waited for, too: only what the tests say counts. */
+static zc_status read_real(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *error)
+{
+    zc_value ready = *value;
+
+    ready.waiting = NULL;
+    return real.read(&ready, offset, dst, n, error);
+}
+
 static zc_status read_slowly(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *error)
 {
     const int number = atomic_fetch_add(&n_read, 1);
@@ -50,7 +59,7 @@ static zc_status read_slowly(const zc_value *value, uint64_t offset, void *dst, 
         atomic_store(&value->waiting->blind, slow_clock);
         zc_waiting_wait(value->waiting, value, offset);
     }
-    return real.read(value, offset, dst, n, error);
+    return read_real(value, offset, dst, n, error);
 }
 
 /* Read all of an array of 130 small chunks. */

@@ -2,6 +2,8 @@
 # ruff: noqa
 """For Spack: libzarrcore, the library for C, C++ and Fortran, without Python."""
 
+from spack_repo.builtin.build_systems.makefile import MakefilePackage
+
 from spack.package import *
 
 

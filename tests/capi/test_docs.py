@@ -73,8 +73,8 @@ def build(directory: Path, name: str) -> ModuleType:
 
 
 def test_every_example_is_tried() -> None:
-    """Those in sh are done by test_examples.py, test_readers.py, test_cython.py, wheels/check_library.py."""
-    assert sorted(kind for kind, _ in BLOCKS) == ["c", "c", "c", "cython", "sh", "sh", "sh", "sh"]
+    """Those in sh of installations by wheels/check_library.py, of packages by test_cython.py."""
+    assert sorted(kind for kind, _ in BLOCKS) == ["c"] * 3 + ["cython"] + ["sh"] * 7
 
 
 def test_cython(tmp_path: Path) -> None:
@@ -120,6 +120,25 @@ needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no cc")
 not_instrumented = pytest.mark.skipif(
     bool(os.environ.get("ZARRCORE_SANITIZE")), reason="its library is not instrumented"
 )
+
+
+@needs_cc
+@not_instrumented
+def test_commands_that_compile_programs(prefix: Path, tmp_path: Path) -> None:
+    """As they stand there, but those of compilers that are not here."""
+    (tmp_path / "zarrcore").symlink_to(prefix)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    lines = (block("sh", "examples/c/tree.c") + block("sh", "cmake -S")).splitlines()
+    tools = {"gfortran", "mpicc", "cmake", "c++"}
+    absent = {tool for tool in tools if shutil.which(tool) is None}
+    absent |= {"./example/read_region"} if "cmake" in absent else set()
+    script = "\n".join(line for line in lines if line.split()[0] not in absent)
+    environ = os.environ | {"HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["sh", "-e"], input=script, cwd=tmp_path, env=environ, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "summer/temperature {" in done.stdout and "18.25" in done.stdout
 
 
 class Single(ctypes.Structure):

@@ -218,7 +218,7 @@ REFUSED: list[tuple[Any, str]] = [
     (v2("filters", [{"id": "quantize", "digits": 400, "dtype": "<f4"}]), "digits: 400 are too many"),
     (v2("filters", [{"id": "bitround", "keepbits": 24}]), "filters[0]: keepbits: expected 0 to 23, got 24"),
     (v2("filters", [{"id": "crc32", "location": "middle"}]), 'location: "middle" is not supported'),
-    (v2("filters", [{"id": "shuffle"}] * 17), "filters[16]: more than 16 codecs"),
+    (v2("filters", [{"id": "shuffle"}] * 17), "filters[16]: more than 16 codecs of bytes"),
     (codecs({"name": "numcodecs.delta", "configuration": {"dtype": "<f4"}}), "cannot follow a codec"),
     (codecs(before=({"name": "numcodecs.zlib"},)), "needs a codec before it that makes bytes"),
     (v2("compressor", {"id": "bz2", "level": 1}), 'compressor.id: the codec "bz2" is not supported'),

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -13,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from capi_programs import compile_program, linked, run_program
 from object_server import ObjectServer
 
 import zarrcore
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-UNDER = shlex.split(os.environ.get("ZARRCORE_RUN_UNDER", ""))  # as `make examples-valgrind` has it
 
 pytestmark = [
     pytest.mark.timeout(600),
@@ -43,20 +42,6 @@ def flags(prefix: Path, *options: str) -> list[str]:
     return done.stdout.split()
 
 
-def compile_program(compiler: str, source: Path, target: Path, *more: str) -> Path:
-    sanitize = os.environ.get("ZARRCORE_SANITIZE")
-    instrumented = [f"-fsanitize={sanitize}"] if sanitize else []
-    command = [compiler, str(source), "-o", str(target), *more, *instrumented]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=target.parent)
-    assert done.returncode == 0, done.stderr
-    return target
-
-
-def run_program(program: Path, *args: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [*UNDER, str(program), *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600 if UNDER else 60)
-
-
 def numbers(text: str) -> np.ndarray:
     return np.array([float(line) for line in text.split("\n") if line and line.lstrip("- ")[0].isdigit()])
 
@@ -68,14 +53,9 @@ def test_c(prefix: Path, values: np.ndarray, tmp_path: Path, linking: str) -> No
     else:
         private = [flag for flag in flags(prefix, "--libs", "--static") if flag != "-lzarrcore"]
         libs = [str(prefix / "lib" / "libzarrcore.a"), *private]
-    warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+    source = EXAMPLES / "c" / "read_region.c"
     program = compile_program(
-        "cc",
-        EXAMPLES / "c" / "read_region.c",
-        tmp_path / "read_region",
-        *warnings,
-        *flags(prefix, "--cflags"),
-        *libs,
+        "cc", tmp_path / "read_region", "-std=c11", source, *flags(prefix, "--cflags"), *libs
     )
     done = run_program(program, tmp_path / "array", "3:10:2", "1:7")
     assert done.returncode == 0, done.stderr
@@ -90,16 +70,16 @@ def test_c(prefix: Path, values: np.ndarray, tmp_path: Path, linking: str) -> No
     assert run_program(program, tmp_path / "array", "1:2").returncode == 2
 
 
-STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-
-
-def compile_c(prefix: Path, name: str, target: Path, *more: str) -> Path:
-    libs = [*flags(prefix, "--cflags", "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
-    return compile_program("cc", EXAMPLES / "c" / name, target, *STRICT, *libs, *more)
+def example(prefix: Path, name: str, target: Path, standard: str, *more: str) -> Path:
+    """An example in C or C++, linked with the shared library."""
+    compiler = "c++" if name.endswith(".cpp") else "cc"
+    return compile_program(
+        compiler, target, f"-std={standard}", "-Wpedantic", EXAMPLES / name, *linked(prefix), *more
+    )
 
 
 def test_progress(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
-    program = compile_c(prefix, "progress.c", tmp_path / "progress")
+    program = example(prefix, "c/progress.c", tmp_path / "progress", "gnu11")
     assert float(run_program(program, tmp_path / "array").stdout) == pytest.approx(values.sum())
     shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "array")
     assert float(run_program(program, tmp_path / "packed.zip").stdout) == pytest.approx(values.sum())
@@ -112,7 +92,7 @@ def test_a_web_server(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
     found = subprocess.run(["pkg-config", "--cflags", "--libs", "libcurl"], capture_output=True, text=True)
     if found.returncode != 0:
         pytest.skip("no libcurl (apt-get install libcurl4-openssl-dev)")
-    program = compile_c(prefix, "http_store.c", tmp_path / "http_store", *found.stdout.split(), "-pthread")
+    program = example(prefix, "c/http_store.c", tmp_path / "http_store", "gnu11", *found.stdout.split())
     files = {p.relative_to(tmp_path).as_posix(): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     with ObjectServer() as server:
         server.objects.update({f"data/{key}": value for key, value in files.items()})
@@ -137,18 +117,15 @@ def test_a_prefix_can_be_moved(prefix: Path, values: np.ndarray, tmp_path: Path)
     source = EXAMPLES / "c" / "read_region.c"
     private = [flag for flag in libs if flag != "-lzarrcore"]
     archive = str(moved / "lib" / "libzarrcore.a")
-    program = compile_program("cc", source, tmp_path / "read", *flags(moved, "--cflags"), archive, *private)
+    program = compile_program("cc", tmp_path / "read", source, *flags(moved, "--cflags"), archive, *private)
     assert len(numbers(run_program(program, tmp_path / "array").stdout)) == values.size
 
 
-@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
 def test_cpp(prefix: Path, tmp_path: Path) -> None:
     values = np.random.default_rng(0).integers(0, 100, (23, 14)).astype("i4")
     array = zarrcore.create_array(store=tmp_path / "array", shape=values.shape, chunks=(5, 4), dtype="i4")
     array[...] = values
-    source, libs = EXAMPLES / "cpp" / "rows.cpp", [*flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
-    warnings = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    program = compile_program("c++", source, tmp_path / "rows", *warnings, *flags(prefix, "--cflags"), *libs)
+    program = example(prefix, "cpp/rows.cpp", tmp_path / "rows", "c++17")
     done = run_program(program, tmp_path / "array")
     assert (done.returncode, float(done.stdout)) == (0, 2 * values.sum()), done.stderr
     np.testing.assert_array_equal(array[...], 2 * values)
@@ -197,12 +174,8 @@ def test_install_puts_the_same_files_below_destdir(prefix: Path, tmp_path: Path)
 
 def fortran(prefix: Path, name: str, directory: Path) -> Path:
     """An example, compiled with the module that is installed."""
-    if shutil.which("gfortran") is None:
-        pytest.skip("no gfortran (apt-get install gfortran)")
-    module, strict = str(prefix / "include" / "zarrcore.f90"), ["-std=f2018", "-Wall", "-Wextra", "-Werror"]
-    libs = [*flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
-    source = str(EXAMPLES / "fortran" / f"{name}.f90")
-    return compile_program("gfortran", Path(module), directory / name, *strict, source, *libs)
+    sources = [prefix / "include" / "zarrcore.f90", EXAMPLES / "fortran" / f"{name}.f90"]
+    return compile_program("gfortran", directory / name, "-std=f2018", *sources, *linked(prefix))
 
 
 def test_fortran(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
@@ -284,14 +257,14 @@ def test_a_program_has_another_zlib(prefix: Path, values: np.ndarray, tmp_path: 
     if (prefix / "lib" / "zarrcore").exists():
         pytest.skip("the libraries are not inside of libzarrcore.a")
     (tmp_path / "other.c").write_text(OTHER_ZLIB)
-    other = compile_program("cc", tmp_path / "other.c", tmp_path / "other.o", "-c", "-fno-builtin")
+    other = compile_program("cc", tmp_path / "other.o", tmp_path / "other.c", "-c", "-fno-builtin")
     libs = [flag for flag in flags(prefix, "--libs", "--static") if flag != "-lzarrcore"]
     if any(flag in ("-lz", "-lblosc", "-lzstd", "-llz4") for flag in libs):
         pytest.skip("the shared libraries of the system take whatever is there first")
     library = str(prefix / "lib" / "libzarrcore.a")
-    linked = [str(other), library] if order == "before" else [library, str(other)]
+    objects = [str(other), library] if order == "before" else [library, str(other)]
     source = EXAMPLES / "c" / "read_region.c"
-    program = compile_program("cc", source, tmp_path / "read", *flags(prefix, "--cflags"), *linked, *libs)
+    program = compile_program("cc", tmp_path / "read", source, *flags(prefix, "--cflags"), *objects, *libs)
     compressors = [
         zarrcore.codecs.GZip(),
         zarrcore.codecs.Zlib(),
@@ -331,9 +304,7 @@ def test_symbols(prefix: Path) -> None:
 
 
 def test_a_tree_in_c(prefix: Path, tmp_path: Path) -> None:
-    libs = [*flags(prefix, "--cflags"), *flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
-    warnings = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    program = compile_program("cc", EXAMPLES / "c" / "tree.c", tmp_path / "tree", *warnings, *libs)
+    program = example(prefix, "c/tree.c", tmp_path / "tree", "c11")
     done = run_program(program, tmp_path / "new" / "store")
     assert done.returncode == 0, done.stderr
     assert "summer {}\nsummer/temperature {" in done.stdout
@@ -348,21 +319,14 @@ def test_a_tree_in_c(prefix: Path, tmp_path: Path) -> None:
 
 
 def test_a_tree_in_cpp(prefix: Path, tmp_path: Path) -> None:
-    if shutil.which("c++") is None:
-        pytest.skip("no C++ compiler")
-    libs = [*flags(prefix, "--cflags"), *flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
-    warnings = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    program = compile_program("c++", EXAMPLES / "cpp" / "tree.cpp", tmp_path / "tree", *warnings, *libs)
+    program = example(prefix, "cpp/tree.cpp", tmp_path / "tree", "c++17")
     done = run_program(program, tmp_path / "store")
     assert done.returncode == 0, done.stderr
     assert done.stdout == 'counts 2 "hand"\ntime, 2 chunks: 1 2 3 4 5\n0 left\n'
 
 
 def test_a_store_in_memory_in_c(prefix: Path, tmp_path: Path) -> None:
-    libs = [*flags(prefix, "--cflags"), *flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}", "-pthread"]
-    warnings = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    source = EXAMPLES / "c" / "memory_store.c"
-    program = compile_program("cc", source, tmp_path / "memory", *warnings, *libs)
+    program = example(prefix, "c/memory_store.c", tmp_path / "memory", "c11")
     done = run_program(program)
     assert done.returncode == 0, done.stderr
     values = np.arange(60 * 80).reshape(60, 80)[17:19, 33:36].ravel()

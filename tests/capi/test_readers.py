@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from capi_programs import compile_program, linked, run_program
 
 import zarrcore
 
@@ -31,23 +31,17 @@ ATTRIBUTES = {"title": 'a "b", {c}: \\ ', "range": [1, [2.5, None], {"x": "]"}],
 def readers(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Both programs, without a warning."""
     directory = tmp_path_factory.mktemp("readers")
-    strict = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{prefix / 'include'}"]
-    where = [f"-L{prefix / 'lib'}", "-lzarrcore", "-lm", f"-Wl,-rpath,{prefix / 'lib'}"]
-    sanitize = os.environ.get("ZARRCORE_SANITIZE")
-    instrumented = [f"-fsanitize={sanitize}"] if sanitize else []
-    for name in ("raster", "dump"):
-        source = str(READERS / f"{name}.c")
-        command = ["cc", *strict, source, *where, *instrumented, "-o", str(directory / name)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-    return {name: directory / name for name in ("raster", "dump")}
+    flags = ["-std=c11", "-O2", "-Wpedantic", "-lm", *linked(prefix)]
+    return {
+        name: compile_program("cc", directory / name, READERS / f"{name}.c", *flags)
+        for name in ("raster", "dump")
+    }
 
 
 @pytest.fixture(scope="module")
 def run(readers: dict[str, Path]) -> Run:
     def run_reader(name: str, *args: str | Path, fails: str = "") -> subprocess.CompletedProcess[str]:
-        command = [str(readers[name]), *map(str, args)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = run_program(readers[name], *args)
         assert (done.returncode == 0) is (not fails), done.stdout + done.stderr
         assert fails in done.stderr
         return done

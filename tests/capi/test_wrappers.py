@@ -4,21 +4,16 @@
 from __future__ import annotations
 
 import json
-import os
-import shlex
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from capi_programs import compile_program, linked, run_program
 
 import zarrcore
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-UNDER = shlex.split(os.environ.get("ZARRCORE_RUN_UNDER", ""))
-SANITIZE = os.environ.get("ZARRCORE_SANITIZE")
 
 pytestmark = [
     pytest.mark.timeout(600),
@@ -139,8 +134,7 @@ static const zarrcore_callbacks *slow_callbacks(const char *text)
 
 @pytest.fixture
 def flags(prefix: Path) -> list[str]:
-    libs = [f"-I{prefix / 'include'}", f"-L{prefix / 'lib'}", "-lzarrcore", f"-Wl,-rpath,{prefix / 'lib'}"]
-    return [*libs, "-pthread", *([f"-fsanitize={SANITIZE}"] if SANITIZE else [])]
+    return linked(prefix)
 
 
 @pytest.fixture
@@ -150,48 +144,36 @@ def values(tmp_path: Path) -> np.ndarray:
     return values
 
 
-def compile_with(compiler: str, target: Path, *arguments: str) -> Path:
-    if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler}")
-    command = [compiler, "-g", "-Wall", "-Wextra", "-Werror", *arguments, "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=target.parent)
-    assert done.returncode == 0, done.stderr
-    return target
-
-
-def run(program: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [*UNDER, str(program), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600 if UNDER else 120)
-
-
 @pytest.mark.parametrize("standard", ["c++17", "c++20"])
 def test_watches_and_resources_in_cpp(
     flags: list[str], values: np.ndarray, tmp_path: Path, standard: str
 ) -> None:
     (tmp_path / "watch.cpp").write_text(SLOW + PROGRAM)
-    program = compile_with("c++", tmp_path / "watch", f"-std={standard}", "-Wpedantic", "watch.cpp", *flags)
+    program = compile_program(
+        "c++", tmp_path / "watch", f"-std={standard}", "-Wpedantic", "watch.cpp", *flags
+    )
     template = zarrcore.create_array({}, shape=(1000, 4), chunks=(1, 4), dtype="f8")
-    done = run(program, tmp_path / "array", json.dumps(template.metadata.to_dict()))
+    done = run_program(program, tmp_path / "array", json.dumps(template.metadata.to_dict()))
     assert done.returncode == 0, done.stderr
 
 
 def test_the_example_in_cpp(flags: list[str], values: np.ndarray, tmp_path: Path) -> None:
     source = str(EXAMPLES / "cpp" / "progress.cpp")
-    program = compile_with("c++", tmp_path / "progress", "-std=c++17", "-Wpedantic", source, *flags)
-    done = run(program, tmp_path / "array")
+    program = compile_program("c++", tmp_path / "progress", "-std=c++17", "-Wpedantic", source, *flags)
+    done = run_program(program, tmp_path / "array")
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) == pytest.approx(values.sum())
-    done = run(program, tmp_path / "nothing")
+    done = run_program(program, tmp_path / "nothing")
     assert (done.returncode, "there is no such directory" in done.stderr) == (1, True)
 
 
 def test_the_example_in_fortran(flags: list[str], prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
     sources = [str(prefix / "include" / "zarrcore.f90"), str(EXAMPLES / "fortran" / "progress.f90")]
-    program = compile_with("gfortran", tmp_path / "progress", "-std=f2018", *sources, *flags)
-    done = run(program, tmp_path / "array")
+    program = compile_program("gfortran", tmp_path / "progress", "-std=f2018", *sources, *flags)
+    done = run_program(program, tmp_path / "array")
     assert done.returncode == 0, done.stdout
     lines = [line for line in done.stdout.splitlines() if "chunks" not in line]
     assert float(lines[0]) == pytest.approx(values.sum())
     assert lines[1] == "0 pieces of memory are left"
-    done = run(program, tmp_path / "array", "cancel")
+    done = run_program(program, tmp_path / "array", "cancel")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "interrupted")

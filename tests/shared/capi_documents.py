@@ -19,7 +19,8 @@ UNSUPPORTED = -9
 
 def refused_with(message: str) -> int:
     """The status of a document that is refused: whether it is valid is seen by the message."""
-    return UNSUPPORTED if re.search(r': the [a-z ]+ ".*" is not supported$', message) else METADATA
+    valid = r': the [a-z ]+ ".*" is not supported$|: more than \d+ codecs of bytes'
+    return UNSUPPORTED if re.search(valid, message) else METADATA
 
 
 V3: dict[str, Any] = {

@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import runpy
 import shutil
 import subprocess
+import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -95,3 +101,43 @@ def test_the_recipe_is_one_for_rattler_build(platform: str) -> None:
     for needed in tomllib.loads(text("pyproject.toml"))["project"]["dependencies"]:
         assert needed.replace(">", " >") in requirements["run"]
     assert ("numpy" in requirements["build"]) == (platform != "linux-64")  # cross-compiled
+
+
+def spack(monkeypatch: pytest.MonkeyPatch, commands: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Stand in for what a recipe imports of Spack; what it says with directives."""
+    said: list[tuple[str, ...]] = []
+
+    def directive(name: str) -> Callable[..., None]:
+        return lambda *args, **options: said.append((name, *args))
+
+    names = ("license", "version", "depends_on")
+    package = ModuleType("spack.package")
+    vars(package).update({name: directive(name) for name in names}, working_dir=contextlib.chdir, **commands)
+    makefile = ModuleType("spack_repo.builtin.build_systems.makefile")
+    vars(makefile)["MakefilePackage"] = object
+    for module in (package, makefile):
+        for end in range(len(module.__name__.split("."))):
+            above = ".".join(module.__name__.split(".")[: end + 1])
+            monkeypatch.setitem(sys.modules, above, ModuleType(above))
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    return said
+
+
+def test_the_recipe_for_spack_installs_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Spack gives it the functions of `spack.package`, here by stubs; make says what it would do."""
+    done = []
+
+    def make(*arguments: str) -> None:
+        command = ["make", "-n", *arguments]
+        done.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    said = spack(monkeypatch, {"make": make, "spack_cc": "cc"})
+    recipe = runpy.run_path(str(ROOT / "recipe/spack/package.py"))["Libzarrcore"]()
+    monkeypatch.chdir(ROOT)
+    recipe.build(None, tmp_path)
+    recipe.install(SimpleNamespace(), tmp_path)
+    (plan,) = done
+    for name in ("lib/libzarrcore.a", "include/zarrcore.h", "lib/pkgconfig/zarrcore.pc"):
+        assert f"{tmp_path}/{name}" in plan
+    needed = {what[1] for what in said if what[0] == "depends_on"}
+    assert needed == {"c", "gmake", "pkgconfig", "c-blosc", "lz4", "zlib-api", "zstd"}

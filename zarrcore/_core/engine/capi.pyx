@@ -270,7 +270,7 @@ cdef int _keep_names(zarrcore_array *handle, _Owner *owner, object opened) excep
     found = None if opened is None else opened.dimension_names
     if found is None:
         return 0
-    names = [None if name is None else name.encode("utf-8", "replace") for name in found]
+    names = [None if name is None else name.replace("\0", "\\u0000").encode("utf-8", "replace") for name in found]
     owner.texts = <char **>malloc(max(len(names), 1) * sizeof(char *))
     if owner.texts == NULL:
         return 0
