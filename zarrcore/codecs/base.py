@@ -76,8 +76,20 @@ class ArraySpec:
         return self.fill
 
     def is_same(self, other: ArraySpec) -> bool:
-        """Return whether `other` is the same array, with the very same fill value."""
-        return (self.shape, self.dtype) == (other.shape, other.dtype) and self.fill is other.fill
+        """Return whether `other` is the same array, with the same bits as fill value."""
+        return (self.shape, self.dtype) == (other.shape, other.dtype) and _has_same_bits(
+            self.fill, other.fill
+        )
+
+
+def _has_same_bits(one: Any, other: Any) -> bool:
+    """Return whether two scalars are one object, or scalars of NumPy with equal bytes.
+
+    Codecs such as scale_offset make the fill value of their output anew, each time that they are asked.
+    """
+    if one is other or type(one) is not type(other) or not isinstance(one, np.generic):
+        return one is other
+    return one.dtype == other.dtype and one.tobytes() == other.tobytes()
 
 
 _SIZE = instance_of("a number of bytes", int)
