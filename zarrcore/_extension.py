@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields
 from functools import cache, wraps
@@ -74,6 +75,7 @@ DOCUMENT: Result = (
     "a name, or an object with one",
     lambda found, owner: isinstance(found.get("name") if isinstance(found, dict) else found, str),
 )
+JSON_VALUE: Result = ("JSON", lambda found, owner: found is not None)
 
 
 @cache
@@ -148,23 +150,32 @@ def guard(
 def _guarded(
     method: Any, result: Result, what: str, failed: Callable[[Exception | None, str], Exception]
 ) -> Any:
-    expected, fits = result
+    expected = result[0]
 
     @wraps(method)
     def call(owner: Any, *args: Any, **options: Any) -> Any:
         try:
             found = method(owner, *args, **options)
+            if result in (DOCUMENT, JSON_VALUE):  # what is checked from here on is what will be stored
+                found = json.loads(json.dumps(found))
         except (BaseZarrError, MemoryError, Warning):
             raise
         except Exception as error:
             raise failed(error, f"{reason_of(error)} ({_named(method, owner, what)})") from error
-        if not fits(found, owner):
+        if not _fits(result, found, owner):
             raise failed(
                 None, f"expected {expected} from {_named(method, owner, what)}, got {describe(found)}"
             )
         return found
 
     return call
+
+
+def _fits(result: Result, found: Any, owner: Any) -> bool:
+    try:
+        return result[1](found, owner)
+    except Exception:  # of an object that cannot be looked at
+        return False
 
 
 def _named(method: Any, owner: Any, what: str) -> str:
@@ -221,8 +232,15 @@ class Extension:
 
     def to_json(self) -> dict[str, Any]:
         """Return the extension object of a metadata document, with all members of the configuration."""
-        members = members_of(type(self))  # type: ignore[arg-type]
-        return {"name": self.name, "configuration": written(members, self)}
+        cls: Any = type(self)
+        document = {"name": self.name, "configuration": written(members_of(cls), self)}
+        if not is_of_a_user(cls):
+            return document
+        try:
+            return dict(json.loads(json.dumps(document)))
+        except (TypeError, ValueError, RecursionError) as error:
+            message = f"{reason_of(error)} (configuration of the {self._what} {self.name!r})"
+            raise MetadataValidationError(message) from error
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as :meth:`to_json`."""

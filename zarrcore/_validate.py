@@ -50,6 +50,10 @@ MAX_DOCUMENT_NBYTES = 1 << 28
 """
 
 
+_SHOWN = 120
+"""Most characters of a value in an error; no more are looked at, as values may be of any size."""
+
+
 def suggestion(name: object, known: Iterable[str]) -> str:
     """Return a question for the names most like `name`, to be put at the end of an error, or nothing.
 
@@ -64,14 +68,16 @@ def suggestion(name: object, known: Iterable[str]) -> str:
 
 def describe(value: object) -> str:
     """`value` as short JSON, or as its representation where it is none."""
+    if isinstance(value, (str, bytes, bytearray)):
+        value = value[:_SHOWN]
     try:
         text = json.dumps(value)
     except Exception:  # whatever objects of users raise
         try:
-            text = printable(repr(value))
+            text = printable(repr(value)[: 2 * _SHOWN])
         except Exception:  # an integer of too many digits, a value nested too deeply, or of a user
             text = f"<{type(value).__name__}>"
-    return text if len(text) <= 120 else f"{text[:117]}..."
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def fail(where: str | None, expected: str, value: object) -> NoReturn:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -316,6 +317,22 @@ static zc_status local_begin(const zc_store *store, const char *prefix, size_t p
     return status;
 }
 
+/* Are the metadata still where they were?  One look, in place of opening and closing the directory. */
+static bool has_document(const zc_local *local, const char *prefix, size_t prefix_len)
+{
+    const zc_dir rules = zc_dir_none(local->root_len, local->links);
+    const size_t size = local->root_len + prefix_len + strlen(local->documented) + 2;
+    char *const path = malloc(size);
+
+    if (path == NULL) {
+        return false;                    /* the directory is looked at, which finds no memory either */
+    }
+    snprintf(path, size, "%s/%.*s%s", local->root, (int)prefix_len, prefix, local->documented);
+    const bool is_there = zc_dir_has(&rules, path);
+    free(path);
+    return is_there;
+}
+
 /* If a directory with metadata in it is gone, or its metadata are, nobody knows what the chunks held. */
 static zc_status local_check(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
 {
@@ -323,6 +340,9 @@ static zc_status local_check(const zc_store *store, const char *prefix, size_t p
     zc_dir *dir;
 
     if (!local->documents) {
+        return ZC_OK;
+    }
+    if (local->dir == NULL && local->documented != NULL && has_document(local, prefix, prefix_len)) {
         return ZC_OK;
     }
     zc_status status = local_open_dir(local, prefix, prefix_len, &dir, err);
@@ -334,6 +354,9 @@ static zc_status local_check(const zc_store *store, const char *prefix, size_t p
         status = zc_fail(err, ZC_ERR_IO, "the directory of the array was replaced while it was read");
     } else if (status == ZC_OK && local->document != NULL && !zc_dir_has(dir, local->document)) {
         status = zc_fail(err, ZC_ERR_IO, "%s of the array was removed while it was read", local->document);
+    } else if (status == ZC_OK && local->document == NULL && local->documented != NULL &&
+               document_in(dir) == NULL) {
+        status = zc_fail(err, ZC_ERR_IO, "the metadata of the array are gone");
     }
     zc_dir_close(dir);
     return status;

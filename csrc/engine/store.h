@@ -179,6 +179,7 @@ typedef struct zc_local {
     bool sync;               /* fsync what is written */
     zc_symlinks links;          /* which symbolic links are followed */
     bool documents;          /* an array's directory holds its metadata too, so that it cannot be missing */
+    const char *documented;  /* what of it was there when the array was opened, or NULL */
     zc_dir *dir;             /* held open for one call, or NULL */
     const char *document;    /* metadata that was in it then, or NULL */
     size_t dir_prefix;       /* length of the part of all keys that dir stands for */

@@ -53,7 +53,7 @@ PATCH = READ + 1 + WRITE  # the size of what there was
 PATCH_SHARD = READ_SHARD + 1 + WRITE  # the inner chunks before and after the patched one
 OPEN = READ + 1  # the size of the document; a long one takes another read
 OPEN_V2 = 10  # three documents are looked for
-ABSENT = 3  # open nothing; open and close the directory, which is there
+ABSENT = 2  # open nothing; look for the document, which is there
 LINKED = 3  # of each path through a link in that of the root: find that out, open and close the root
 
 

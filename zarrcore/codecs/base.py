@@ -76,13 +76,39 @@ class ArraySpec:
         return self.fill
 
     def is_same(self, other: ArraySpec) -> bool:
-        """Return whether `other` is the same array, with the very same fill value."""
-        return (self.shape, self.dtype) == (other.shape, other.dtype) and self.fill is other.fill
+        """Return whether `other` is the same array, with the same bits as fill value."""
+        return (self.shape, self.dtype) == (other.shape, other.dtype) and _has_same_bits(
+            self.fill, other.fill
+        )
+
+
+def _has_same_bits(one: Any, other: Any) -> bool:
+    """Return whether two scalars are one object, or scalars of NumPy with equal bytes.
+
+    Codecs such as scale_offset make the fill value of their output anew, each time that they are asked.
+    """
+    if one is other or type(one) is not type(other) or not isinstance(one, np.generic):
+        return one is other
+    return one.dtype == other.dtype and one.tobytes() == other.tobytes()
 
 
 _SIZE = instance_of("a number of bytes", int)
 _SIZE_OR_NONE = instance_of("a number of bytes or None", int, NOTHING)
-_TUPLE_OR_NONE = instance_of("a tuple or None", tuple, NOTHING)
+_LINKS: Result = (
+    "a tuple of tuples that begin with a name, or None",
+    lambda found, owner: found is None
+    or (type(found) is tuple and all(type(link) is tuple and isinstance(link[0], str) for link in found)),
+)
+_STAGE: Result = (
+    "a name and a configuration, or None",
+    lambda found, owner: found is None
+    or (type(found) is tuple and [*map(type, found)] == [str, dict]),
+)
+_ORDER: Result = (
+    "an order of axes, or None",
+    lambda found, owner: found is None
+    or (type(found) is tuple and {*map(type, found)} <= {int} and sorted(found) == [*range(len(found))]),
+)
 
 
 class Codec(Extension):
@@ -185,10 +211,10 @@ class ArrayArrayCodec(Codec):
     _results = {
         **Codec._results,
         "output_spec": instance_of("an ArraySpec", ArraySpec),
-        "permutation": _TUPLE_OR_NONE,
+        "permutation": _ORDER,
         "moved": instance_of("an array or None", np.ndarray, NOTHING),
         "lengths": instance_of("a tuple", tuple),
-        "stage": _TUPLE_OR_NONE,
+        "stage": _STAGE,
     }
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
@@ -302,7 +328,7 @@ class ArrayBytesCodec(Codec):
         "encoded_size": _SIZE_OR_NONE,
         "encoded_limit": _SIZE_OR_NONE,
         "decode_into": instance_of("True or False", bool),
-        "native": _TUPLE_OR_NONE,
+        "native": _LINKS,
     }
 
     def check_values(self, values: np.ndarray) -> None:
@@ -395,7 +421,7 @@ class BytesBytesCodec(Codec):
     _results = {
         **Codec._results,
         "encoded_size": _SIZE,
-        "stage": _TUPLE_OR_NONE,
+        "stage": _STAGE,
         "check_input": ANY,
         "max_input": _SIZE_OR_NONE,
     }

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore._extension import is_a_users
-from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, named_configuration, sequence
+from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, describe, named_configuration, sequence
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import (
     ArrayArrayCodec,
@@ -425,9 +425,9 @@ class CodecChain:
                     compiled = _native.engine().Chain(spec.item_size, links, shape=spec.shape, fill=fill)
             except NotImplementedError:
                 pass
-            except (ValueError, TypeError) as error:  # of what a codec of a user has for its form in C
+            except (ValueError, TypeError, OverflowError) as error:  # of a user's codec's form in C
                 raise MetadataValidationError(
-                    f"{shown(error)} (the codecs {links})", where="codecs"
+                    f"{shown(error)} (the codecs {describe(links)})", where="codecs"
                 ) from error
             vars(self)["_compiled"] = (spec, compiled)
         return compiled

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
 import numpy as np
 
-from zarrcore._extension import ANY, DOCUMENT, NOTHING, Result, guard, instance_of
+from zarrcore._extension import ANY, DOCUMENT, JSON_VALUE, NOTHING, Result, guard, instance_of
 from zarrcore._typing import JSON as JSON
 from zarrcore._typing import DTypeJSON as DTypeJSON
 from zarrcore._typing import ZarrFormat as ZarrFormat
@@ -123,7 +123,7 @@ _RESULTS: dict[str, Result] = {
     "_check_native_dtype": ANY,
     "to_native_dtype": (
         "a dtype of NumPy",
-        lambda found, owner: isinstance(found, np.dtype) and found.subdtype is None,
+        lambda found, owner: isinstance(found, np.dtype) and found.subdtype is None and found.itemsize > 0,
     ),
     "_from_json_v2": ANY,
     "_from_json_v3": ANY,
@@ -132,7 +132,7 @@ _RESULTS: dict[str, Result] = {
     "cast_scalar": ("a scalar", lambda found, owner: found is not None),
     "default_scalar": ("a scalar", lambda found, owner: found is not None),
     "from_json_scalar": ("a scalar", lambda found, owner: found is not None and np.ndim(found) == 0),
-    "to_json_scalar": ("JSON", lambda found, owner: found is not None),
+    "to_json_scalar": JSON_VALUE,
     "item_size": instance_of("a number of bytes or None", int, NOTHING),
 }
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zarrcore._validate import describe
 from zarrcore.dtypes.base import ExtensionType, ZDType
 from zarrcore.errors import DataTypeValidationError
 
@@ -78,8 +79,11 @@ def scalar_to_bytes(zdtype: ZDType[Any, Any], scalar: object) -> bytes:
     if dtype.subdtype is not None:
         return np.asarray(scalar, dtype=dtype.base).tobytes()
     item = np.array(scalar)
-    # Only words are swapped or padding added: a conversion between types could change the bits of a NaN.
-    return (item if item.dtype == dtype else np.array(item, dtype=dtype)).tobytes()
+    try:
+        # Only words are swapped or padding added: a conversion between types could change the bits of a NaN.
+        return (item if item.dtype == dtype else np.array(item, dtype=dtype)).tobytes()
+    except (TypeError, ValueError, OverflowError) as error:  # of a data type that a user has written
+        raise DataTypeValidationError(f"{describe(scalar)} is no item of {zdtype}: {error}") from error
 
 
 def swap_fields(zdtype: ZDType[Any, Any]) -> SwapFields:

@@ -14,6 +14,8 @@ from zarrcore.metadata.layout import grid_edges
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from zarrcore._core.engine import ChunkCache, NativeArray
     from zarrcore.engine.base import Engine
     from zarrcore.engine.python import PythonEngine
@@ -125,9 +127,14 @@ def _native_engine(
     store = chunk_store(metadata, store_path)
     if cache is not None:
         store._expect_recheck()
+    prefix = key_prefix(store_path.path)
+    source = store._native_source()
+    if isinstance(source, engine.LocalSource):
+        document = store._document_in(prefix)
+        source.documented = document.encode() if document else None
     return engine.NativeArray(
-        store._native_source() or _store_source(store, metadata, shape),
-        key_prefix(store_path.path),
+        source or _store_source(store, prefix, metadata, shape),
+        prefix,
         shape=metadata.shape,
         chunks=edges,
         key_encoding=key_encoding,
@@ -146,17 +153,28 @@ def largest_chunk(metadata: ArrayMetadata) -> tuple[int, ...]:
     return tuple(edge if isinstance(edge, int) else max(edge, default=1) for edge in grid_edges(metadata))
 
 
-def _store_source(store: Store, metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
+def _loss(store: Store, prefix: str) -> Callable[[str], bool]:
+    """Return what tells whether the array below a prefix has been removed since, or is being removed.
+
+    A removal begins with the document.  An array that is known from consolidated metadata alone has none.
+    """
+    had_document = store._document_in(prefix)
+    return lambda prefix: store._has_lost(prefix) or bool(had_document and not store._document_in(prefix))
+
+
+def _store_source(store: Store, prefix: str, metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
     """Return the store as one that the engine asks through Python, for chunks of a shape at most."""
     from zarrcore.engine.chunk_place import most_stored
     from zarrcore.storage import SuffixByteRequest
 
     most = most_stored(metadata.chain(), chunk_spec(metadata, shape))
-    return engine.StoreSource(store, SuffixByteRequest, store._has_lost, store._concurrent_requests, most)
+    lost, concurrent = _loss(store, prefix), store._concurrent_requests
+    return engine.StoreSource(store, SuffixByteRequest, lost, concurrent, most)
 
 
 def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> PythonEngine:
     from zarrcore.engine.python import PythonEngine
 
     store = chunk_store(metadata, store_path)
-    return PythonEngine(metadata, store, store_path.path, missing_is_error=missing_is_error)
+    lost = _loss(store, key_prefix(store_path.path))
+    return PythonEngine(metadata, store, store_path.path, lost, missing_is_error=missing_is_error)

@@ -67,11 +67,18 @@ class PythonEngine:
     block_shape: tuple[int, ...] | None = None
 
     def __init__(
-        self, metadata: ArrayMetadata, store: Store, path: str, *, missing_is_error: bool = False
+        self,
+        metadata: ArrayMetadata,
+        store: Store,
+        path: str,
+        lost: Callable[[str], bool],
+        *,
+        missing_is_error: bool = False,
     ) -> None:
         self._metadata = metadata
         self._store = store
         self._path = path
+        self._has_lost = lost
         self._missing_is_error = missing_is_error
         self._prefix = key_prefix(path)
         self._axes = axes_of(metadata.shape, grid_edges(metadata))
@@ -321,8 +328,8 @@ class PythonEngine:
         return True
 
     def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:
-        if self._store._has_lost(self._prefix):
-            raise ChunkIOError("the directory of the array is gone", array=self._path or "/")
+        if self._has_lost(self._prefix):
+            raise ChunkIOError("the directory of the array is gone, or its metadata", array=self._path or "/")
         if self._missing_is_error:
             raise ChunkNotFoundError(
                 f"array {self._path or '/'!r}: chunk {part.coords} (key {key!r}) is not stored, and the "

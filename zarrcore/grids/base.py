@@ -108,7 +108,7 @@ def _is_cut(found: Any, grid: ChunkGrid) -> bool:
     if not isinstance(found, tuple) or len(found) != grid.ndim:
         return False
     return all(
-        type(length) is int and length > 0
+        type(length) is int and 0 < length < 2**63
         for edges in found
         for length in (edges if isinstance(edges, tuple) else (edges,))
     )

@@ -215,6 +215,9 @@ class _Recorder(WrapperStore, announces=False):
     def _has_lost(self, prefix: str) -> bool:
         return False
 
+    def _document_in(self, prefix: str) -> str:
+        return ""
+
 
 def explain(array: OpenArray, selection: SelectionLike) -> Explanation:
     """Find out what a read would cost; see :meth:`zarrcore.Array.explain`."""

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import ClassVar
 
-from zarrcore._extension import DOCUMENT, NOTHING, Extension, Result, instance_of
+from zarrcore._extension import DOCUMENT, Extension, Result
 from zarrcore._validate import describe, fail
 from zarrcore.errors import MetadataValidationError, named, said, shown
+
+
+_IN_C = [(kind, separator) for kind in ("default", "v2", "n5") for separator in "./"]
 
 
 class ChunkKeyEncoding(Extension, ABC):
@@ -31,7 +34,10 @@ class ChunkKeyEncoding(Extension, ABC):
     _what = "chunk key encoding"
     _results: ClassVar[Mapping[str, Result]] = {
         "to_json": DOCUMENT,
-        "native": instance_of("a tuple or None", tuple, NOTHING),
+        "native": (
+            "'default', 'v2' or 'n5' with '.' or '/', or None",
+            lambda found, owner: found is None or (type(found) is tuple and found in _IN_C),
+        ),
     }
 
     @abstractmethod

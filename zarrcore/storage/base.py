@@ -495,6 +495,10 @@ class Store(ABC):
         # Asked once by a read that found chunks absent, which otherwise means the fill value.
         return False
 
+    def _document_in(self, prefix: str) -> str:
+        """Return the name of the metadata of an array below a prefix, if that costs next to nothing; or nothing."""
+        return ""
+
     def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
         """Yield keys below a prefix and their sizes, and what else is there that should not be.
 
@@ -699,6 +703,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     _link_target = _of_wrapped("_link_target")
     _instead_of_node = _of_wrapped("_instead_of_node")
     _has_lost = _of_wrapped("_has_lost")
+    _document_in = _of_wrapped("_document_in")
     _concurrent_requests = _of_wrapped("_concurrent_requests")
 
     @property

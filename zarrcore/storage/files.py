@@ -44,6 +44,12 @@ def is_own(name: str) -> bool:
     return name.startswith(".zc-") and (is_temporary(name) or is_lock_file(name))
 
 
+def document_in(directory: str) -> str:
+    """Return the name of the metadata of an array in a directory, as csrc/engine/store.c does; empty if none."""
+    names = ("zarr.json", ".zarray", "attributes.json")
+    return next((name for name in names if os.path.exists(os.path.join(directory, name))), "")
+
+
 def is_directory(entry: os.DirEntry[str]) -> bool | None:
     """Return whether an entry is a directory or leads to one; None: nobody knows before it is opened."""
     try:

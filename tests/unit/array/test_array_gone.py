@@ -139,3 +139,32 @@ def test_the_repr_of_what_is_gone():
     array = root.create_array("a", shape=3, dtype="i4")
     del root["a"]
     assert repr(array).endswith("/a shape=(3,) dtype=int32 chunks=(3,)>")
+
+
+@pytest.mark.parametrize("name", ["local", "local in python", "fsspec"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("has_read", [False, True])
+def test_an_array_that_another_process_has_begun_to_remove(tmp_path, name, kind, has_read):
+    """A removal begins with the document: what was absent after it read as the fill value."""
+    if name == "fsspec":
+        pytest.importorskip("fsspec")
+    store = STORES[name](tmp_path)
+    array = zarrcore.create_array(store, name="g/a", shape=(8, 8), chunks=(2, 2), **KINDS[kind])
+    array[0, 0] = array[0, 0] if kind == "strings" else 0
+    if has_read:
+        array[...]
+    document = tmp_path / "g" / "a" / (".zarray" if kind == "v2" else "zarr.json")
+    removed = document.rename(tmp_path / "removed")
+    for read in READS.values():
+        with pytest.raises(ChunkIOError, match=r"array 'g/a'.*(metadata|the array is gone)"):
+            read(array)
+    removed.rename(document)
+    array[...]
+
+
+def test_what_consolidated_metadata_of_a_directory_alone_name_is_read(tmp_path):
+    root = zarrcore.create_group(tmp_path, zarr_format=2)
+    root.create_array("a", shape=4, chunks=2, dtype="i4", fill_value=3)[0] = 1
+    zarrcore.consolidate_metadata(tmp_path)
+    (tmp_path / "a" / ".zarray").unlink()
+    assert zarrcore.open_consolidated(tmp_path)["a"][...].tolist() == [1, 3, 3, 3]

@@ -7,6 +7,7 @@ The errors are zarrcore's, and name what has failed; what is stored can be read 
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore._validate import describe
 from zarrcore.codecs import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec
 from zarrcore.codecs.base import Codec
 from zarrcore.dtype import Int32, data_type_registry
@@ -269,6 +271,40 @@ class Mute(Exception):
     __repr__ = __str__
 
 
+class Untouchable:
+    """An object that fails whatever is asked of it."""
+
+    def fail(self, *_: Any) -> Any:
+        raise RuntimeError("do not touch")
+
+    __eq__ = __hash__ = __bool__ = __len__ = __iter__ = __repr__ = fail  # type: ignore[assignment]
+
+
+class Agreeable(str):
+    """Text that says it equals everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = str.__hash__
+
+
+class Longer(tuple[Any, ...]):
+    """A tuple of another length than it has."""
+
+    def __len__(self) -> int:
+        return 7
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("do not touch")
+
+
+def in_circles() -> dict[str, Any]:
+    document: dict[str, Any] = {"name": "test.circle"}
+    document["configuration"] = document
+    return document
+
+
 WRONG: dict[str, Callable[[], Any]] = {
     "own error": raising(_Failure("boom")),
     "error without words": raising(Mute()),
@@ -280,6 +316,14 @@ WRONG: dict[str, Callable[[], Any]] = {
     "text": lambda: "text",
     "nothing": lambda: (),
     "class": lambda: dict,
+    "number of NumPy": lambda: np.int64(3),
+    "text that lies": lambda: Agreeable("test.lie"),
+    "tuple that lies": lambda: Longer((1, 0)),
+    "no tuple of int": lambda: (True, False),
+    "huge tuple": lambda: (2**70, 2**70),
+    "object that fails": Untouchable,
+    "circle": in_circles,
+    "empty items": lambda: np.dtype("V0"),
 }
 
 
@@ -653,3 +697,36 @@ def test_errors_name_the_array(kind: str, method: str) -> None:
                 pass
             finally:
                 INSTEAD.clear()
+
+
+def test_of_values_of_any_size_little_is_looked_at() -> None:
+    """Escapes were made for all of a result of 50 MB, of which an error shows 120 characters."""
+    for value in (bytes(20_000_000), "\n" * 20_000_000, bytearray(20_000_000)):
+        tracemalloc.start()
+        try:
+            assert len(describe(value)) <= 120
+            assert tracemalloc.get_traced_memory()[1] < 100_000
+        finally:
+            tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "value", [object(), {1}, np.int64(3), b"x", 2**20_000], ids=lambda value: type(value).__name__
+)
+def test_a_configuration_that_is_no_json_names_its_codec(value: Any) -> None:
+    @dataclass(frozen=True)
+    class Odd(BytesBytesCodec):
+        name: ClassVar[str] = "test.odd"
+        member: Any = None
+
+        def encode(self, data: Any, spec: Any = None) -> Any:
+            return data
+
+        def decode(self, data: Any, spec: Any = None, max_size: Any = None) -> Any:
+            return data
+
+    register_codec("test.odd", Odd)
+    store: dict[str, Any] = {}
+    with pytest.raises(MetadataValidationError, match=r"codecs\[1\]: .*configuration of the codec 'test.odd'"):
+        zarrcore.create_array(store, shape=4, dtype="i4", compressors=Odd(value))
+    assert store == {}

@@ -111,6 +111,7 @@ def write_parts(
 # sources
 @final
 class LocalSource:
+    documented: bytes | None
     def __init__(
         self,
         root: str | PathLike[str],

@@ -347,6 +347,7 @@ cdef extern from "engine/store.h" nogil:
         bint sync
         zc_symlinks links
         bint documents
+        const char *documented
 
     void zc_store_local(zc_local *local, zc_store *out)
 

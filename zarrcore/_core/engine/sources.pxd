@@ -10,6 +10,7 @@ cdef class LocalSource:
     cdef bytes root
     cdef bint sync
     cdef bint documents
+    cdef public bytes documented
     cdef zc_symlinks links
 
 

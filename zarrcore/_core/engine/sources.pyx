@@ -31,7 +31,8 @@ cdef class LocalSource:
     """Files below a root directory, read and written by the engine itself; see also :func:`open_below`.
 
     With `fsync`, what is written is flushed to the disk.  With `documents`, the directory of an array holds its
-    metadata too: if it is gone when chunks are absent, that is an error.
+    metadata too: if it is gone when chunks are absent, that is an error.  So it is if the metadata
+    are gone that were in it (`documented`, the name of their file).
     """
 
     def __init__(self, root, fsync=False, documents=False, follow_symlinks="inside"):
@@ -40,6 +41,7 @@ cdef class LocalSource:
         self.root = os.fsencode(root if is_absolute else os.path.abspath(root))
         self.sync = fsync
         self.documents = documents
+        self.documented = None
         self.links = links_of(follow_symlinks)
 
 
@@ -651,6 +653,7 @@ cdef int set_local(LocalSource source, zc_local *out) except -1:
     out.sync = source.sync
     out.links = source.links
     out.documents = source.documents
+    out.documented = NULL if source.documented is None else PyBytes_AS_STRING(source.documented)
     return 0
 
 
