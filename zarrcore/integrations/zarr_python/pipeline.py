@@ -122,7 +122,7 @@ class CodecPipeline(BatchedCodecPipeline):
                 if self._is_short(engine, parts):
                     selection.read(engine, memory)
                 else:
-                    await ENGINE.run(selection.read, engine, memory)
+                    await ENGINE.run_until_cancelled(selection.read, engine, memory)
                 return (_PRESENT,) * len(parts)
             except Exception:
                 pass  # zarr-python finds it too, and reports it in its own words, or can do what we cannot
