@@ -42,6 +42,7 @@ from zarrcore import Array, Group
 from zarrcore.arrays.creation import refuse_own_source
 from zarrcore.integrations.xarray_values import Together, Values, fetch, load
 from zarrcore.metadata import layout
+from zarrcore.metadata.documents import NonFinite
 from zarrcore.storage import make_store_path
 
 __all__ = ["ZarrcoreBackendEntrypoint", "ZarrcoreStore", "install", "load", "to_zarr"]
@@ -175,6 +176,9 @@ class ZarrcoreStore(theirs.ZarrStore):
         except TypeError:
             return super()._create_new_array(encoding=encoding, attrs=attrs, **rest)  # type: ignore[return-value]
 
+    def encode_attribute(self, a: Any) -> Any:
+        return _with_nan(super().encode_attribute(a))  # type: ignore[no-untyped-call]
+
     @staticmethod
     def _spelled(codec: Any) -> Any:
         """Return a codec as other Zarr libraries take it, too, in the encoding of a variable."""
@@ -213,6 +217,15 @@ class ZarrcoreStore(theirs.ZarrStore):
                 attributes["_FillValue"] = _fill_value(attributes["_FillValue"], array.dtype)
         lazy = indexing.LazilyIndexedArray(values, _all_of(len(dimensions)))
         return Variable(dimensions, lazy, attributes, encoding, fastpath=True)
+
+
+def _with_nan(value: Any) -> Any:
+    """Return an attribute whose NaN are written, as data from netCDF often have one for missing values."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return NonFinite(value)
+    if isinstance(value, dict):
+        return {name: _with_nan(item) for name, item in value.items()}
+    return [*map(_with_nan, value)] if isinstance(value, (list, tuple)) else value
 
 
 @cache

@@ -64,6 +64,20 @@ class TestBesideXarraysOwnBackend:
         ):
             xr.testing.assert_identical(written.load(), expected.load())
 
+    def test_nan_in_attributes_is_written_as_there(self, tmp_path: Path, zarr_format: int) -> None:
+        ds = xr.Dataset(
+            {"t": ("x", [1.0, np.nan], {"bounds": [0.0, np.inf]})}, attrs={"limit": np.float32("nan")}
+        )
+        ds.t.encoding.update(missing_value=np.nan, _FillValue=np.nan)
+        ours.to_zarr(ds, tmp_path / "a", zarr_format=zarr_format)
+        with (
+            xr.open_dataset(tmp_path / "a", engine="zarr") as written,
+            xr.open_dataset(tmp_path / "a", engine=ENGINE) as read,
+        ):
+            xr.testing.assert_identical(written.load(), read.load())
+            assert np.isnan(read.t.encoding["missing_value"]) and read.t.attrs["bounds"] == [0.0, np.inf]
+            ours.to_zarr(read, tmp_path / "b", zarr_format=zarr_format)
+
     def test_encodings_serve_for_writing_with_it(self, ds: Any, tmp_path: Path, zarr_format: int) -> None:
         ds = (
             ds.drop_vars("word") if zarr_format == 2 else ds
