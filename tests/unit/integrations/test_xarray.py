@@ -365,6 +365,35 @@ def test_appending_and_regions(ds: Any) -> None:
     np.testing.assert_array_equal(read.t[3:], ds.t[3:])
 
 
+class Watched(zarrcore.storage.WrapperStore):
+    """A store that keeps what was stored after each of its changes."""
+
+    def __init__(self, store: Any) -> None:
+        super().__init__(store)
+        self.states: list[dict[str, bytes]] = []
+
+    def set(self, key: str, value: Any) -> None:
+        super().set(key, value)
+        self.states.append({key: bytes(self.get(key)) for key in self.list()})
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_who_reads_while_rows_are_appended_finds_variables_that_fit_together(zarr_format: int) -> None:
+    rows = xr.Dataset({"a": ("t", np.arange(12.0)), "b": ("t", np.arange(12))}, coords={"t": np.arange(12)})
+    store = Watched(zarrcore.storage.MemoryStore())
+    encoding = {name: {"chunks": (4,)} for name in rows.variables}
+    ours.to_zarr(rows.isel(t=slice(4)), store, zarr_format=zarr_format, encoding=encoding)
+    store.states.clear()
+    for begin in (4, 8):
+        ours.to_zarr(rows.isel(t=slice(begin, begin + 4)), store, append_dim="t")
+    lengths = []
+    for state in store.states:
+        with xr.open_dataset(state, engine=ENGINE, consolidated=True) as read:
+            xr.testing.assert_equal(read.load(), rows.isel(t=slice(read.sizes["t"])))
+            lengths.append(read.sizes["t"])
+    assert lengths == sorted(lengths) and set(lengths) == {4, 8, 12}
+
+
 def test_trees_and_groups(ds: Any, tmp_path: Path) -> None:
     tree = xr.DataTree.from_dict({"/": ds[["flag"]], "/a/b": ds[["t"]], "/c": ds[["n"]]})
     ours.to_zarr(tree, tmp_path / "t.zarr")
