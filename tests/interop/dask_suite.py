@@ -7,28 +7,17 @@ those of the installed dask.  The exit status is 0 if all pass that pass with za
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
-from xarray_suite import ROOT, WAYS, passed
+from xarray_suite import WAYS, passing
 
 
 def run(home: Path, name: str, *options: str) -> set[str]:
     """Run the tests; return the names of those that pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=short"]
-    command += [
-        f"--junit-xml={home / name}.xml",
-        *options,
-        "-k",
-        "zarr",
-        "--pyargs",
-        "dask.array.tests.test_array_core",
-    ]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(home)])}
-    subprocess.run(command, cwd=home, env=environment, check=False)
-    return set(passed(home, name))
+    tests = ["dask.array.tests.test_array_core"]
+    warnings = ["-W", "error::dask.array.core.PerformanceWarning"]  # as dask's own settings have it
+    return passing(home, name, "--tb=short", *warnings, *options, "-k", "zarr", tests=tests)
 
 
 def main() -> int:

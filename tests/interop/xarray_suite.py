@@ -13,7 +13,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -59,22 +59,22 @@ MAY_FAIL = {
 def run(home: Path, name: str, *options: str) -> set[str]:
     """Run the tests; return the names of those that pass."""
     tests = ["xarray.tests.test_backends", "xarray.tests.test_backends_datatree"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=no"]
-    command += [
-        "-n",
-        str(os.cpu_count() or 1),
-        f"--junit-xml={home / name}.xml",
-        *options,
-        "-k",
-        "Zarr or zarr",
-    ]
+    return passing(
+        home, name, "--tb=no", "-n", str(os.cpu_count() or 1), *options, "-k", "Zarr or zarr", tests=tests
+    )
+
+
+def passing(home: Path, name: str, *options: str, tests: Iterable[str]) -> set[str]:
+    """Run tests of installed packages, with settings of their own; return the names of those that pass."""
+    (home / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore"]
+    command += [f"--junit-xml={home / name}.xml", *options, "--pyargs", *tests]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(home)])}
-    subprocess.run([*command, "--pyargs", *tests], cwd=home, env=environment, check=False)
-    return set(passed(home, name))
+    subprocess.run(command, cwd=home, env=environment, check=False)
+    return set(_passed(home, name))
 
 
-def passed(home: Path, name: str) -> Iterator[str]:
-    """Yield the names of the tests that have passed."""
+def _passed(home: Path, name: str) -> Iterator[str]:
     for case in ElementTree.parse(home / f"{name}.xml").iter("testcase"):
         if len(case) == 0:
             yield f"{case.get('classname')}.{case.get('name')}".lstrip(".")
@@ -91,7 +91,6 @@ def cause(way: str, name: str) -> str | None:
 def main() -> int:
     """Run the tests in all ways; say which pass without zarrcore alone."""
     home = Path(sys.argv[1]).resolve()
-    (home / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
     without, ours, failed = run(home, "without"), set(), 0
     for way, plugin in WAYS.items():
         (home / f"zarrcore_by_{way}.py").write_text(plugin)

@@ -42,6 +42,8 @@ from zarrcore import Array, Group
 from zarrcore.arrays.creation import refuse_own_source
 from zarrcore.integrations.xarray_values import Together, Values, fetch, load
 from zarrcore.metadata import layout
+from zarrcore.metadata.documents import NonFinite
+from zarrcore.nodes.copies import followed_at_once
 from zarrcore.storage import make_store_path
 
 __all__ = ["ZarrcoreBackendEntrypoint", "ZarrcoreStore", "install", "load", "to_zarr"]
@@ -77,6 +79,7 @@ def _rebound(function: Any, **names: Any) -> Any:
 
 
 _created = _rebound(theirs.ZarrStore._create_new_array, _put_attrs=lambda array, _: array)
+_stored = _rebound(theirs.ZarrStore.store, attempt_import=lambda _: zarrcore)
 _opened = _rebound(theirs._get_open_params, attempt_import=lambda _: zarrcore)
 
 
@@ -110,8 +113,6 @@ class ZarrcoreStore(theirs.ZarrStore):
     [1, 2, 3]
     """
 
-    store = _rebound(theirs.ZarrStore.store, attempt_import=lambda _: zarrcore)
-
     def __init__(
         self, zarr_group: Group, *args: Any, together: Together | None = None, **options: Any
     ) -> None:
@@ -130,6 +131,10 @@ class ZarrcoreStore(theirs.ZarrStore):
         opened = _opening(store, mode, options)
         found, together = _with_groups_below(opened, parent), Together()
         return {path: cls(group, mode, together=together, **options) for path, group in found}
+
+    def store(self, *args: Any, **options: Any) -> None:
+        with followed_at_once():  # variables in consolidated metadata fit together at all times
+            _stored(self, *args, **options)
 
     def array_keys(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.arrays())
@@ -175,6 +180,9 @@ class ZarrcoreStore(theirs.ZarrStore):
         except TypeError:
             return super()._create_new_array(encoding=encoding, attrs=attrs, **rest)  # type: ignore[return-value]
 
+    def encode_attribute(self, a: Any) -> Any:
+        return _with_nan(super().encode_attribute(a))
+
     @staticmethod
     def _spelled(codec: Any) -> Any:
         """Return a codec as other Zarr libraries take it, too, in the encoding of a variable."""
@@ -213,6 +221,15 @@ class ZarrcoreStore(theirs.ZarrStore):
                 attributes["_FillValue"] = _fill_value(attributes["_FillValue"], array.dtype)
         lazy = indexing.LazilyIndexedArray(values, _all_of(len(dimensions)))
         return Variable(dimensions, lazy, attributes, encoding, fastpath=True)
+
+
+def _with_nan(value: Any) -> Any:
+    """Return an attribute whose NaN are written, as data from netCDF often have one for missing values."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return NonFinite(value)
+    if isinstance(value, dict):
+        return {name: _with_nan(item) for name, item in value.items()}
+    return [*map(_with_nan, value)] if isinstance(value, (list, tuple)) else value
 
 
 @cache
@@ -350,7 +367,8 @@ def _decoded(
 ) -> Dataset:
     """Return the data set of a store as ``StoreBackendEntrypoint`` does; only what needs it is decoded."""
     dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
-    bounds = {variable.attrs.get("bounds") for variable in stored.values() if "bounds" in variable.attrs}
+    named = (variable.attrs.get("bounds") for variable in stored.values())
+    bounds = {name for name in named if isinstance(name, str)}
     plain = {
         name
         for name, variable in stored.items()

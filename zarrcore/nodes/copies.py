@@ -8,9 +8,11 @@ A node's own documents are stored first: a change that is interrupted leaves a c
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from zarrcore._locks import Rank, forkable, lock, ranked
 from zarrcore._weak import WeakSet
@@ -145,10 +147,55 @@ def _follow(
         return
     # Whoever has read the node before it was stored may be about to make a copy of what was there.
     note_change(place, removed=removed)
+    followed = _Followed(place, tuple(groups), tuple(names), change)
+    waiting = _waiting.get()
+    if waiting is None:
+        _bring_up_to_date([followed])
+    else:
+        waiting.append(followed)
+
+
+class _Followed(NamedTuple):
+    """A change of a place that some documents of the groups above are to follow."""
+
+    place: StorePath
+    groups: tuple[StorePath, ...]
+    names: tuple[str, ...]
+    change: _Change
+
+
+#: Changes that the copies follow later.
+_waiting: ContextVar[list[_Followed] | None] = ContextVar("_waiting", default=None)
+
+
+@contextmanager
+def followed_at_once() -> Iterator[None]:
+    """Have the copies in stores follow all changes of a block at its end, in one step for each document.
+
+    Others who read them see the nodes as they were before the block or as they are after it, not half of
+    its changes.
+    """
+    waiting: list[_Followed] = []
+    outer = _waiting.set(waiting)
+    try:
+        yield
+    finally:
+        _waiting.reset(outer)
+        alike: dict[Any, list[_Followed]] = {}
+        for followed in waiting:
+            above = tuple(group.path for group in followed.groups)
+            alike.setdefault((id(followed.place.store), above, followed.names), []).append(followed)
+        for changes in alike.values():
+            _bring_up_to_date(changes)
+
+
+def _bring_up_to_date(changes: list[_Followed]) -> None:
+    """Apply changes, which have the same groups above them, to the copies of these groups."""
+    place, groups, names, _ = changes[-1]
     try:
         for group, name in _groups_with_copies(groups, names):
             with document_lock(group, name):
-                repeated(partial(_apply, place, group, name, change))
+                repeated(partial(_apply, changes, group, name))
     except (BaseZarrError, OSError) as error:
         warnings.warn(
             f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
@@ -208,7 +255,7 @@ def is_unchanged(store: Store, key: str, version: object, *, is_group: bool) -> 
     return bool(version) and vars(store).get(name, {}).get(key) == version
 
 
-def _apply(place: StorePath, group: StorePath, name: str, change: _Change, versions: Versions) -> None:
+def _apply(changes: list[_Followed], group: StorePath, name: str, versions: Versions) -> None:
     prefix = key_prefix(group.path)
     key = prefix + name
     with reading(group, key):
@@ -220,7 +267,8 @@ def _apply(place: StorePath, group: StorePath, name: str, change: _Change, versi
     if nodes is None:
         return
     before = dict(nodes)
-    change(nodes, place.path[len(prefix) :])
+    for followed in changes:
+        followed.change(nodes, followed.place.path[len(prefix) :])
     if nodes != before:
         store_version(group, name, dump_document(document, where=key), versions)
 

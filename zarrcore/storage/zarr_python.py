@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any, Self, TypeVar
 
 from zarrcore._extension import own_form
@@ -39,12 +40,22 @@ from zarrcore.storage.validation import (
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
 
-_PATIENCE = 0.05  # seconds until a coroutine that has not begun makes us look at what its loop is doing
+_PATIENCE = 0.05  # seconds until a call that waits for a coroutine looks whether it waits in vain
 _MUCH = 1 << 26
 _adapted = False
 _creating = forkable(RLock())
 _starting = forkable(RLock())
 _own: tuple[int, asyncio.AbstractEventLoop] | None = None  # process, and a loop that runs in a thread of it
+
+
+class Waiter:
+    """Who waits for calls of stores: a task that may be cancelled meanwhile."""
+
+    cancelled = False
+
+
+#: Who waits for the calls of this thread, if it can be told.
+WAITER: ContextVar[Waiter | None] = ContextVar("WAITER", default=None)
 
 
 def adapted_files() -> bool:
@@ -380,6 +391,8 @@ class ZarrPythonStore(RemoteStore):
             while not done.wait(_PATIENCE):
                 if not begun.is_set() and _waits_for_us(loop) and future.cancel():
                     return self._start(work, own_loop(), begun).result()
+                if (waiter := WAITER.get()) is not None and waiter.cancelled:
+                    raise StoreError(f"{self}: who asked for this has been cancelled")
                 if self._loop is not None and not loop.is_running():
                     raise StoreError(f"{self}: the event loop of who asked for this does not run any more")
             return future.result()

@@ -64,6 +64,20 @@ class TestBesideXarraysOwnBackend:
         ):
             xr.testing.assert_identical(written.load(), expected.load())
 
+    def test_nan_in_attributes_is_written_as_there(self, tmp_path: Path, zarr_format: int) -> None:
+        ds = xr.Dataset(
+            {"t": ("x", [1.0, np.nan], {"bounds": [0.0, np.inf]})}, attrs={"limit": np.float32("nan")}
+        )
+        ds.t.encoding.update(missing_value=np.nan, _FillValue=np.nan)
+        ours.to_zarr(ds, tmp_path / "a", zarr_format=zarr_format)
+        with (
+            xr.open_dataset(tmp_path / "a", engine="zarr") as written,
+            xr.open_dataset(tmp_path / "a", engine=ENGINE) as read,
+        ):
+            xr.testing.assert_identical(written.load(), read.load())
+            assert np.isnan(read.t.encoding["missing_value"]) and read.t.attrs["bounds"] == [0.0, np.inf]
+            ours.to_zarr(read, tmp_path / "b", zarr_format=zarr_format)
+
     def test_encodings_serve_for_writing_with_it(self, ds: Any, tmp_path: Path, zarr_format: int) -> None:
         ds = (
             ds.drop_vars("word") if zarr_format == 2 else ds
@@ -349,6 +363,35 @@ def test_appending_and_regions(ds: Any) -> None:
     read = xr.open_dataset(store, engine=ENGINE)
     np.testing.assert_array_equal(read.t[:3], ds.t[:3] * 2)
     np.testing.assert_array_equal(read.t[3:], ds.t[3:])
+
+
+class Watched(zarrcore.storage.WrapperStore):
+    """A store that keeps what was stored after each of its changes."""
+
+    def __init__(self, store: Any) -> None:
+        super().__init__(store)
+        self.states: list[dict[str, bytes]] = []
+
+    def set(self, key: str, value: Any) -> None:
+        super().set(key, value)
+        self.states.append({key: bytes(self.get(key)) for key in self.list()})
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_who_reads_while_rows_are_appended_finds_variables_that_fit_together(zarr_format: int) -> None:
+    rows = xr.Dataset({"a": ("t", np.arange(12.0)), "b": ("t", np.arange(12))}, coords={"t": np.arange(12)})
+    store = Watched(zarrcore.storage.MemoryStore())
+    encoding = {name: {"chunks": (4,)} for name in rows.variables}
+    ours.to_zarr(rows.isel(t=slice(4)), store, zarr_format=zarr_format, encoding=encoding)
+    store.states.clear()
+    for begin in (4, 8):
+        ours.to_zarr(rows.isel(t=slice(begin, begin + 4)), store, append_dim="t")
+    lengths = []
+    for state in store.states:
+        with xr.open_dataset(state, engine=ENGINE, consolidated=True) as read:
+            xr.testing.assert_equal(read.load(), rows.isel(t=slice(read.sizes["t"])))
+            lengths.append(read.sizes["t"])
+    assert lengths == sorted(lengths) and set(lengths) == {4, 8, 12}
 
 
 def test_trees_and_groups(ds: Any, tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from zarrcore.storage import ZarrPythonStore
 zarr = pytest.importorskip("zarr")
 pytest.importorskip("zarrcore.integrations.zarr_python.pipeline")
 
+from zarrcore.integrations.zarr_python.parts import Wanted  # noqa: E402
+
 pytestmark = pytest.mark.threads
 OURS = "zarrcore.integrations.zarr_python.CodecPipeline"
 NUMBERS = np.arange(100)
@@ -108,6 +110,43 @@ def test_a_cancelled_write_stores_nothing_after_its_task_has_ended() -> None:
 
     asyncio.run(main())
     assert zarr.open_array(store)[:].tolist() == [2] * 4
+
+
+def test_a_cancelled_read_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counting(Gated):
+        gets = 0
+
+        async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+            type(self).gets += "c/" in key
+            return await super().get(key, prototype, byte_range)
+
+    store = Counting()
+    array = zarr.create_array(store, data=np.arange(1000), chunks=1)._async_array
+    ended, read = threading.Event(), Wanted.read
+
+    def reading(*args: Any) -> None:
+        try:
+            read(*args)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(Wanted, "read", reading)
+
+    async def main() -> None:
+        store.gate.clear()
+        store.reached.clear()
+        task = asyncio.create_task(array.getitem(slice(None)))
+        await reached(store)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        while not ended.is_set():  # though the store does not answer
+            await asyncio.sleep(0.001)
+        store.gate.set()
+
+    asyncio.run(main())
+    assert 0 < store.gets < 1000
+    assert np.array_equal(zarr.open_array(store)[:], np.arange(1000))
 
 
 def test_a_read_ends_whose_loop_has_stopped() -> None:

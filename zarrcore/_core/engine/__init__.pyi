@@ -236,7 +236,14 @@ class NativeArray:
     def chunk_key(self, chunk: Sequence[int]) -> str: ...
     def get(self, key: Any, threads: int = 0) -> Any: ...
     def put(self, key: Any, value: Any, write_empty: bool = False, threads: int = 0) -> bool: ...
-    def read(self, dims: _Dims, out: NDArray[Any], threads: int = 0, field: _Field = None) -> None: ...
+    def read(
+        self,
+        dims: _Dims,
+        out: NDArray[Any],
+        threads: int = 0,
+        field: _Field = None,
+        token: object = None,
+    ) -> None: ...
     def write(
         self,
         dims: _Dims,
@@ -246,7 +253,12 @@ class NativeArray:
         field: _Field = None,
     ) -> None: ...
     def read_points(
-        self, coords: _Coords, out: NDArray[Any], threads: int = 0, field: _Field = None
+        self,
+        coords: _Coords,
+        out: NDArray[Any],
+        threads: int = 0,
+        field: _Field = None,
+        token: object = None,
     ) -> None: ...
     def write_points(
         self,

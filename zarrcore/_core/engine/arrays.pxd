@@ -36,6 +36,6 @@ cdef class NativeArray:
                            bint write, str prefix=*) except -1
     cdef object _inner_chunk(self, const zc_fault *fault, uint64_t number)
     cdef int _transfer(self, where, cnp.ndarray memory, str name, threads, field, bint points, bint write,
-                       bint write_empty=*) except -1
+                       bint write_empty=*, object token=*) except -1
     cdef bint _picks(self, MaskPoints points, cnp.ndarray out, field) except -1
-    cdef int _read_picked(self, MaskPoints points, cnp.ndarray out, int threads, field) except -1
+    cdef int _read_picked(self, MaskPoints points, cnp.ndarray out, int threads, field, object token) except -1

@@ -298,15 +298,16 @@ cdef class NativeArray:
             number, coordinates[axis] = divmod(number, length // self.chain.shard.inner_shape[d])
         return tuple(coordinates)
 
-    def read(self, dims, cnp.ndarray out not None, threads=0, field=None) -> None:
+    def read(self, dims, cnp.ndarray out not None, threads=0, field=None, token=None) -> None:
         """Read a region into `out`, of this dtype and of the shape that `dims` selects, with any strides.
 
         `dims` has for each dimension ``(start, step, count)``, where element k of `out` is element ``start + k * step``
         of the array, or an array of int64 indices.  Nothing is wrapped round or clipped.  With `field`, the field of
         each record that is wanted, `out` has its dtype, or is of void items of its size if the field is an array
-        itself; several fields, in a tuple, make up the records of `out`, in any layout.
+        itself; several fields, in a tuple, make up the records of `out`, in any layout.  The call ends early, without
+        an error, when ``token.cancelled`` is true.
         """
-        self._transfer(dims, out, "out", threads, field, points=False, write=False)
+        self._transfer(dims, out, "out", threads, field, points=False, write=False, write_empty=False, token=token)
 
     def write(self, dims, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:
         """Write `value` to a region; parameters as of :meth:`read`.
@@ -316,12 +317,12 @@ cdef class NativeArray:
         """
         self._transfer(dims, value, "value", threads, field, points=False, write=True, write_empty=write_empty)
 
-    def read_points(self, coords, cnp.ndarray out not None, threads=0, field=None) -> None:
+    def read_points(self, coords, cnp.ndarray out not None, threads=0, field=None, token=None) -> None:
         """Read n single elements to the n items of `out`; `coords` has their int64 indices for each dimension."""
-        self._transfer(coords, out, "out", threads, field, points=True, write=False)
+        self._transfer(coords, out, "out", threads, field, points=True, write=False, write_empty=False, token=token)
 
     cdef int _transfer(self, where, cnp.ndarray memory, str name, threads, field, bint points, bint write,
-                       bint write_empty=False) except -1:
+                       bint write_empty=False, object token=None) except -1:
         """Read or write a region or points."""
         cdef zc_selection selection
         cdef zc_window window
@@ -329,11 +330,11 @@ cdef class NativeArray:
         if not write and not cnp.PyArray_ISWRITEABLE(memory):
             raise ValueError("out: is read-only")
         if points and not write and type(where) is MaskPoints and self._picks(where, memory, field):
-            return self._read_picked(where, memory, thread_number(threads), field)
+            return self._read_picked(where, memory, thread_number(threads), field, token)
         _kept = (set_points if points else set_region)(&selection, &self.c, where, memory)
         _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, memory, write)
         if cnp.PyArray_SIZE(memory):
-            self.run(&selection, thread_number(threads), write, write_empty)
+            self.run(&selection, thread_number(threads), write, write_empty, NULL, False, token)
         return 0
 
     cdef bint _picks(self, MaskPoints points, cnp.ndarray out, field) except -1:
@@ -342,7 +343,7 @@ cdef class NativeArray:
                 and cnp.PyArray_DIM(out, 0) == points.count
                 and points.suits(self.shape, self.c.grid[self.c.ndim - 1].chunk, self.chain))
 
-    cdef int _read_picked(self, MaskPoints points, cnp.ndarray out, int threads, field) except -1:
+    cdef int _read_picked(self, MaskPoints points, cnp.ndarray out, int threads, field, object token) except -1:
         """The same where a mask of the array is true."""
         cdef zc_selection selection
         cdef zc_window window
@@ -353,7 +354,7 @@ cdef class NativeArray:
             _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, out, False)
         points.set_selection(&selection, &window, &picked, out)
         if points.count:
-            self.run(&selection, threads, False, False)
+            self.run(&selection, threads, False, False, NULL, False, token)
         return 0
 
     def write_points(self, coords, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from zarrcore._core.engine import NativeArray
+    from zarrcore.storage.zarr_python import Waiter
 
 Part = tuple[Any, Any, Any, Any, bool]
 """Place and specification of a chunk, what is selected of it, where to, and whether that is all of it."""
@@ -42,16 +43,16 @@ class Wanted(NamedTuple):
             return self.shape  # type: ignore[return-value]
         return tuple(length for length in self.shape if length is not None)
 
-    def read(self, engine: NativeArray, out: np.ndarray) -> None:
-        """Read to `out`."""
+    def read(self, engine: NativeArray, out: np.ndarray, token: Waiter | None = None) -> None:
+        """Read to `out`, until the token is cancelled."""
         if self.order is None:
-            engine.read(self.dims, out if out.shape == self.shape else out[self._whole], 0)
+            engine.read(self.dims, out if out.shape == self.shape else out[self._whole], token=token)
         elif len(self.order) == len(out) and np.array_equal(np.sort(self.order), np.arange(len(out))):
             back = np.argsort(self.order)
-            engine.read_points([indices[back] for indices in self.dims], out, 0)
+            engine.read_points([indices[back] for indices in self.dims], out, token=token)
         else:
             found = np.empty(len(self.order), out.dtype)
-            engine.read_points(self.dims, found, 0)
+            engine.read_points(self.dims, found, token=token)
             out[self.order] = found
 
     def write(self, engine: NativeArray, value: np.ndarray, write_empty: bool) -> None:

@@ -27,6 +27,7 @@ from zarrcore.integrations.zarr_python.metadata import (
 )
 from zarrcore.integrations.zarr_python.parts import Part, Wanted, wanted
 from zarrcore.integrations.zarr_python.threads import ENGINE
+from zarrcore.integrations.zarr_python.undivided import leave_undivided, undivided
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.zarr_python import ZarrPythonStore, adapted_files, from_zarr_python
 
@@ -91,6 +92,7 @@ class CodecPipeline(BatchedCodecPipeline):
             vars(made).update(_metadata=array_metadata, _store=store, _engines={}, _chunks=spec.shape)
             is_bound = type(store) not in _NEAR and not hasattr(store, "zarrcore_store")
             vars(made).update(_levels=_levels(array_metadata), _is_bound=is_bound)
+            leave_undivided()
         return made
 
     @classmethod
@@ -102,6 +104,11 @@ class CodecPipeline(BatchedCodecPipeline):
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_engines": {}}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._metadata is not None:
+            leave_undivided()
+
     async def read(
         self, batch_info: Iterable[Part], out: Any, drop_axes: tuple[int, ...] = ()
     ) -> tuple[Any, ...]:
@@ -112,14 +119,14 @@ class CodecPipeline(BatchedCodecPipeline):
         if found is not None and (found[1].order is not None or found[1].outer == memory.shape):
             engine, selection = found
             try:
-                if len(parts) <= _FEW and self._is_short(engine, len(parts)):
+                if self._is_short(engine, parts):
                     selection.read(engine, memory)
                 else:
-                    await ENGINE.run(selection.read, engine, memory)
+                    await ENGINE.run_until_cancelled(selection.read, engine, memory)
                 return (_PRESENT,) * len(parts)
             except Exception:
                 pass  # zarr-python finds it too, and reports it in its own words, or can do what we cannot
-        return await super().read(parts, out, drop_axes)
+        return await super().read(_divided(parts), out, drop_axes)
 
     async def write(self, batch_info: Iterable[Part], value: Any, drop_axes: tuple[int, ...] = ()) -> None:
         """Write parts of chunks; parameters as of :class:`zarr.abc.codec.CodecPipeline`."""
@@ -131,15 +138,20 @@ class CodecPipeline(BatchedCodecPipeline):
             is_kept = parts[0][1].config.write_empty_chunks
             try:
                 # A coroutine that the holder of a chunk's lock waits for may need the thread of the loop.
-                few = 0 if adapted_files() else _FEW
-                if len(parts) <= few and self._is_short(engine, len(parts)):
+                if not adapted_files() and self._is_short(engine, parts):
                     selection.write(engine, memory, is_kept)
                 else:  # nothing is stored any more when a task has been cancelled
                     await ENGINE.run_to_end(selection.write, engine, memory, is_kept)
                 return
             except Exception:
                 pass
-        await super().write(parts, value, drop_axes)
+        await super().write(_divided(parts), value, drop_axes)
+
+    def takes_regions(self, config: Any) -> bool:
+        """Return whether a region of many chunks may reach the pipeline as one part."""
+        if type(self) is not CodecPipeline:  # which may have a `read` of its own, made for chunks
+            return False
+        return self._metadata is not None and getattr(config, "read_missing_chunks", True)
 
     def _call(
         self, parts: list[Part], memory: Any, dropped: tuple[int, ...]
@@ -162,7 +174,11 @@ class CodecPipeline(BatchedCodecPipeline):
             engine = self._engines[key] = self._build(*key)
         if engine is None or memory.dtype != engine.dtype or spec.shape != self._chunks:
             return None
-        selection = wanted(engine, parts, self._store, dropped)
+        region = undivided(parts)
+        if region is None:
+            selection = wanted(engine, parts, self._store, dropped)
+        else:
+            selection = region.wanted() if where.store is self._store else None
         return None if selection is None else (engine, selection)
 
     def _build(self, prefix: str, read_missing: bool, loop: Any) -> NativeArray | None:
@@ -178,10 +194,17 @@ class CodecPipeline(BatchedCodecPipeline):
             return None
         return engine if isinstance(engine, NativeArray) else None
 
-    def _is_short(self, engine: NativeArray, n: int) -> bool:
-        """Return whether the engine may work on n chunks in the thread of the event loop."""
-        size = n * prod(self._chunks) * engine.dtype.itemsize
-        return size <= _SHORT and not isinstance(engine.source, StoreSource)
+    def _is_short(self, engine: NativeArray, parts: list[Part]) -> bool:
+        """Return whether the engine may work on all parts in the thread of the event loop."""
+        if len(parts) > _FEW or undivided(parts) or isinstance(engine.source, StoreSource):
+            return False
+        return len(parts) * prod(self._chunks) * engine.dtype.itemsize <= _SHORT
+
+
+def _divided(parts: list[Part]) -> list[Part]:
+    """Return the parts of single chunks."""
+    region = undivided(parts)
+    return parts if region is None else region.parts(parts[0][1])
 
 
 def _levels(metadata: Any) -> int:

@@ -13,7 +13,9 @@ from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from os import getpid
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
+
+from zarrcore.storage.zarr_python import WAITER, Waiter
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,6 +39,20 @@ class Threads:
     async def run(self, call: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
         """Make a call in one of the threads.  A task that is cancelled leaves it alone."""
         return await self._begin(call, *args, **options)
+
+    async def run_until_cancelled(self, call: Callable[..., T], *args: Any) -> T:
+        """Make a call that ends early when the token, its last argument, is cancelled, as the task may be."""
+        token = Waiter()
+        outer = WAITER.set(token)
+        try:
+            future = self._begin(call, *args, token)
+        finally:
+            WAITER.reset(outer)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            token.cancelled = True
+            raise
 
     async def run_to_end(self, call: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
         """Make a call in one of the threads.  A task that is cancelled waits for its end."""
