@@ -67,14 +67,15 @@ cdef class StoreSource:
     range ``(start, length)``, and ``suffix(n)`` for the last n bytes.  If it has ``get_partial_values(key_ranges)``,
     parts of many values are asked for by one call.  If it has ``_get_parts(key_ranges, versions)`` and
     ``_get_part(key, byte_range, versions)``, these take their places, so that all parts of a value are of one version;
-    the dict belongs to a call, or to a value that is open.  `is_gone` is as of :class:`MemorySource`; ``waits()`` returns how many threads may wait for the store at the same time while chunks
-    are written; shards that have at most ``_small_shard`` bytes, decoded, are asked for as a whole.  If it has
-    ``_bounds_chunks``, ``_get_chunks(keys, most)`` is asked for whole chunks, which have at most `most` bytes, or as
-    many as metadata justify.  If it has ``_serve``, the last requests of a read are put into a :class:`Feed`, and
-    ``_serve(feed, n, versions)`` has at most n threads answer them; ``_window()`` returns how many bytes may be on the
-    way, or wait to be decoded.  If ``_compares`` is true, chunks are patched by ``_get_version`` and ``_replace_version``.  If
-    it has ``_recheck(keys)``, that is asked, before chunks come from a cache, whose values are other ones by now, and
-    has announced their changes.  An exception that is no Exception ends the call and is raised as it is;
+    the dict belongs to a call, or to a value that is open.  `is_gone` is as of :class:`MemorySource`; ``waits()``
+    returns how many threads may wait for the store at the same time while chunks are written; shards that have at
+    most ``_small_shard`` bytes, decoded, are asked for as a whole.  If it has ``_bounds_chunks``, ``_get_chunks(keys,
+    most)`` is asked for whole chunks, which have at most `most` bytes, or as many as metadata justify.  If it has
+    ``_serve``, the last requests of a read are put into a :class:`Feed`, and ``_serve(feed, n, versions)`` has at
+    most n threads answer them; ``_window()`` returns how many bytes may be on the way, or wait to be decoded.  If
+    ``_compares`` is true, chunks are patched by ``_get_version`` and ``_replace_version``.  If it has
+    ``_recheck(keys)``, that is asked, before chunks come from a cache, whose values are other ones by now, and has
+    announced their changes.  An exception that is no Exception ends the call and is raised as it is;
     ``ends_the_call``: it does not come from a signal handler.
     """
 
