@@ -189,13 +189,12 @@ class ObjectStore(RemoteStore):
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
         request = as_request(byte_range)
-        most = MAX_DOCUMENT_NBYTES if is_document(key) else None
-        with self._failures(validate_key(key), request):
-            try:
-                return bytes(self._wait(lambda: self._get(key, request, most)))
-            except FileNotFoundError:
-                self._refuse_hidden(key)
-                return None
+        if request is None:
+            most = MAX_DOCUMENT_NBYTES if is_document(key) else None
+            value = self._wait(lambda: self._whole_value(key, most))
+        else:
+            value = self._wait(lambda: self._any_part(key, request))
+        return None if value is None else bytes(value)
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         if overrides(self, ObjectStore):
@@ -203,7 +202,7 @@ class ObjectStore(RemoteStore):
 
         wanted = list(keys)
         each = parts.connections_for_each(len(wanted))
-        return in_parallel(lambda key: self._whole_or_part(key, None, most, each), wanted)
+        return in_parallel(lambda key: self._whole_value(key, most, each), wanted)
 
     def _get_parts(
         self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
@@ -280,7 +279,7 @@ class ObjectStore(RemoteStore):
 
         def get(key: str, byte_range: ByteRange | None, most: int | None) -> Buffer | None:
             if byte_range is None:
-                return self._whole_or_part(key, None, most, each)
+                return self._whole_value(key, most, each)
             return self._part(key, as_request(byte_range), versions)
 
         serve(feed, n, get)
@@ -457,41 +456,28 @@ class ObjectStore(RemoteStore):
         version = None if self._immutable else strong(tag)
         return version is None or versions.setdefault(key, version) == version
 
-    def _whole_or_part(
-        self, key: str, request: ByteRange | None, most: int | None, connections: int = 1
-    ) -> Buffer | None:
-        """Return a value, or a part of it, as obstore has it; None if it is absent.
+    def _any_part(self, key: str, request: ByteRequest) -> Buffer | None:
+        """Return a part of whatever version of a value is there; None if it is absent."""
+        found = self._asked(key, request)
+        if found.is_replaced:
+            raise replaced(self, key)
+        if found.value is None:
+            self._refuse_hidden(key)
+        return found.value
+
+    def _whole_value(self, key: str, most: int | None, connections: int = 1) -> Buffer | None:
+        """Return a value as obstore has it; None if it is absent.
 
         A large value comes over several connections, if it may have them.
         """
-        with self._failures(validate_key(key), request):
+        with self._failures(validate_key(key)):
             try:
-                if connections > 1 and request is None and most is not None and self._comes_in_parts(most):
+                if connections > 1 and most is not None and self._comes_in_parts(most):
                     return self._large(key, most, connections)
-                return self._get(key, request, most)
+                return self._taken(self._whole(key, most))
             except FileNotFoundError:
                 self._refuse_hidden(key)
                 return None
-
-    def _get(self, key: str, request: ByteRange | None, most: int | None) -> Buffer:
-        if request is None:
-            return self._taken(self._whole(key, most))
-        wanted = _range_of(request)
-        errors = obstore().exceptions
-        try:
-            if wanted is not None:
-                return self._taken(self._ask("get", self._root + key, options={"range": wanted}))
-        except errors.NotSupportedError:  # counted from the end, which not all stores can
-            pass
-        except errors.BaseError as error:
-            if "416 " in str(error):  # it begins after the end of the value
-                return b""
-            if not self._is_here:
-                raise
-        start, stop = resolve_range(request, self._head(key))
-        if start == stop:
-            return b""
-        return self._ask("get_range", self._root + key, start=start, end=stop)  # type: ignore[no-any-return]
 
     def _whole(self, key: str, most: int | None) -> Any:
         """Ask for a value; its contents have yet to be taken."""
@@ -534,7 +520,7 @@ class ObjectStore(RemoteStore):
             else:
                 data = parts.rest_of(package, self.store, path, first, connections)
         except parts.NotInParts:
-            return self._get(key, None, most)
+            return self._taken(self._whole(key, most))
         if self._notes_tags:
             self._client.tags.note(path, tag, self._bucket)
         return data
