@@ -15,14 +15,8 @@ from object_server import ObjectServer
 
 import zarrcore
 from zarrcore.errors import BaseZarrError, ReadOnlyError, StoreError
-from zarrcore.storage import (
-    CacheStore,
-    MemoryStore,
-    OffsetByteRequest,
-    ReferenceStore,
-    SuffixByteRequest,
-    make_store,
-)
+from zarrcore.storage import MemoryStore, OffsetByteRequest, ReferenceStore, SuffixByteRequest, make_store
+from zarrcore.storage.caching import CacheStore
 
 VALUES = np.arange(64 * 100, dtype="<i4").reshape(64, 100)
 DOCUMENT = {
