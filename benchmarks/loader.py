@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Random crops through torch's ``DataLoader``: ``python -m benchmarks.loader DATA``, with torch installed.
 
-DATA is the folder of arrays that ``python -m benchmarks --only 'batches/*'`` makes: ``benchmarks/data/quick``.
+DATA is the folder of arrays of ``python -m benchmarks --only 'batches/*'``, ``benchmarks/data/quick``.
 zarrcore's data set, and two over tensorstore (one batch for all crops; one read for each), get the same crops
 in turns, with forked workers and without.  Shown are the least CPU times, of the workers too.
 """
