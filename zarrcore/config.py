@@ -132,6 +132,14 @@ SETTINGS = {
         1 << 16,
         "zarrcore.engine.build:threads_in_force",
     ),
+    "memory.kept_results": Setting(
+        1 << 29,
+        "Most bytes that large results (of 32 MiB and more), once nothing uses them, keep for up to two "
+        "seconds, for the next results of about their size; 0: none.  The system may take them meanwhile "
+        "(Linux, macOS; elsewhere none are kept).",
+        "an integer from 0 to 2**63 - 1",
+        lambda v: isinstance(v, int) and not isinstance(v, bool) and 0 <= v < 1 << 63,
+    ),
     "store.fsync": _choice(
         False,
         "Wait until each write to a directory is on disk, unless `LocalStore` got another `fsync=`.",

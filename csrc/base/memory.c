@@ -171,3 +171,14 @@ void zc_pages_delete(void *memory, size_t n)
         system_release(memory, n);
     }
 }
+
+bool zc_pages_rest(void *memory, size_t n)
+{
+#ifdef MADV_FREE
+    return own.allocate == NULL && n >= PAGES_FROM && madvise(memory, n, MADV_FREE) == 0;
+#else
+    (void)memory;
+    (void)n;
+    return false;
+#endif
+}

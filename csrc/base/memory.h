@@ -37,4 +37,8 @@ void zc_memory_delete(void *memory);
 void *zc_pages_new(size_t n);
 void zc_pages_delete(void *memory, size_t n);
 
+/* Their bytes are not needed any more, but the pages may be again: until they are written to, the system may take them when memory is
+ * short.  False: it cannot, or they are not its own. */
+bool zc_pages_rest(void *memory, size_t n);
+
 #endif

@@ -16,6 +16,7 @@ from object_server import ObjectServer
 import zarrcore
 from zarrcore.errors import BaseZarrError, ReadOnlyError, StoreError
 from zarrcore.storage import MemoryStore, OffsetByteRequest, ReferenceStore, SuffixByteRequest, make_store
+from zarrcore.storage.caching import CacheStore
 
 VALUES = np.arange(64 * 100, dtype="<i4").reshape(64, 100)
 DOCUMENT = {
@@ -71,6 +72,22 @@ def test_values_are_those_that_fsspec_finds(tmp_path: Path) -> None:
     opened = zarrcore.open_group("reference://", mode="r", storage_options={"fo": whole})
     assert isinstance(opened.store, ReferenceStore)
     assert np.array_equal(opened["a"][...], VALUES)
+
+
+def test_chunks_that_are_read_together_are_views_of_what_was_read(tmp_path: Path) -> None:
+    """A copy of each took longer than reading them; what users ask for is bytes, and caches keep copies."""
+    path = tmp_path / "data.bin"
+    refs, data = references(str(path))
+    path.write_bytes(data)
+    store, keys = ReferenceStore(refs), [f"a/{number}.0" for number in range(64)]
+    chunks = store._get_chunks(keys, VALUES[0].nbytes)
+    assert len({id(chunk.obj) for chunk in chunks}) == 1
+    assert b"".join(chunks) == VALUES.tobytes()
+    assert {type(value) for value in store.get_many(keys)} == {bytes}
+    kept = MemoryStore()
+    cache = CacheStore(store, cache_store=kept)
+    assert b"".join(cache._get_chunks(keys, VALUES[0].nbytes)) == VALUES.tobytes()
+    assert {type(value) for value in kept.get_many(keys)} == {bytes}
 
 
 @pytest.mark.parametrize("scheme", ["s3", "http"])

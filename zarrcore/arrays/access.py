@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._core.engine import empty
 from zarrcore._locks import RLock
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Select
@@ -42,7 +43,7 @@ def get(
         fill(array, selection, check_out(out, selection.shape, array.dtype_in_memory), threads, step)
         return out
     order = "C" if selection.points else array.order
-    result = np.empty(selection.shape, dtype=array.dtype_in_memory, order=order)
+    result = empty(selection.shape, array.dtype_in_memory, order)
     fill(array, selection, result, threads, step)
     return result[()] if selection.shape == () else result
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._core.engine import empty
 from zarrcore._typing import ArrayLike, Memory, Out, SelectionLike, ShapeLike, ValueLike
 from zarrcore.arrays import access
 from zarrcore.arrays.config import ArrayConfigLike
@@ -247,7 +248,7 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         if copy is False:
             raise ValueError("the data of a stored array can only be read into a copy")
         selection = indexing.basic_selection((), self.shape)
-        array = np.empty(self.shape, dtype=self.dtype, order=self.order)
+        array = empty(self.shape, self.dtype, self.order)
         access.fill(self._opened, selection, array, 0)
         return array if dtype is None else array.astype(dtype, copy=False)
 

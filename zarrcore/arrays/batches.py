@@ -99,11 +99,11 @@ def _pair(number: int, request: Any) -> tuple[OpenArray, Any]:
 def _results(reads: Reads, out: Any, stack: bool) -> Sequence[np.ndarray] | np.ndarray:
     """Return the arrays to read into: those given, or new ones."""
     if out is None and not stack:
-        return [np.empty(selection.shape, array.dtype) for array, selection in reads]
+        return [engine.empty(selection.shape, array.dtype) for array, selection in reads]
     if out is None or is_memory(out):
         shape, dtype = _common(reads)
         shape = (len(reads), *shape)
-        return np.empty(shape, dtype) if out is None else check_out(out, shape, dtype)
+        return engine.empty(shape, dtype) if out is None else check_out(out, shape, dtype)
     out = list(out)
     if len(out) != len(reads):
         raise ValueError(f"out: expected {len(reads)} arrays, one for each selection, got {len(out)}")

@@ -30,6 +30,8 @@ def _set_threads(configured: int | None) -> None:
 
 
 config.watch("threading.max_workers", _set_threads)
+config.watch("memory.kept_results", engine.keep_results)
+engine.keep_results(config["memory.kept_results"])
 
 
 def threads_in_force() -> int:

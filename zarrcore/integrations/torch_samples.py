@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from zarrcore._core.engine import empty
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.batches import read_many
 
@@ -125,7 +126,7 @@ class Samples:
         return tuple(slice(i, i + n) for i, n in zip(start, self.crop, strict=True))
 
     def _room(self, array: Array, n: int) -> np.ndarray:
-        return np.empty((n, *(self.crop or ()), *array.shape[self._ndim :]), array.dtype)
+        return empty((n, *(self.crop or ()), *array.shape[self._ndim :]), array.dtype)
 
     # --- blocks: samples whose values lie in the same chunks ---
 

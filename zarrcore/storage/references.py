@@ -185,15 +185,18 @@ class ReferenceStore(Store):
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
-        return self._values(list(key_ranges))
+        return [None if value is None else bytes(value) for value in self._values(list(key_ranges))]
 
     def _values(
         self, key_ranges: Sequence[tuple[str, ByteRange | None]], most: int | None = None
-    ) -> Sequence[bytes | None]:
-        """Return values or parts of them; whole ones have at most so many bytes, if that is given."""
+    ) -> Sequence[Buffer | None]:
+        """Return values or parts of them; whole ones have at most so many bytes, if that is given.
+
+        Those that were read together are views of what was read.
+        """
         requests = [(validate_key(key), part) for key, part in key_ranges]
         found = [self._refs.find(key) for key, _ in requests]
-        values: list[bytes | None] = [None] * len(requests)
+        values: list[Buffer | None] = [None] * len(requests)
         spans: dict[str, dict[int, Span]] = {}
         whole: list[tuple[int, str, ByteRange | None, int | None]] = []
         for number, ((key, part), ref) in enumerate(zip(requests, found, strict=True)):
@@ -227,7 +230,7 @@ class ReferenceStore(Store):
                 values[number] = self._taken(requests[number][0], found[number], data)
         return values
 
-    def _taken(self, key: str, ref: Any, data: bytes | None) -> bytes:
+    def _taken(self, key: str, ref: Any, data: Buffer | None) -> Buffer:
         if data is None:
             where = f"{masked(ref.url)!r}, {ref.size} bytes at {ref.offset}" if ref.size else repr(ref.url)
             raise StoreError(f"{self}: key {key!r}: the file referred to lacks it: {where}", key=key)
@@ -296,12 +299,12 @@ def _read(one: tuple[StorePath, ByteRange | None, int | None]) -> bytes | None:
     return None if value is None else bytes(value)
 
 
-def _cut(parts: Sequence[tuple[int, bytes]], start: int, stop: int) -> bytes | None:
+def _cut(parts: Sequence[tuple[int, bytes]], start: int, stop: int) -> Buffer | None:
     if start == stop:
         return b""
     for at, data in parts:
         if at <= start and stop <= at + len(data):
-            return data[start - at : stop - at]
+            return data if stop - start == len(data) else memoryview(data)[start - at : stop - at]
     return None
 
 

@@ -21,6 +21,7 @@ load_modules(
         "cache": "ChunkCache byte_limit",
         "selections": "",
         "masks": "MaskPoints mask_points",
+        "results": "empty keep_results kept_results",
         "arrays": "NativeArray",
         "batches": "entangled prefetch read_many",
         "parts": "begins_of box_of",

@@ -4,7 +4,6 @@
 cimport cython
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint64_t
 
 from zarrcore._core.engine.cache cimport ChunkCache
@@ -12,6 +11,7 @@ from zarrcore._core.engine.chains cimport Chain
 from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.keys cimport Place, tell_of_overlap
 from zarrcore._core.engine.masks cimport MaskPoints
+from zarrcore._core.engine.results cimport new_result
 from zarrcore._core.engine.selections cimport (
     check_memory,
     chunk_extent,
@@ -43,10 +43,6 @@ import numpy as np
 from zarrcore import errors
 
 cnp.import_array()
-
-cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp *dims,
-                                const cnp.npy_intp *strides, void *data, int flags, object obj)
 
 
 chunk_errors = {
@@ -398,8 +394,7 @@ cdef class NativeArray:
 
         if not set_basic(&selection, &self.c, entries, shape, axis_of, &result_ndim, &scalar):
             return NotImplemented
-        Py_INCREF(self.dtype)                 # the new array takes over one reference
-        out = PyArray_NewFromDescr(cnp.ndarray, self.dtype, result_ndim, shape, NULL, NULL, 0, None)
+        out = new_result(self.dtype, result_ndim, shape)
         if cnp.PyArray_SIZE(out):
             selection.memory = <char *>cnp.PyArray_DATA(out)
             for d in range(self.c.ndim):

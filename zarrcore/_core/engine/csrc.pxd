@@ -40,6 +40,11 @@ cdef extern from "base/metrics.h" nogil:
     void zc_metrics_hand_over()
     void zc_metrics_get(zc_metrics *out)
 
+cdef extern from "base/recycled.h" nogil:
+    const size_t ZC_RECYCLED_FROM
+    void zc_recycled_limit(size_t most)
+    size_t zc_recycled_waiting()
+
 cdef extern from "io/file.h" nogil:
     ctypedef enum zc_symlinks:
         ZC_SYMLINKS_INSIDE, ZC_SYMLINKS_REFUSE, ZC_SYMLINKS_FOLLOW
