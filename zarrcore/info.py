@@ -71,6 +71,11 @@ def size_text(nbytes: int) -> str:
     return f"{nbytes / 1024**power:.1f} {'KMGTPE'[power - 1]}iB"
 
 
+def store_type(store: object) -> str:
+    """Return the name of a store's class; what we keep to ourselves is shown as what it is derived from."""
+    return next(kind.__name__ for kind in type(store).__mro__ if not kind.__name__.startswith("_"))
+
+
 def attribute_rows(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return a row with the names of attributes, if there are any."""
     names = printable(", ".join(attributes))
@@ -90,7 +95,7 @@ def group_info(group: Any, *, complete: bool = False) -> NodeInfo:
         ("Zarr format", group.metadata.zarr_format),
         *attribute_rows(group.metadata.attributes),
         ("Read-only", group.read_only),
-        ("Store type", type(group.store).__name__),
+        ("Store type", store_type(group.store)),
     ]
     consolidated = group.metadata.consolidated_metadata is not None
     if consolidated:

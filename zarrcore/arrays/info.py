@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zarrcore.arrays.description import ArrayDescription
-from zarrcore.info import NodeInfo, attribute_rows, format_bytes
+from zarrcore.info import NodeInfo, attribute_rows, format_bytes, store_type
 from zarrcore.nodes.reading import stored_size
 
 
@@ -32,7 +32,7 @@ def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:
         ("No. chunks", array.nchunks),
         ("Order", array.order),
         ("Read-only", array.read_only),
-        ("Store type", type(array.store).__name__),
+        ("Store type", store_type(array.store)),
         ("Filters", array.filters),
         *([("Serializer", array.serializer)] if array.serializer is not None else ()),
         ("Compressors", array.compressors),

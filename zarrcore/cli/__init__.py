@@ -21,13 +21,15 @@ def _print_flags(options: set[str]) -> None:
 
 def main() -> None:
     """Run the command line."""
+    import atexit
     import gc
 
     options = set(sys.argv[1:])
     if options and options <= _FLAGS:
         _print_flags(options)
         return
-    gc.disable()  # until a command has been imported: what modules make is no garbage
+    gc.set_threshold(200_000)  # what modules make is no garbage: it need not be looked through,
+    atexit.register(gc.freeze)  # and not when the process ends either
     try:
         from zarrcore.cli.app import run
     except ModuleNotFoundError as missing:

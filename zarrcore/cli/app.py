@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import warnings
@@ -79,9 +78,6 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"zarrcore.cli.{COMMANDS[cmd_name].module}")
-        if not gc.isenabled():  # see main(); nor need it be looked through when the process ends
-            gc.freeze()
-            gc.enable()
         command: click.Command = getattr(module, cmd_name)
         return command
 

@@ -51,11 +51,12 @@ def is_remote(text: str) -> bool:
 def find_place(text: str, options: tuple[str, ...] = ()) -> tuple[StorePath, Any]:
     """Find the array or group that an argument names, without loading what opening it needs."""
     from zarrcore.metadata import GroupMetadata
-    from zarrcore.nodes.consolidated import with_consolidated
     from zarrcore.nodes.open import open_node
 
     place, metadata = open_node(store_path(text, options))
     if isinstance(metadata, GroupMetadata):
+        from zarrcore.nodes.consolidated import with_consolidated
+
         metadata = with_consolidated(place, metadata, None)
     return place, metadata
 

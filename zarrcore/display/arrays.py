@@ -9,7 +9,7 @@ from typing import NamedTuple
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.display.drawing import Side, drawing, starts
 from zarrcore.display.page import Budget, attributes, brief, guarded, head, table, text
-from zarrcore.info import size_text
+from zarrcore.info import size_text, store_type
 from zarrcore.metadata import layout
 from zarrcore.storage.validation import key_prefix
 
@@ -61,7 +61,7 @@ def _rows(array: ArrayDescription, stored: _Stored | None, count: int) -> list[t
     codecs = [codec for codec in (*filters, serializer, *compressors) if codec is not None]
     rows.append(("Codecs", "<br>".join(brief(codec, 120) for codec in codecs[:12]) or "none"))
     state = ", read-only" if array.read_only else ""
-    rows.append(("Store", text(f"{type(array.store).__name__}, Zarr format {metadata.zarr_format}{state}")))
+    rows.append(("Store", text(f"{store_type(array.store)}, Zarr format {metadata.zarr_format}{state}")))
     return rows
 
 

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any
 
 from zarrcore.display.page import Budget, attributes, guarded, head, table, text
+from zarrcore.info import store_type
 from zarrcore.metadata import GroupMetadata
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes import consolidated
@@ -27,9 +28,7 @@ def _page(place: StorePath, metadata: GroupMetadata, kind: str) -> str:
     copied = metadata.consolidated_metadata is not None
     state = ", read-only" if place.store.read_only else ""
     state += ", consolidated metadata" if copied else ""
-    facts = table(
-        [("Store", text(f"{type(place.store).__name__}, Zarr format {metadata.zarr_format}{state}"))]
-    )
+    facts = table([("Store", text(f"{store_type(place.store)}, Zarr format {metadata.zarr_format}{state}"))])
     shown = attributes(metadata.attributes, budget)
     if copied or (place.store._is_near and place.store.supports_listing):
         below = _members(place, metadata, budget, 1) or '<div class="zc-dim">no members</div>'

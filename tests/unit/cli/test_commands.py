@@ -633,3 +633,16 @@ def test_a_deep_chain_of_groups_is_drawn(command: Callable[..., Result], tmp_pat
     assert found.code == 0
     assert len(found.out.splitlines()) == depth
     assert found.out.splitlines()[-1] == "    " * (depth - 2) + "└── " + name
+
+
+def test_a_store_is_shown_by_the_name_that_users_know() -> None:
+    """Web servers were shown as a class that nobody can import."""
+    from zarrcore.info import store_type
+
+    class _Ours(zarrcore.storage.MemoryStore):
+        pass
+
+    group = zarrcore.create_group(_Ours())
+    array = group.create_array("a", shape=3, dtype="i1")
+    assert store_type(group.store) == group.info["Store type"] == array.info["Store type"] == "MemoryStore"
+    assert "_Ours" not in group._repr_html_() + array._repr_html_()

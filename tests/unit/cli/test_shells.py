@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""Completion in the shells themselves, where they are installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("click")
+
+# Each completes the words of $1 and prints what it offers.  zsh has no way to do so without a terminal.
+SCRIPTS = {
+    "bash": """source script; COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _zarrcore_completion "$PWD/zarrcore"; printf "%s\\n" "${COMPREPLY[@]}"
+""",
+    "fish": "source script; complete -C $argv[1]",
+}
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_a_shell_completes_commands_and_options(shell: str, tmp_path: Path) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"there is no {shell}")
+    (tmp_path / "zarrcore").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m zarrcore "$@"\n')
+    (tmp_path / "zarrcore").chmod(0o755)
+    environ = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}
+
+    def ran(*command: str) -> str:
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    (tmp_path / "script").write_text(ran("./zarrcore", "completion", shell))
+    call = [program, "-c", SCRIPTS[shell], *(["bash"] if shell == "bash" else [])]
+    assert [line.split("\t")[0] for line in ran(*call, "zarrcore con").splitlines()] == ["consolidate"]
+    assert [line.split("\t")[0] for line in ran(*call, "zarrcore info --com").splitlines()] == ["--complete"]
