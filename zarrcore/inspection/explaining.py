@@ -270,8 +270,8 @@ class _DryRun:
         try:
             out = np.empty(shape, self._metadata.np_dtype)
         except MemoryError as error:
-            name = self._array.path or "/"
-            raise ChunkMemoryError(f"out of memory: {error}", array=name, chunk=part.coords, key=key) from error
+            name, why = self._array.path or "/", f"out of memory: {error}"
+            raise ChunkMemoryError(why, array=name, chunk=part.coords, key=key) from error
         decoded, problem = 0, ""
         try:
             with suppress(_Enough):
