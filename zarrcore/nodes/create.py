@@ -341,8 +341,8 @@ def create_nodes(
 ) -> Iterator[tuple[str, StorePath, Metadata]]:
     """Store many nodes, parents first; the groups between them that are not given are created as well.
 
-    What consolidated metadata the given groups have is not stored: that of groups which were opened tells of
-    what is below them, and not of what is here.
+    Consolidated metadata of the given groups are not stored: those of groups which were opened show what is
+    below these, and not what is here.
     """
     checked = {StorePath(place.store, path).path: _alone(metadata) for path, metadata in nodes.items()}
     formats = {metadata.zarr_format for metadata in checked.values()}
