@@ -39,12 +39,31 @@ class _Calls(Generic[Item, Result]):
             self._changed.wait_for(lambda: self._n == 0)
 
 
+class _Task(Generic[Item, Result]):
+    """A call that is made once, by whoever comes first."""
+
+    def __init__(self, call: Callable[[Item], Result], item: Item) -> None:
+        from concurrent.futures import Future
+
+        self._call, self._item = call, item
+        self._begins = threading.Lock()
+        self.future: Future[Result] = Future()
+
+    def __call__(self) -> None:
+        if self._begins.acquire(blocking=False):
+            try:
+                self.future.set_result(self._call(self._item))
+            except BaseException as error:  # it belongs to whoever waits
+                self.future.set_exception(error)
+
+
 def in_threads(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Generator[Result, None, None]:
     """Return the function of each item, in order, computed by several threads a few items ahead.
 
-    When this ends, for whatever reason, the function is not at work any more.
+    Where the system has no more threads, those that there are do the work, and this one.  When this ends, for
+    whatever reason, the function is not at work any more.
     """
     items = iter(items)
     first = [*islice(items, 2)]
@@ -59,7 +78,12 @@ def in_threads(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in chain(first, items):
-            waiting.append(pool.submit(calls, item))
+            task = _Task(calls, item)
+            waiting.append(task.future)
+            try:
+                pool.submit(task)
+            except RuntimeError:  # no room for one more thread, though the task may be taken by another one
+                task()
             if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
         while waiting:

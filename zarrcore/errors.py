@@ -23,7 +23,7 @@ def printable(text: str) -> str:
 
 _CREDENTIALS = re.compile(
     r"""(https?://)[^\s/?#@]+@ | (://)[^\s/?#@:]*:[^\s/?#@]*@ |
-    ([?&][\w.%-]*(?:token|sig|signature|secret|password|key|credential|auth)=)[^\s&#'"]+""",
+    ([?&#;][\w.%-]*(?:token|sig|signature|secret|password|key|credential|auth|session|sessionid)=)[^\s&#'"]+""",
     re.IGNORECASE | re.VERBOSE,
 )
 

@@ -131,6 +131,7 @@ class Run(Runs):
             return
         path = self.fresh(case.operation)
         it = Subject(path, self.layout, **case.options)
+        gc.collect()  # arrays of earlier runs keep their files of locks open until they are collected
         descriptors = open_files()
         error = result = None
         shim.shim_fail(int(case.share * calls), case.times, 1 << KINDS.index(case.kind), case.code)

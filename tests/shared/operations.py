@@ -7,6 +7,7 @@ and where it writes values each chunk is old or new.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import time
@@ -179,6 +180,27 @@ def _encoded(it: Subject) -> None:
     it.array.encoded((1, 0)).put(value)
 
 
+def _copy_keys(it: Subject) -> None:
+    zarrcore.copy_store(it.store, it.store, source_path="grp", dest_path="copied")
+
+
+def _create_hierarchy(it: Subject) -> None:
+    group, array = it.group.metadata, it.array.metadata
+    list(it.root.create_hierarchy({"all": group, "all/x": group, "all/x/y": array}))
+
+
+def _save(it: Subject) -> None:
+    zarr_format = it.root.metadata.zarr_format
+    zarrcore.save(it.store, it.values(-OLD), path="grp/saved", zarr_format=zarr_format)
+
+
+def _write_async(it: Subject) -> None:
+    async def write() -> None:
+        await it.array.async_array.setitem(np.s_[2:7], it.values(np.full((5, 10), -1)))
+
+    asyncio.run(write())
+
+
 CHANGES: dict[str, Callable[[Subject], Any]] = {
     "write-whole": _write_whole,
     "write-part": _write_part,
@@ -205,6 +227,11 @@ CHANGES: dict[str, Callable[[Subject], Any]] = {
     "compact": _compact,
     "repair": _repair,
     "encoded": _encoded,
+    "erase-encoded": lambda it: it.array.encoded((0, 0)).erase(),
+    "copy-keys": _copy_keys,
+    "hierarchy": _create_hierarchy,
+    "save": _save,
+    "write-async": _write_async,
 }
 READS: dict[str, Callable[[Subject], Any]] = {
     "open": lambda it: zarrcore.open_array(it.store, path="grp/arr", mode="r").shape,
@@ -228,7 +255,10 @@ READS: dict[str, Callable[[Subject], Any]] = {
 }
 OPERATIONS = {**CHANGES, **READS}
 REPLACING = {"overwrite": {"grp/arr"}, "copy-over": {"grp/arr"}}
-BY_CHUNKS = set("write-whole write-part write-threads write-points writer erase grow shrink encoded".split())
+BY_CHUNKS = set(
+    "write-whole write-part write-threads write-points writer erase grow shrink encoded "
+    "erase-encoded write-async".split()
+)
 
 
 def _known(census: Any) -> str:
@@ -250,7 +280,7 @@ def applies(operation: str, layout: str) -> bool:
         return layout == "format-2"
     if operation == "compact":
         return layout == "shards"
-    return operation not in ("encoded", "read-cached") or layout != "python"
+    return operation not in ("encoded", "erase-encoded", "read-cached") or layout != "python"
 
 
 def prepare(path: Path, operation: str) -> None:

@@ -66,6 +66,8 @@ def test_names_in_errors(group: zarrcore.Group, change: dict[str, Any]) -> None:
         ("https://host/a?X-Amz-Signature=ab1&v=2", "https://host/a?X-Amz-Signature=***&v=2"),
         ("https://a.blob/c?sv=1&sig=x%2B", "https://a.blob/c?sv=1&sig=***"),
         ("http://h/?access_token=q 'http://h/?key=1'", "http://h/?access_token=*** 'http://h/?key=***'"),
+        ("https://host/a#access_token=q", "https://host/a#access_token=***"),
+        ("https://host/a;jsessionid=q/b", "https://host/a;jsessionid=***"),
         ("abfs://container@account.dfs/a", "abfs://container@account.dfs/a"),
     ],
 )

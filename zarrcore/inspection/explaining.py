@@ -273,8 +273,8 @@ class _DryRun:
         try:
             out = np.empty(shape, self._metadata.np_dtype)
         except MemoryError as error:
-            place = {"array": self._array.path or "/", "chunk": part.coords, "key": key}
-            raise ChunkMemoryError(f"out of memory: {error}", **place) from error
+            name, why = self._array.path or "/", f"out of memory: {error}"
+            raise ChunkMemoryError(why, array=name, chunk=part.coords, key=key) from error
         decoded, problem = 0, ""
         try:
             with suppress(_Enough):

@@ -339,8 +339,12 @@ def refuse_hidden(group: StorePath, zarr_format: int) -> None:
 def create_nodes(
     place: StorePath, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
 ) -> Iterator[tuple[str, StorePath, Metadata]]:
-    """Store many nodes, parents first; the groups between them that are not given are created as well."""
-    checked = {StorePath(place.store, path).path: metadata for path, metadata in nodes.items()}
+    """Store many nodes, parents first; the groups between them that are not given are created as well.
+
+    Consolidated metadata of the given groups are not stored: those of groups which were opened show what is
+    below these, and not what is here.
+    """
+    checked = {StorePath(place.store, path).path: _alone(metadata) for path, metadata in nodes.items()}
     formats = {metadata.zarr_format for metadata in checked.values()}
     if len(formats) > 1:
         raise ValueError(f"all nodes of a hierarchy must have one zarr_format, got {sorted(formats)}")
@@ -354,6 +358,10 @@ def create_nodes(
         target = place / path if path else place
         create_node(target, checked[path], overwrite=overwrite)
         yield path, target, checked[path]
+
+
+def _alone(metadata: Metadata) -> Metadata:
+    return metadata if is_array_metadata(metadata) else metadata.without_consolidated()
 
 
 # --- removing ---

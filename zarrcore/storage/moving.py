@@ -105,7 +105,7 @@ def remove_copy(name: str, above: int | None = None, *, sync: bool = False) -> b
         with _locked(name, above) as is_locked:
             if is_locked:
                 remove_directory(name, above, sync=sync)
-            return is_locked
+            return bool(is_locked)
     except (NotADirectoryError, FileNotFoundError):
         return False
 

@@ -591,3 +591,16 @@ def test_many_groups_that_are_made_at_once_are_looked_at_once(zarr_format: int) 
         zarrcore.create_group(store, path="/".join("gh"[levels == 50] * levels), zarr_format=zarr_format)
         counts.append(store.n)
     assert counts[1] < 2.5 * counts[0]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_hierarchy_of_the_metadata_of_others_does_not_show_their_members(zarr_format: int) -> None:
+    """A group that was opened by consolidated metadata has those of its members, which are not here."""
+    source = zarrcore.create_group({}, zarr_format=zarr_format)  # type: ignore[arg-type]
+    source.create_group("a", attributes={"x": 1}).create_array("b", data=np.arange(3))
+    source = zarrcore.consolidate_metadata(source.store)
+    root = zarrcore.create_group({}, zarr_format=zarr_format)  # type: ignore[arg-type]
+    made = dict(root.create_hierarchy({"new": source["a"].metadata, "new/c": source["a"].metadata}))
+    assert sorted(made) == ["new", "new/c"]
+    assert sorted(name for name, _ in root.members(None)) == ["new", "new/c"]
+    assert root["new"].attrs["x"] == 1 and root["new"].metadata.consolidated_metadata is None
