@@ -1,4 +1,4 @@
-/* What happens when ranks write to one chunk, and a cure where whole chunks for each (write.c) cannot be had:
+/* What happens when ranks write to one chunk, and a cure where whole chunks for each rank (write.c) are not possible:
  *
  *     mpicc rows.c $(pkg-config --cflags --libs zarrcore) -o rows
  *     mpirun -n 4 ./rows /data/new.zarr             prints how many rows are lost
