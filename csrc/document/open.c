@@ -216,6 +216,7 @@ static void destroy(void *pointer)
 {
     owner *const o = pointer;
 
+    zc_locked_place_end(&o->place);
     zc_document_free(&o->doc);
     zarrcore_release_store(o->store);
     free(o);
@@ -272,7 +273,7 @@ zc_status zc_open_document(const zc_where *place, const zc_text *text, int zarr_
     owner *const o = new_owner(place, detached);
     zc_status status = o != NULL ? parse(&o->doc, text, zarr_format, err) : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
 
-    status = status == ZC_OK ? zc_place_at(place, &o->place, err) : status;
+    status = status == ZC_OK ? zc_locked_place(place, true, &o->place, err) : status;
     if (status == ZC_OK) {
         int64_t longest[ZC_MAX_DIMS];
         zc_grid_longest(&o->doc, longest);
@@ -350,7 +351,8 @@ static zc_status open_directory(const char *path, int flags, zarrcore_array **ou
 
 int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error)
 {
-    const int known = ZARRCORE_READ_WRITE | ZARRCORE_SYNC | ZARRCORE_MISSING_IS_ERROR | ZARRCORE_FOLLOW_SYMLINKS;
+    const int known = ZARRCORE_READ_WRITE | ZARRCORE_SYNC | ZARRCORE_MISSING_IS_ERROR | ZARRCORE_FOLLOW_SYMLINKS |
+                      ZARRCORE_LOCKS;
     zc_error err;
 
     if (out == NULL) {

@@ -13,6 +13,11 @@ zc_status zc_open_root(const char *path, int flags, zarrcore_store **out, zc_err
     const zc_status status = before == ZC_OK ? zc_open_directory(path, flags, out, err) : before;
     zc_error found = {0};
 
+#ifdef _WIN32
+    if ((flags & ZARRCORE_LOCKS) != 0) {
+        return zc_fail(err, ZC_ERR_UNSUPPORTED, "there are no locks among processes on Windows");
+    }
+#endif
     if (status != ZC_ERR_IO || err->sys_errno != ENOTDIR) {
         return status;
     }
@@ -26,7 +31,8 @@ zc_status zc_open_root(const char *path, int flags, zarrcore_store **out, zc_err
 
 int zarrcore_open_store(const char *path, int flags, zarrcore_store **out, zarrcore_error *error)
 {
-    const int known = ZARRCORE_READ_WRITE | ZARRCORE_SYNC | ZARRCORE_MISSING_IS_ERROR | ZARRCORE_FOLLOW_SYMLINKS | ZARRCORE_CREATE;
+    const int known = ZARRCORE_READ_WRITE | ZARRCORE_SYNC | ZARRCORE_MISSING_IS_ERROR | ZARRCORE_FOLLOW_SYMLINKS | ZARRCORE_CREATE |
+                      ZARRCORE_LOCKS;
     zc_error err;
 
     if (out == NULL) {

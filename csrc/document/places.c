@@ -272,21 +272,66 @@ zc_status zc_place_at(const zc_where *place, zc_place *out, zc_error *err)
     return status;
 }
 
+/* The file by whose locks processes keep each other away from a scope; none where a link leads out, as nothing is written there. */
+static zc_status set_lock_file(const zc_shared *shared, const char *scope, bool makes, zc_place *out, zc_error *err)
+{
+    const size_t root = shared->root_len, n = strlen(scope);
+
+    if ((shared->flags & ZARRCORE_LOCKS) == 0 || strncmp(scope, shared->root, root) != 0 || scope[root] != '/') {
+        return ZC_OK;
+    }
+    char *const path = malloc(n + sizeof ZC_LOCK_FILE);
+    if (path == NULL) {
+        return no_memory(err);
+    }
+    memcpy(path, scope, n);
+    memcpy(path + n, ZC_LOCK_FILE, sizeof ZC_LOCK_FILE);
+    out->locks = (zc_lock_file){
+        .path = path, .root_len = root, .makes = makes, .sync = (shared->flags & ZARRCORE_SYNC) != 0, .id = out->hash};
+    return ZC_OK;
+}
+
+zc_status zc_locked_place(const zc_where *place, bool makes, zc_place *out, zc_error *err)
+{
+    char *text;
+    zc_status status = place->store->shared->ops->scope(place->store, place->path, &text, err);
+
+    if (status == ZC_OK) {
+        zc_place_set(out, text);
+        status = set_lock_file(place->store->shared, text, makes, out, err);
+        free(text);
+    }
+    return status;
+}
+
+void zc_locked_place_end(zc_place *place)
+{
+    if (place->locks.path != NULL) {
+        zc_locks_close(&place->locks);
+        free((char *)place->locks.path);
+    }
+}
+
 zc_status zc_lock_documents(const zc_where *place, const char *name, zc_document_lock *lock, zc_error *err)
 {
     zc_key key;
-    const zc_status status = zc_place_at(place, &lock->place, err);
+    zc_status status = zc_locked_place(place, false, &lock->place, err);
 
     if (status != ZC_OK) {
         return status;
     }
     zc_key_set(&key, &lock->place, name);
-    return zc_key_lock(&key, &lock->held, NULL, err);
+    status = zc_key_lock(&key, &lock->held, NULL, err);
+    if (status != ZC_OK) {
+        zc_locked_place_end(&lock->place);
+    }
+    return status;
 }
 
 void zc_unlock_documents(zc_document_lock *lock)
 {
     zc_key_unlock(&lock->held);
+    zc_locked_place_end(&lock->place);
 }
 
 zc_status zc_begin_change(const zarrcore_store *store, const char *path, zc_where *place, zc_document_lock *lock, zc_error *err)

@@ -140,6 +140,11 @@ zc_status zc_check_writable(const zarrcore_store *store, zc_error *err);
 /* The locks, generations and losses of a place. */
 zc_status zc_place_at(const zc_where *place, zc_place *out, zc_error *err);
 
+/* The same with the locks of other processes, if the store asks for them; *out is zero at first.  makes: in a directory that is missing,
+ * too.  zc_locked_place_end must follow success. */
+zc_status zc_locked_place(const zc_where *place, bool makes, zc_place *out, zc_error *err);
+void zc_locked_place_end(zc_place *place);
+
 /* Hold the lock of the metadata of a node, under the name of a document. */
 typedef struct zc_document_lock {
     zc_place place;

@@ -25,7 +25,7 @@ module zarrcore
 
     ! Flags of zarrcore_open and zarrcore_open_store.
     integer(c_int), parameter :: zarrcore_read_write = 1, zarrcore_sync = 2, zarrcore_missing_is_error = 4, &
-        zarrcore_follow_symlinks = 8, zarrcore_create = 16
+        zarrcore_follow_symlinks = 8, zarrcore_create = 16, zarrcore_locks = 32
     ! Of zarrcore_write, zarrcore_write_as and zarrcore_append.
     integer(c_int), parameter :: zarrcore_write_empty = 1
 

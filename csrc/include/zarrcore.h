@@ -111,8 +111,8 @@ typedef struct zarrcore_extent {
 #define ZARRCORE_SYNC 2            /* flush what is written to the disk */
 #define ZARRCORE_MISSING_IS_ERROR 4 /* reading an absent chunk fails, instead of giving the fill value */
 #define ZARRCORE_FOLLOW_SYMLINKS 8 /* read through symbolic links that leave the directory; nothing is written through them */
-
 #define ZARRCORE_CREATE 16         /* zarrcore_open_store: make a directory that is missing, and those above it */
+#define ZARRCORE_LOCKS 32          /* local directories: wait for other processes that ask for locks, see zarrcore_open_store */
 
 /* An open array. */
 typedef struct zarrcore_array zarrcore_array;
@@ -327,7 +327,7 @@ ZARRCORE_PUBLIC int zarrcore_read(const zarrcore_array *array, const int64_t *st
 /*
  * Write memory to a region; parameters as of zarrcore_read, strides may be 0.  flags: 0 or
  * ZARRCORE_WRITE_EMPTY.  Each chunk is replaced atomically, and chunks written in part are safe against
- * other threads of this process, not against other processes.
+ * other threads of this process, and against other processes where all of them have opened the array with ZARRCORE_LOCKS.
  */
 ZARRCORE_PUBLIC int zarrcore_write(const zarrcore_array *array, const int64_t *start, const int64_t *step,
                                    const int64_t *count, const void *memory, const int64_t *strides,
@@ -462,7 +462,7 @@ ZARRCORE_PUBLIC int zarrcore_find_inner_chunk(const zarrcore_array *array, const
  *
  * All functions of this section may be called by any number of threads at once, with one store too.  Those that change metadata take
  * the lock of the node in this process, so that no change is lost among its threads and handles; metadata have one writing process at
- * a time.  Each document is replaced as a whole: a reader, also after a crash, sees the old or the new one.  ZARRCORE_SYNC has it on
+ * a time, unless there are ZARRCORE_LOCKS.  Each document is replaced as a whole: a reader, also after a crash, sees the old or the new one.  ZARRCORE_SYNC has it on
  * the disk when the call returns.  A call that fails has changed nothing, unless it says more.
  *
  * Handles of arrays see what was changed by these functions: values at once; a handle of an array that was made smaller, replaced or
@@ -475,6 +475,11 @@ typedef struct zarrcore_store zarrcore_store;
 /*
  * Open a local directory as a store; an array or group need not be there yet.  zarrcore_release_store must follow; arrays and lists keep
  * what they need of it.  (Windows: arrays can be opened, nothing can be listed or removed.)
+ *
+ * With ZARRCORE_LOCKS in all of them (in Python: LocalStore(locks="file")), processes may write parts of one chunk, append to one array and
+ * change the attributes of one node: each waits for the others, and for none that has ended.  The locks are those of an empty file .zc-locks in
+ * the directory of each array and group.  One process at a time may still resize or erase what others use.  (Not on Windows:
+ * ZARRCORE_ERR_UNSUPPORTED.)
  *
  * A file is opened as a ZIP archive, for reading: ZARRCORE_ERR_UNSUPPORTED with ZARRCORE_READ_WRITE, ZARRCORE_ERR_IO if it is none,
  * ZARRCORE_ERR_CORRUPT if it is damaged, and from then on it is taken not to change.  Its directory stays in memory, and the file open, until

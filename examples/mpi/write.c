@@ -1,7 +1,7 @@
 /* Four ranks write one array:  mpicc write.c $(pkg-config --cflags --libs zarrcore) -o write && mpirun -n 4 ./write /data/new.zarr
  *
  * Each rank writes the region of whole chunks that zarrcore_decompose returns for it.  Ranks that write to one chunk would lose each
- * other's elements, for a chunk is read, patched and replaced as a whole: that is the conflict, and whole chunks for each are the cure.
+ * other's elements, for a chunk is read, patched and replaced as a whole: rows.c shows it.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -20,6 +20,7 @@
 #include "tests/forked.h"
 
 #define THREADS 4
+#define FLAGS (ZARRCORE_READ_WRITE | ZARRCORE_CREATE | ZARRCORE_LOCKS)
 #define SIDE 32
 #define ROWS (SIDE / THREADS)    /* of the shared array, for each thread: its chunks have rows of two */
 
@@ -141,7 +142,7 @@ static void live(int thread, double value)
     snprintf(group, sizeof group, "g%d", thread);
     snprintf(path, sizeof path, "g%d/a", thread);
     check(f.set_watch(&watch, &error) == 0, "set_watch", &error);
-    check(f.open_store(directory, ZARRCORE_READ_WRITE | ZARRCORE_CREATE, &store, &error) == 0, "open_store", &error);
+    check(f.open_store(directory, FLAGS, &store, &error) == 0, "open_store", &error);
     check(f.create_group(store, group, NULL, &error) == 0, "create_group", &error);
     check(f.create_array(store, path, DOCUMENT, &array, &error) == 0, "create_array", &error);
     const int status = f.create_array(store, "shared", DOCUMENT, &shared, &error);

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from capi_documents import V3
+from capi_programs import compile_program, linked
 
 import zarrcore
 
@@ -96,22 +97,40 @@ def test_huge_arrays_and_bad_numbers(api: Any, tmp_path: Path) -> None:
     api.release(handle)
 
 
-@pytest.mark.skipif(
+needs_mpi = pytest.mark.skipif(
     shutil.which("mpicc") is None, reason="no mpicc (apt-get install libopenmpi-dev openmpi-bin)"
 )
-@pytest.mark.skipif(bool(os.environ.get("ZARRCORE_SANITIZE")), reason="its programs are not instrumented")
-def test_four_ranks_of_mpi_write_one_array(prefix: Path, tmp_path: Path) -> None:
-    source, program = ROOT / "examples" / "mpi" / "write.c", tmp_path / "write"
-    where = [f"-I{prefix / 'include'}", f"-L{prefix / 'lib'}", "-lzarrcore", f"-Wl,-rpath,{prefix / 'lib'}"]
-    warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
-    compiled = subprocess.run(
-        ["mpicc", *warnings, str(source), *where, "-o", str(program)], capture_output=True, text=True
-    )
-    assert compiled.returncode == 0, compiled.stderr
+not_instrumented = pytest.mark.skipif(
+    bool(os.environ.get("ZARRCORE_SANITIZE")), reason="its programs are not instrumented"
+)
+
+
+def run_on_four_ranks(prefix: Path, directory: Path, name: str, *arguments: str) -> str:
+    """Compile an example and run it with a new store; what it prints."""
+    program = directory / name
+    if not program.exists():
+        source = ROOT / "examples" / "mpi" / f"{name}.c"
+        compile_program("mpicc", program, "-std=c11", source, *linked(prefix))
     options = ["--allow-run-as-root", "--oversubscribe", "-n", "4"]
-    command = ["mpirun", *options, str(program), str(tmp_path / "store")]
+    command = ["mpirun", *options, str(program), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@needs_mpi
+@not_instrumented
+def test_four_ranks_of_mpi_write_one_array(prefix: Path, tmp_path: Path) -> None:
+    run_on_four_ranks(prefix, tmp_path, "write", str(tmp_path / "store"))
     array = zarrcore.open_array(tmp_path / "store", path="field")
     expected = np.arange(1000.0)[:, None] * 1000 + np.arange(700)
     np.testing.assert_array_equal(array[...], expected)
+
+
+@needs_mpi
+@not_instrumented
+def test_locks_keep_rows_that_ranks_write_to_one_chunk(prefix: Path, tmp_path: Path) -> None:
+    assert "rows of 128 are lost" in run_on_four_ranks(prefix, tmp_path, "rows", str(tmp_path / "without"))
+    lines = run_on_four_ranks(prefix, tmp_path, "rows", str(tmp_path / "with"), "locks").splitlines()
+    assert "0 rows of 128 are lost" in lines
+    assert (zarrcore.open_array(tmp_path / "with")[...] == 1).all()

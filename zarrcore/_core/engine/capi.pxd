@@ -15,7 +15,8 @@ cdef extern from "include/zarrcore.h" nogil:
         char message[320]
 
     enum:
-        ZARRCORE_READ_WRITE, ZARRCORE_SYNC, ZARRCORE_MISSING_IS_ERROR, ZARRCORE_FOLLOW_SYMLINKS, ZARRCORE_ERR_METADATA
+        ZARRCORE_READ_WRITE, ZARRCORE_SYNC, ZARRCORE_MISSING_IS_ERROR, ZARRCORE_FOLLOW_SYMLINKS, ZARRCORE_LOCKS
+        ZARRCORE_ERR_METADATA
 
     const char *zarrcore_status_name(int status)
 

@@ -335,7 +335,7 @@ cdef zc_status _open_array(const char *path, int flags, zarrcore_array **out, zc
     if out == NULL or path == NULL or path[0] == 0:
         return zc_fail(err, ZC_ERR_ARGUMENT, b"%s",
                        <const char *>(b"out is NULL" if out == NULL else b"path is NULL or empty"))
-    if flags & ~15:
+    if flags & ~(15 | ZARRCORE_LOCKS):
         return zc_fail(err, ZC_ERR_ARGUMENT, b"%s", <const char *>b"flags: an unknown flag is set")
     if flags & ZARRCORE_SYNC:
         return zc_fail(err, ZC_ERR_UNSUPPORTED, b"%s",
@@ -343,7 +343,8 @@ cdef zc_status _open_array(const char *path, int flags, zarrcore_array **out, zc
     package = import_module("zarrcore")            # which is above this module, and there when a program has this table
     writes, follow = flags & ZARRCORE_READ_WRITE, flags & ZARRCORE_FOLLOW_SYMLINKS
     store = import_module("zarrcore.storage").LocalStore(
-        fsdecode(<bytes>path), read_only=not writes, follow_symlinks=True if follow else "inside")
+        fsdecode(<bytes>path), read_only=not writes, follow_symlinks=True if follow else "inside",
+        locks="file" if flags & ZARRCORE_LOCKS else None)
     array = package.open_array(store, mode="r+" if writes else "r",
                                config={"read_missing_chunks": not flags & ZARRCORE_MISSING_IS_ERROR})
     out[0] = _handle_from_python(<void *>array)
