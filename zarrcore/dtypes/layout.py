@@ -82,7 +82,7 @@ def scalar_to_bytes(zdtype: ZDType[Any, Any], scalar: object) -> bytes:
     try:
         item = np.array(scalar)
         if item.ndim == 0:
-            # Only words are swapped or padding added: a conversion between types could change the bits of a NaN.
+            # Only words are swapped or padding added: a conversion of types could change the bits of a NaN.
             return (item if item.dtype == dtype else np.array(item, dtype=dtype)).tobytes()
     except MemoryError:
         raise

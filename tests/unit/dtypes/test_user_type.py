@@ -25,7 +25,6 @@ from zarrcore.dtype import (
     scalar_to_bytes,
     swap_fields,
 )
-from zarrcore.dtypes import scalar_to_bytes
 from zarrcore.errors import DataTypeValidationError, MetadataValidationError
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
