@@ -431,8 +431,11 @@ def room_for(array: OpenArray, data: Any, axis: int) -> tuple[np.ndarray, tuple[
     axis %= ndim
     others = (shape[:axis] + shape[axis + 1 :] for shape in (values.shape, array.shape))
     if values.ndim != ndim or len(set(others)) > 1:
+        lengths = ["n" if d == axis else str(length) for d, length in enumerate(array.shape)]
+        expected = f"({', '.join(lengths)}{',' * (ndim == 1)})"
         raise ValueError(
-            f"append: data of shape {values.shape} does not fit shape {array.shape} along axis {axis}"
+            f"append: data of shape {values.shape} does not fit shape {array.shape} along axis {axis}: "
+            f"expected {expected}, for any n"
         )
     start = array.shape[axis]
     stop = start + values.shape[axis]

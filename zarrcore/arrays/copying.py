@@ -57,16 +57,21 @@ def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Ste
     if dest.size == 0:
         return
     done, total, shape = 0, dest.nbytes, dest.shape
+    _refuse_lost(source, shape)
     # Closed here, not when the traceback of an error is forgotten, so that no thread is at work any more.
     with closing(_steps(source, dest, threads, counts=progress is not None)) as steps:
         for nbytes in steps:
             done += nbytes
             if progress is not None:
                 progress(min(done, total), total)
-    if isinstance(source, OpenArray) and (reason := source.out_of_date(shape)):
-        raise CopyError(f"values are missing: {reason}")  # else what was removed meanwhile would be absent
+    _refuse_lost(source, shape)  # else what was removed meanwhile would be absent
     if progress is not None and done < total:  # what is absent
         progress(total, total)
+
+
+def _refuse_lost(source: Any, shape: tuple[int, ...]) -> None:
+    if isinstance(source, OpenArray) and (reason := source.out_of_date(shape, or_larger=True)):
+        raise CopyError(f"values are missing: {reason}")
 
 
 def _steps(source: Any, dest: OpenArray, threads: int, *, counts: bool) -> Generator[int, None, None]:

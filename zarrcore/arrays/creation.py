@@ -421,7 +421,10 @@ def create_new(
         refuse_unusable_codecs(metadata)
         create_node(place, metadata, overwrite=overwrite, group=group)
         return _stored(place, metadata, config)
-    by_regions = not isinstance(values, np.ndarray) and getattr(values, "shape", None) == metadata.shape
+    # An array of ours has had this shape; if it has another one by now, that is noticed at the end.
+    by_regions = isinstance(state_of(values), OpenArray) or (
+        not isinstance(values, np.ndarray) and getattr(values, "shape", None) == metadata.shape
+    )
     if not by_regions:  # first: nothing is removed for values that do not fit
         selection = indexing.basic_selection(..., metadata.shape)
         values = as_values(values, metadata.np_dtype, ndim=metadata.ndim, any_text=True)

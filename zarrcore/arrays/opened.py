@@ -222,16 +222,20 @@ class OpenArray(ArrayDescription):
             if self._metadata is metadata:
                 return array
 
-    def out_of_date(self, shape: tuple[int, ...]) -> str:
-        """Return why an engine for this shape must not be used any more; empty text: it may."""
+    def out_of_date(self, shape: tuple[int, ...], *, or_larger: bool = False) -> str:
+        """Return why an engine for this shape must not be used any more; empty text: it may.
+
+        With `or_larger` it may where the array has grown, as whoever only reads may use it.
+        """
         try:
             self.follow()
         except ArrayNotFoundError as error:
             return str(error)
-        if self.shape == shape:
+        has_grown = all(now >= was for now, was in zip(self.shape, shape, strict=True))
+        if self.shape == shape or (or_larger and has_grown):
             return ""
-        name = self.path or "/"
-        return f"array {name!r} has shrunk from shape {shape} to shape {self.shape} since it was opened"
+        name, how = self.path or "/", "grown" if has_grown else "shrunk"
+        return f"array {name!r} has {how} from shape {shape} to shape {self.shape} since it was opened"
 
     def check_writable(self) -> None:
         """Raise a ReadOnlyError if the store or the format of the array can be read only."""

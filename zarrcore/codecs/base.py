@@ -85,29 +85,32 @@ class ArraySpec:
 def _has_same_bits(one: Any, other: Any) -> bool:
     """Return whether two scalars are one object, or scalars of NumPy with equal bytes.
 
-    Codecs such as scale_offset make the fill value of their output anew, each time that they are asked.
+    Codecs such as scale_offset make the fill value of their output again each time that they are asked.
     """
     if one is other or type(one) is not type(other) or not isinstance(one, np.generic):
         return one is other
-    return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    return bool(one.dtype == other.dtype and one.tobytes() == other.tobytes())
 
 
 _SIZE = instance_of("a number of bytes", int)
 _SIZE_OR_NONE = instance_of("a number of bytes or None", int, NOTHING)
 _LINKS: Result = (
     "a tuple of tuples that begin with a name, or None",
-    lambda found, owner: found is None
-    or (type(found) is tuple and all(type(link) is tuple and isinstance(link[0], str) for link in found)),
+    lambda found, owner: (
+        found is None
+        or (type(found) is tuple and all(type(link) is tuple and isinstance(link[0], str) for link in found))
+    ),
 )
 _STAGE: Result = (
     "a name and a configuration, or None",
-    lambda found, owner: found is None
-    or (type(found) is tuple and [*map(type, found)] == [str, dict]),
+    lambda found, owner: found is None or (type(found) is tuple and [*map(type, found)] == [str, dict]),
 )
 _ORDER: Result = (
     "an order of axes, or None",
-    lambda found, owner: found is None
-    or (type(found) is tuple and {*map(type, found)} <= {int} and sorted(found) == [*range(len(found))]),
+    lambda found, owner: (
+        found is None
+        or (type(found) is tuple and {*map(type, found)} <= {int} and sorted(found) == [*range(len(found))])
+    ),
 )
 
 

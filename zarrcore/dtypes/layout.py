@@ -78,12 +78,17 @@ def scalar_to_bytes(zdtype: ZDType[Any, Any], scalar: object) -> bytes:
     dtype = zdtype.to_native_dtype()
     if dtype.subdtype is not None:
         return np.asarray(scalar, dtype=dtype.base).tobytes()
-    item = np.array(scalar)
+    reason = None
     try:
-        # Only words are swapped or padding added: a conversion between types could change the bits of a NaN.
-        return (item if item.dtype == dtype else np.array(item, dtype=dtype)).tobytes()
-    except (TypeError, ValueError, OverflowError) as error:  # of a data type that a user has written
-        raise DataTypeValidationError(f"{describe(scalar)} is no item of {zdtype}: {error}") from error
+        item = np.array(scalar)
+        if item.ndim == 0:
+            # Only words are swapped or padding added: a conversion of types could change the bits of a NaN.
+            return (item if item.dtype == dtype else np.array(item, dtype=dtype)).tobytes()
+    except MemoryError:
+        raise
+    except Exception as error:  # of what a data type of a user has for a scalar
+        reason = error
+    raise DataTypeValidationError(f"{describe(scalar)} is no item of {describe(zdtype)}") from reason
 
 
 def swap_fields(zdtype: ZDType[Any, Any]) -> SwapFields:

@@ -156,7 +156,7 @@ def largest_chunk(metadata: ArrayMetadata) -> tuple[int, ...]:
 
 
 def _loss(store: Store, prefix: str) -> Callable[[str], bool]:
-    """Return what tells whether the array below a prefix has been removed since, or is being removed.
+    """Return a check whether the array below a prefix has been removed since, or is being removed.
 
     A removal begins with the document.  An array that is known from consolidated metadata alone has none.
     """

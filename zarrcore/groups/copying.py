@@ -177,7 +177,8 @@ class _Copy:
             except (TypeError, ValueError) as error:
                 name = _name(source, path)
                 if self.options.on_error == "raise":
-                    error.add_note(f"{name} cannot be copied, and nothing has been written; see on_error")
+                    note = "cannot be copied, and nothing has been written; on_error='skip' leaves it out"
+                    error.add_note(f"{name} {note}")
                     raise
                 self.leave_out(name, error)
                 self.failed += 1

@@ -11,7 +11,6 @@ from zarrcore._extension import DOCUMENT, Extension, Result
 from zarrcore._validate import describe, fail
 from zarrcore.errors import MetadataValidationError, named, said, shown
 
-
 _IN_C = [(kind, separator) for kind in ("default", "v2", "n5") for separator in "./"]
 
 

@@ -496,7 +496,7 @@ class Store(ABC):
         return False
 
     def _document_in(self, prefix: str) -> str:
-        """Return the name of the metadata of an array below a prefix, if that costs next to nothing; or nothing."""
+        """Return the name of an array's metadata below a prefix; nothing where finding out has a cost."""
         return ""
 
     def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:

@@ -45,7 +45,7 @@ def is_own(name: str) -> bool:
 
 
 def document_in(directory: str) -> str:
-    """Return the name of the metadata of an array in a directory, as csrc/engine/store.c does; empty if none."""
+    """Return the name of an array's metadata in a directory, or nothing; csrc/engine/store.c has the same."""
     names = ("zarr.json", ".zarray", "attributes.json")
     return next((name for name in names if os.path.exists(os.path.join(directory, name))), "")
 

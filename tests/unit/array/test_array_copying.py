@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import zarrcore
 from zarrcore._threads import in_threads
+from zarrcore.arrays import creation
 from zarrcore.arrays.copying import REGION_BYTES, same_bytes
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.engine.projection import axes_of
@@ -614,3 +615,28 @@ def test_chunks_of_the_source_that_are_removed_meanwhile_are_not_taken_for_absen
     ):
         zarrcore.from_array(store, data=source, threads=1, progress=progress)
     assert not store
+
+
+@pytest.mark.parametrize("shape", [(9, 6), (4, 6)])
+@pytest.mark.parametrize("moment", ["before", "meanwhile"])
+@pytest.mark.parametrize("chunks", ["keep", (3, 3)])
+def test_a_source_that_gets_another_shape_by_its_own_handle(
+    shape: tuple[int, int], moment: str, chunks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that had grown was said to have shrunk, or was no number that can be stored."""
+    values = np.arange(1, 49).reshape(8, 6)
+    source = zarrcore.create_array({}, data=values, chunks=(2, 3))
+    store: dict[str, Any] = {}
+    if moment == "before":
+        check = creation.refuse_misread_codecs
+        monkeypatch.setattr(
+            creation, "refuse_misread_codecs", lambda metadata: source.resize(shape) or check(metadata)
+        )
+    options = {} if moment == "before" else {"progress": lambda *_: source.resize(shape)}
+    if shape[0] > 8:
+        made = zarrcore.from_array(store, data=source, chunks=chunks, **options)
+        np.testing.assert_array_equal(made[...], values)
+    else:
+        with pytest.raises(CopyError, match="values are missing: array '/' has shrunk"):
+            zarrcore.from_array(store, data=source, chunks=chunks, **options)
+        assert not store

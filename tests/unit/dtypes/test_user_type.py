@@ -187,3 +187,10 @@ def test_both_data_types_of_records_are_stored_in_format_2() -> None:
     assert zarrcore.open_array(store).metadata.dtype == Struct(fields=(("a", Struct(fields=inner.fields)),))
     with pytest.raises(MetadataValidationError, match="format 2 has no name for .*Grey12"):
         zarrcore.create_array({}, shape=2, dtype=Struct(fields=(("a", Grey12()),)), zarr_format=2)
+
+
+@pytest.mark.parametrize("scalar", [(), [1, 2], "text", 2**70, np.zeros(2, "i4")], ids=repr)
+def test_what_cast_scalar_returns_is_one_item(scalar: Any) -> None:
+    """Others were bare errors of the engine, about the bytes of a fill value."""
+    with pytest.raises(DataTypeValidationError, match="is no item of"):
+        scalar_to_bytes(zarrcore.dtype.Int32(), scalar)

@@ -34,7 +34,7 @@ class BorrowedArray(OpenArray):
     def follow(self) -> None:
         """Keep the shape that zarr-python's object has, whatever others did."""
 
-    def out_of_date(self, shape: tuple[int, ...]) -> str:
+    def out_of_date(self, shape: tuple[int, ...], *, or_larger: bool = False) -> str:
         """Return that the engine may be used."""
         return ""
 
