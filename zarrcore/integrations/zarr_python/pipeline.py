@@ -149,7 +149,7 @@ class CodecPipeline(BatchedCodecPipeline):
         await self._write_by_zarr_python(_divided(parts), value, drop_axes)
 
     async def _write_by_zarr_python(self, parts: list[Part], value: Any, drop_axes: tuple[int, ...]) -> None:
-        """Write parts as zarr-python does.  A failure is raised when all have ended: a later call comes later."""
+        """Write parts as zarr-python does.  If one fails all have ended before its error is raised."""
         gate = asyncio.Semaphore(config.get("async.concurrency") or len(parts) or 1)
 
         async def write(batch: list[Part]) -> None:
