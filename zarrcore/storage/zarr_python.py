@@ -54,7 +54,7 @@ class Waiter:
     cancelled = False
 
 
-#: Who waits for the calls of this thread, if it can be told.
+#: Who waits for the calls of this thread, if that is known.
 WAITER: ContextVar[Waiter | None] = ContextVar("WAITER", default=None)
 
 

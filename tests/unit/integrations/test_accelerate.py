@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import itertools
 import threading
@@ -282,6 +283,27 @@ def test_errors_are_those_of_zarr_python_and_all_is_undone_after_them() -> None:
         reader = zarr.open_array(array.store.with_read_only(True), mode="r")
         with pytest.raises(ValueError, match="read-only"):
             reader[:4] = 1
+
+
+class Slow(zarr.storage.MemoryStore):
+    running = 0
+
+    async def set(self, key: str, value: Any, byte_range: Any = None) -> None:
+        self.running += 1
+        try:
+            if key == "c/3":
+                raise PermissionError("not to be changed")
+            await asyncio.sleep(0.01)
+            await super().set(key, value)
+        finally:
+            self.running -= 1
+
+
+def test_nothing_of_a_write_that_failed_is_stored_after_a_later_one() -> None:
+    array = zarr.create_array(Slow(), shape=60, chunks=4, dtype="i4")
+    with zarrcore.accelerate(), pytest.raises(PermissionError):
+        array[:] = 1
+    assert array.store.running == 0
 
 
 def test_accelerations_are_nested_and_overlap() -> None:

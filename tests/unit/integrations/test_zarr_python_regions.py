@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import subprocess
 import sys
@@ -104,6 +105,28 @@ def test_errors_in_the_midst_of_a_region_are_those_of_the_store() -> None:
     with pytest.raises(PermissionError, match="not for you"):
         array[:]
     assert np.array_equal(array[:15], VALUES[:15])
+
+
+class Slow(Refusing):
+    running = begun = 0
+
+    async def set(self, key: str, value: Any, byte_range: Any = None) -> None:
+        is_chunk = "c/" in key
+        self.running += is_chunk
+        self.begun += is_chunk
+        try:
+            if not key.endswith("c/3/1"):
+                await asyncio.sleep(0.01)
+            await super().set(key, value)
+        finally:
+            self.running -= is_chunk
+
+
+def test_nothing_of_a_write_that_failed_is_stored_after_a_later_one() -> None:
+    array = array_of(Slow())
+    with pytest.raises(PermissionError):
+        array[:] = VALUES
+    assert array.store.begun >= 15 and array.store.running == 0
 
 
 def test_a_missing_chunk_of_a_region_is_named() -> None:

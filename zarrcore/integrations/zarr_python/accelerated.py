@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial, wraps
 from types import TracebackType
@@ -10,6 +11,7 @@ from weakref import ref
 
 import zarr
 from zarr.core.buffer import cpu
+from zarr.core.sync import _get_loop, sync
 
 from zarrcore._locks import RLock, forkable
 from zarrcore.integrations.zarr_python import borrowed
@@ -98,9 +100,22 @@ def _writer(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
                 return
         except Exception:
             pass
-        original(self, *args, **options)
+        before = asyncio.all_tasks(_get_loop())
+        try:
+            original(self, *args, **options)
+        except Exception:
+            sync(_ended(before))
+            raise
 
     return method
+
+
+async def _ended(before: set[Any]) -> None:
+    """Wait until the other chunks of a call that failed are written, for later calls to replace."""
+    begun = asyncio.all_tasks() - before - {asyncio.current_task()}
+    left = {task for task in begun if "concurrent_" in getattr(task.get_coro(), "__qualname__", "")}
+    if left:
+        await asyncio.wait(left)
 
 
 def _are_defaults(options: dict[str, Any]) -> bool:

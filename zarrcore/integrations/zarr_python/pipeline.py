@@ -14,6 +14,7 @@ from zarr.abc.store import Store
 from zarr.core.array_spec import ArrayConfig, ArraySpec
 from zarr.core.buffer import cpu
 from zarr.core.codec_pipeline import BatchedCodecPipeline
+from zarr.core.config import config
 from zarr.registry import register_pipeline
 
 from zarrcore._core.engine import NativeArray, StoreSource
@@ -145,7 +146,21 @@ class CodecPipeline(BatchedCodecPipeline):
                 return
             except Exception:
                 pass
-        await super().write(_divided(parts), value, drop_axes)
+        await self._write_by_zarr_python(_divided(parts), value, drop_axes)
+
+    async def _write_by_zarr_python(self, parts: list[Part], value: Any, drop_axes: tuple[int, ...]) -> None:
+        """Write parts as zarr-python does.  If one fails all have ended before its error is raised."""
+        gate = asyncio.Semaphore(config.get("async.concurrency") or len(parts) or 1)
+
+        async def write(batch: list[Part]) -> None:
+            async with gate:
+                await self.write_batch(batch, value, drop_axes)
+
+        size = max(1, self.batch_size)
+        batches = [parts[start : start + size] for start in range(0, len(parts), size)]
+        for ended in await asyncio.gather(*map(write, batches), return_exceptions=True):
+            if ended is not None:
+                raise ended
 
     def takes_regions(self, config: Any) -> bool:
         """Return whether a region of many chunks may reach the pipeline as one part."""
