@@ -95,7 +95,7 @@ def _errors_name_options() -> Iterator[None]:
         if isinstance(error, CopyError) and "if_exists" in str(error):
             error.add_note("--overwrite replaces what is there, --resume goes on after a break")
         notes = getattr(error, "__notes__", [])
-        notes[:] = [note.replace("see on_error", "--skip-unreadable leaves it out") for note in notes]
+        notes[:] = [note.replace("on_error='skip'", "--skip-unreadable") for note in notes]
         raise
 
 

@@ -59,9 +59,9 @@ class ChunkPlace:
         """Return the lock of the chunk."""
         return self._lock(self.key, writes=True)
 
-    def get(self) -> Any:
-        """Return the chunk's bytes; None if it is not stored."""
-        return self._call(self._get)
+    def get(self, byte_range: Any = None) -> Any:
+        """Return the chunk's bytes, or a part of them; None if it is not stored."""
+        return self._call(self._get, byte_range)
 
     def get_part(self, byte_range: Any, versions: dict[str, str]) -> Any:
         """Return a part of the chunk's bytes, and note its version; None if it is not stored."""
@@ -144,11 +144,11 @@ class ChunkPlace:
         count_read(parts)
         return parts
 
-    def _get(self) -> Any:
-        if self._most is not None and self._store._bounds_chunks:
+    def _get(self, byte_range: Any) -> Any:
+        if byte_range is None and self._most is not None and self._store._bounds_chunks:
             value = self._store._get_chunks([self.key], self._most)[0]
         else:
-            value = self._store.get(self.key)
+            value = self._store.get(self.key, byte_range)
         found = None if value is None else as_view(value, self.key)
         count_read([found])
         return found

@@ -48,13 +48,12 @@ class Section(Mapping[str, Any]):
             return parse_document(text, where=self._where)
         except MetadataValidationError:
             # Parsing the whole finds what is wrong and where, if it was not cut in the wrong places.
-            whole = parse_document(self._text, where=self._where)
-            nodes = whole["consolidated_metadata"]["metadata"]
-            if name not in nodes:
-                raise MetadataValidationError(
-                    f"the lines do not show where the node {name!r} begins and ends", key=self._where
-                ) from None
-            return nodes[name]
+            parse_document(self._text, where=self._where)
+            raise MetadataValidationError(
+                f"the lines do not show where the node {name!r} begins and ends, and others may be hidden: "
+                "consolidate the metadata again",
+                key=self._where,
+            ) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._spans)
@@ -117,7 +116,7 @@ def _cut(text: str) -> tuple[str, list[str], list[Span]] | None:
     digits = next((_DIGITS * n for n in (1, 2, 4) if _DIGITS * n not in text), None)
     if indent is None or digits is None:
         return None
-    two, three = ("\n" + depth * indent[1] for depth in (2, 3))
+    two, three, four = ("\n" + depth * indent[1] for depth in (2, 3, 4))
     opening, closing = f'{two}"metadata": {{', three + "}"
     start = text.find(f'{opening}{three}"')
     position = start + len(opening)
@@ -137,4 +136,7 @@ def _cut(text: str) -> tuple[str, list[str], list[Span]] | None:
         parts.append(f"{text[position:begin]}: {marks[-1]}")
         spans.append((begin + 2, stop))
         position = stop
+    # Of each node only the first and the last line are not deeper: else the document of one may hide others.
+    if text.count("\n", spans[0][0], end) != text.count(four, spans[0][0], end) + 2 * len(spans) - 1:
+        return None
     return "".join(parts) + text[end:], marks, spans

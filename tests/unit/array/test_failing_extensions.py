@@ -727,8 +727,11 @@ def test_a_configuration_that_is_no_json_names_its_codec(value: Any) -> None:
 
     register_codec("test.odd", Odd)
     store: dict[str, Any] = {}
-    with pytest.raises(
-        MetadataValidationError, match=r"codecs\[1\]: .*configuration of the codec 'test.odd'"
-    ):
-        zarrcore.create_array(store, shape=4, dtype="i4", compressors=Odd(value))
+    try:
+        with pytest.raises(
+            MetadataValidationError, match=r"codecs\[1\]: .*configuration of the codec 'test.odd'"
+        ):
+            zarrcore.create_array(store, shape=4, dtype="i4", compressors=Odd(value))
+    finally:
+        del codec_registry._classes["test.odd"]
     assert store == {}
