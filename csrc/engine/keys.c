@@ -392,16 +392,23 @@ bool zc_may_be_torn(zc_status status)
     }
 }
 
-/* Read until no other process comes between the parts of the value. */
-static zc_status read_settled(zc_status (*read)(void *arg), void *arg, zc_error *err)
+/* Read until the parts of the value fit together.  Others may come between: another process, and also under the lock of the key
+ * whoever removes what lies outside of a shrunken array. */
+static zc_status read_settled(const zc_key *key, zc_status (*read)(void *arg), void *arg, zc_error *err)
 {
-    zc_status status = read(arg);
-
-    for (int i = 1; i < LOOKS && status == ZC_ERR_REPLACED; i++) {
+    for (int i = 1;; i++) {
+        const uint64_t generation = zc_key_generation(key);
+        const zc_status status = read(arg);
+        const bool changes = generation == ZC_CHANGING || zc_key_generation(key) != generation;
+        const bool again = status == ZC_ERR_REPLACED || (status != ZC_OK && changes && zc_may_be_torn(status));
+        if (!again) {
+            return status;
+        }
+        if (i == LOOKS) {
+            return status == ZC_ERR_REPLACED ? zc_fail(err, ZC_ERR_IO, "the value is replaced faster than it can be read") : status;
+        }
         zc_error_clear(err);
-        status = read(arg);
     }
-    return status == ZC_ERR_REPLACED ? zc_fail(err, ZC_ERR_IO, "the value is replaced faster than it can be read") : status;
 }
 
 zc_status zc_key_read(const zc_key *key, zc_status (*read)(void *arg), void *arg, const zc_workspace *ws, zc_error *err)
@@ -411,7 +418,7 @@ zc_status zc_key_read(const zc_key *key, zc_status (*read)(void *arg), void *arg
     zc_status status;
 
     if (generation != ZC_CHANGING) {
-        status = read_settled(read, arg, err);
+        status = read_settled(key, read, arg, err);
         if (zc_key_generation(key) == generation || !zc_may_be_torn(status)) {
             return status;
         }
@@ -420,10 +427,10 @@ zc_status zc_key_read(const zc_key *key, zc_status (*read)(void *arg), void *arg
     status = lock_here(key, &held, ws, err);
     if (status == ZC_ERR_LOCKED) {           /* this thread writes: a store's callback reads what it is given */
         zc_error_clear(err);
-        return read_settled(read, arg, err);
+        return read_settled(key, read, arg, err);
     }
     if (status == ZC_OK) {
-        status = read_settled(read, arg, err);
+        status = read_settled(key, read, arg, err);
         zc_key_unlock(&held);
     }
     return status;

@@ -90,6 +90,42 @@ def test_shard_that_vanishes_is_not_absent(stop: int) -> None:
         array[:stop]
 
 
+class Shrinking(WrapperStore):
+    """A store whose array shrinks, and has been restored before, each time the index of a shard is read."""
+
+    left = 0
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        if not self.left or byte_range is None or not key.startswith("c/"):
+            return super().get(key, byte_range)
+        self.left -= 1
+        self._store.set(key, self.shard)
+        index = super().get(key, byte_range)
+        other = threading.Thread(target=self.shrink)
+        other.start()
+        other.join(30)
+        assert not other.is_alive()
+        return index
+
+    def shrink(self) -> None:
+        self.array.resize((16,))
+        self.array.resize((8,))
+
+
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_a_shard_that_goes_while_an_array_shrinks_is_absent(times: int) -> None:
+    """What shrinks waits for no lock of a chunk: under it, too, a shard may go after its index was read."""
+    store = Shrinking(MemoryStore())
+    array = zarrcore.create_array(
+        store, shape=16, chunks=4, shards=8, dtype="i8", fill_value=0, compressors=None
+    )
+    array[...] = np.arange(1, 17)
+    store.array, store.shard = zarrcore.open_array(store), store.get("c/1")
+    store.left = times
+    assert array[8:10].tolist() == [0, 0]
+    assert store.left == 0
+
+
 def test_remote_chunk_is_fetched_by_few_requests() -> None:
     """Part of an uncompressed inner chunk is not asked for in small pieces, each a request."""
     store = LoggingStore(MemoryStore())

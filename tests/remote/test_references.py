@@ -87,7 +87,8 @@ def test_chunks_that_are_read_together_are_views_of_what_was_read(tmp_path: Path
     kept = MemoryStore()
     cache = CacheStore(store, cache_store=kept)
     assert b"".join(cache._get_chunks(keys, VALUES[0].nbytes)) == VALUES.tobytes()
-    assert {type(value) for value in kept.get_many(keys)} == {bytes}
+    # Where another key shares the counter of changes, a value may not be kept.
+    assert {type(value) for value in kept.get_many(keys)} - {type(None)} == {bytes}
 
 
 @pytest.mark.parametrize("scheme", ["s3", "http"])
