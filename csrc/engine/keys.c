@@ -404,8 +404,11 @@ static zc_status read_settled(const zc_key *key, zc_status (*read)(void *arg), v
         if (!again) {
             return status;
         }
+        if (i == LOOKS && status == ZC_ERR_REPLACED) {
+            return zc_fail(err, ZC_ERR_IO, "the value is replaced faster than it can be read");
+        }
         if (i == LOOKS) {
-            return status == ZC_ERR_REPLACED ? zc_fail(err, ZC_ERR_IO, "the value is replaced faster than it can be read") : status;
+            return status;
         }
         zc_error_clear(err);
     }
