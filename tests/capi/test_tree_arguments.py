@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from capi_documents import V3, LibraryError
+from capi_documents import LONG, TYPE_NAMES, V3, LibraryError
 from capi_tree import Tree, ints
 
 pytestmark = pytest.mark.timeout(600)  # the first test builds the library
@@ -125,7 +125,6 @@ def test_null_for_each_pointer_of_each_function(caller: Caller) -> None:
     assert tried > 50
 
 
-LONG = b"x" * 70_000
 TEXTS: dict[str, list[bytes]] = {
     "path": [
         b"",
@@ -169,18 +168,7 @@ TEXTS: dict[str, list[bytes]] = {
         b"[" * 100_000,
         b'{"a":1,"a":2}',
     ],
-    "type": [
-        b"",
-        b"\xff",
-        b"f",
-        b"f8f8",
-        b"<",
-        b"|V0",
-        b"|V99999999999999999999",
-        LONG,
-        b"%s%n",
-        b">U9999999999",
-    ],
+    "type": TYPE_NAMES,
 }
 EXTREMES = (0, 1, -1, 65, 2**31 - 1, -(2**31), 2**32, 2**62, 2**63 - 1, -(2**63))
 

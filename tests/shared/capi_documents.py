@@ -13,6 +13,13 @@ class LibraryError(Exception):
     """(status, message) of a failed zarrcore_open."""
 
 
+LONG = b"x" * 70_000
+TYPE_NAMES = [
+    *(b"", b"\xff", b"f", b"f8f8", b"<", b"|V0", b"|V99999999999999999999", LONG),
+    *(b"%s%n", b">U9999999999"),
+]
+"""Texts that no type of memory has."""
+
 METADATA = -14
 UNSUPPORTED = -9
 

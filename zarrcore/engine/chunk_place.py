@@ -73,11 +73,16 @@ class ChunkPlace:
         Returns None if that is not the version whose parts have been seen before.
         """
         try:
-            try:
-                with self._lock(self.key, writes=False):  # no other thread of this process replaces it now
-                    return self._call(self._get_parts, byte_ranges, versions)  # type: ignore[no-any-return]
-            except ChunkLockError:  # this thread is patching the chunk, and reads what it patches
-                return self._call(self._get_parts, byte_ranges, versions)  # type: ignore[no-any-return]
+            with self._lock(self.key, writes=False):  # no other thread of this process replaces it meanwhile
+                return self._parts_of_one_version(byte_ranges, versions)
+        except ChunkLockError:  # this thread is patching the chunk, and reads what it patches
+            return self._parts_of_one_version(byte_ranges, versions)
+
+    def _parts_of_one_version(
+        self, byte_ranges: Sequence[Any], versions: dict[str, str]
+    ) -> Sequence[Any] | None:
+        try:
+            return self._call(self._get_parts, byte_ranges, versions)  # type: ignore[no-any-return]
         except ChunkIOError as error:
             if isinstance(error.__cause__, ReplacedError):
                 return None

@@ -258,10 +258,11 @@ class LocalStore(Store):
             if file is None:
                 return None
             found = os.fstat(file.fileno())
-            version = f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
-            if versions is not None and versions.setdefault(key, version) != version:
-                raise self._replaced(key)
             size = found.st_size
+            if versions is not None:
+                version = f"{found.st_dev} {found.st_ino} {size} {found.st_mtime_ns}"
+                if versions.setdefault(key, version) != version:
+                    raise self._replaced(key)
             return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
 
     def _replaced(self, key: str) -> StoreError:

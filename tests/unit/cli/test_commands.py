@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,22 +100,6 @@ def test_the_list_of_commands_has_their_first_sentences() -> None:
     for name, home in COMMANDS.items():
         found = cli.get_command(click.Context(cli), name)
         assert found is not None and home.summary == found.get_short_help_str(200)
-
-
-def every_command() -> Iterator[tuple[str, click.Command]]:
-    for name in COMMANDS:
-        found = cli.get_command(click.Context(cli), name)
-        assert found is not None
-        if isinstance(found, click.Group):
-            yield from ((f"{name} {inner}", each) for inner, each in found.commands.items())
-        else:
-            yield name, found
-
-
-@pytest.mark.parametrize(("name", "found"), [*every_command()])
-def test_every_command_has_examples_and_json(name: str, found: click.Command) -> None:
-    assert f"zarrcore {name}" in (found.help or "")
-    assert name == "completion" or "--json" in {text for each in found.params for text in each.opts}
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])

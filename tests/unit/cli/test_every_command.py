@@ -99,6 +99,12 @@ def test_every_command_is_in_the_table() -> None:
     assert set(CASES) == {name for name, _ in every_command()}
 
 
+@pytest.mark.parametrize(("name", "found"), [*every_command()])
+def test_every_command_has_examples_and_json(name: str, found: click.Command) -> None:
+    assert f"zarrcore {name}" in (found.help or "")
+    assert name == "completion" or "--json" in {text for each in found.params for text in each.opts}
+
+
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)

@@ -141,7 +141,7 @@ def test_a_transposed_index_is_stored_transposed(tmp_path: Path) -> None:
 def test_nested_shards_take_linear_time(filters: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each level made the chains of all levels within it several times: 14 levels took half a minute.
 
-    Behind codecs that make the fill value of their output again they did so until later.
+    With codecs that change the fill value, this was mended later than without.
     """
     little = BytesCodec(endian="little")
     made: list[int] = []
