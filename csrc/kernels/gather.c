@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Copies through index tables: the trailing dimensions without a table are one planned region copy, the
- * others are walked.
+ * others are walked.  Where little is left for the innermost loop, the dimensions around it are folded into
+ * its table, so that what a step of the walk costs is shared by many items.
  */
 #include <string.h>
 
@@ -35,6 +36,11 @@ static zc_path make_path(int64_t n, const int64_t *table, int64_t stride)
     return (zc_path){NULL, table[0], step};
 }
 
+enum {
+    FEW = 32,                            /* items for which a step of the walk costs as much as they do */
+    MOST = 512,                          /* entries of a folded table, which stays in the first-level cache */
+};
+
 typedef struct zc_gather {
     int ndim;                            /* dimensions to walk */
     int64_t shape[ZC_MAX_DIMS];
@@ -44,6 +50,7 @@ typedef struct zc_gather {
     zc_path dst_points;
     zc_path src_points;
     zc_copy_plan plan;
+    int64_t dst_folded[MOST], src_folded[MOST];
 } zc_gather;
 
 static void gather_inner(const zc_gather *g, char *dst, const char *src)
@@ -106,6 +113,75 @@ static bool plan_tail(zc_gather *g, int first, int ndim, const int64_t *shape, c
     return true;
 }
 
+/* The points of n rows, which lie along `rows`, as one path.  Backwards, as `folded` may hold the points already. */
+static zc_path fold_path(const zc_path *rows, int64_t n, const zc_path *points, int64_t n_points, int64_t *folded)
+{
+    for (int64_t k = n - 1; k >= 0; k--) {
+        const int64_t at = path_at(rows, k);
+        for (int64_t i = n_points - 1; i >= 0; i--) {
+            folded[k * n_points + i] = at + path_at(points, i);
+        }
+    }
+    return make_path(n * n_points, folded, 0);
+}
+
+/* Of the innermost dimension of the walk, n rows become part of the inner loop. */
+static void fold_rows(zc_gather *g, int64_t n)
+{
+    const int d = g->ndim - 1;
+
+    g->dst_points = fold_path(&g->dst[d], n, &g->dst_points, g->n_points, g->dst_folded);
+    g->src_points = fold_path(&g->src[d], n, &g->src_points, g->n_points, g->src_folded);
+    g->n_points *= n;
+}
+
+/* Walk with an inner loop of points. */
+static void gather_points(zc_gather *g, char *dst, const char *src)
+{
+    while (g->n_points < FEW && g->ndim > 0 && g->shape[g->ndim - 1] <= MOST / g->n_points) {
+        fold_rows(g, g->shape[g->ndim - 1]);
+        g->ndim--;
+    }
+    const int d = g->ndim - 1;
+    if (g->n_points >= FEW || d < 0 || g->dst[d].table != NULL || g->src[d].table != NULL) {
+        gather_walk(g, dst, src);
+        return;
+    }
+    /* More rows than fit: blocks of them, and those that are left. */
+    const int64_t rows = g->shape[d], block = MOST / g->n_points, left = rows % block, points = g->n_points;
+    const int64_t to = g->dst[d].stride, from = g->src[d].stride;
+    fold_rows(g, block);                 /* what the first row begins with is part of the table now */
+    g->shape[d] = rows / block;
+    g->dst[d] = (zc_path){NULL, 0, to * block};
+    g->src[d] = (zc_path){NULL, 0, from * block};
+    gather_walk(g, dst, src);
+    if (left > 0) {
+        g->shape[d] = 1;
+        g->n_points = left * points;
+        gather_walk(g, dst + (rows - left) * to, src + (rows - left) * from);
+    }
+}
+
+/* Dimensions first..ndim-1, which have no table: so few elements that no plan of their own pays? */
+static bool is_short(const int64_t *shape, int first, int ndim)
+{
+    int64_t n = 1;
+
+    for (int d = first; d < ndim && n < FEW; d++) {
+        n = shape[d] < FEW ? n * shape[d] : FEW;
+    }
+    return n < FEW;
+}
+
+/* The dimension that becomes the inner loop of points. */
+static void take_points(zc_gather *g, int d)
+{
+    g->ndim = d;
+    g->n_points = g->shape[d];
+    g->dst_points = g->dst[d];
+    g->src_points = g->src[d];
+}
+
 static zc_path path_of(const zc_side *side, int d, int64_t n)
 {
     return make_path(n, side->table != NULL ? side->table[d] : NULL, side->strides[d]);
@@ -142,15 +218,17 @@ void zc_region_gather(int ndim, const int64_t *shape, const zc_side *dst, const 
     if (!plan_tail(&g, first, ndim, shape, item)) {
         return;
     }
-    g.ndim = first;
-    g.n_points = 0;
     if (first > 0 && zc_copy_plan_single(&g.plan)) {
-        g.ndim = first - 1;
-        g.n_points = shape[g.ndim];
-        g.dst_points = g.dst[g.ndim];
-        g.src_points = g.src[g.ndim];
-        gather_walk(&g, dst->at + g.plan.outer.dst, src->at + g.plan.outer.src);
+        take_points(&g, first - 1);
+        gather_points(&g, dst->at + g.plan.outer.dst, src->at + g.plan.outer.src);
+    } else if (first > 0 && is_short(shape, first, ndim)) {
+        take_points(&g, ndim - 1);
+        g.plan.item = *item;
+        g.plan.ops = zc_item_ops_for(item);
+        gather_points(&g, dst->at, src->at);
     } else {
+        g.ndim = first;
+        g.n_points = 0;
         gather_walk(&g, dst->at, src->at);
     }
 }

@@ -305,6 +305,36 @@ static void gather_random(void)
     }
 }
 
+/* Many short rows with a table: around the numbers at which they become one loop, with and without a dimension
+ * after the table, and steps in the result. */
+static void gather_short_rows(void)
+{
+    static const int64_t rows[] = {1, 2, 15, 16, 17, 64, 127, 128, 129, 511, 512, 513, 700, 1200};
+    int64_t picked[40];
+
+    randomise(source, ARENA);
+    for (int i = 0; i < 14 * 40 * 4; i++) {
+        const int64_t n = i / 14 % 40 + 1, after = i / (14 * 40) % 2 ? 2 : 1, step = i / (14 * 40 * 2) ? 3 : 2;
+        const zc_item item = {.size = 2, .word = i % 3 ? 0 : 2};
+        const int64_t shape[] = {2, rows[i % 14], n, after};
+        const int64_t ss[] = {100 * 1200, 100, 2, -2};
+        const int64_t ds[] = {step * shape[1] * n * after, step * n * after, step * after, step};
+        const int64_t *const st[] = {NULL, NULL, picked, NULL};
+
+        if (shape[0] * ds[0] > (int64_t)ARENA) {
+            continue;
+        }
+        for (int64_t k = 0; k < n; k++) {
+            picked[k] = 2 + 2 * below(48);
+        }
+        memset(got, 0xEE, ARENA);
+        memset(want, 0xEE, ARENA);
+        zc_region_gather(4, shape, &(zc_side){(char *)got, ds, no_tables}, &(zc_side){(char *)source, ss, st}, &item);
+        gather_naive(4, shape, want, ds, no_tables, source, ss, st, &item);
+        CHECK(memcmp(got, want, ARENA) == 0);
+    }
+}
+
 static void points_random(void)
 {
     int64_t to[200], from[200];
@@ -552,6 +582,7 @@ int main(void)
     RUN_ON_EVERY_CPU(copy_transposed);
     RUN(copy_many_dims);
     RUN(gather_random);
+    RUN(gather_short_rows);
     RUN(points_random);
     RUN(pieces);
     RUN_ON_EVERY_CPU(items_copy);
