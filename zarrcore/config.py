@@ -146,6 +146,13 @@ SETTINGS = {
         True,
         False,
     ),
+    "store.page_cache": _choice(
+        True,
+        "Let the system keep the chunks of a directory in memory after they are read or written, unless "
+        "`LocalStore` got another `page_cache=`.",
+        True,
+        False,
+    ),
     "store.locks": _choice(
         "none",
         '"file": writers to a directory keep other processes away from the same chunks and metadata, '

@@ -148,7 +148,8 @@ static zc_status local_load(const zc_store *store, const char *key, uint8_t *dst
     if (status != ZC_OK) {
         return status;
     }
-    status = cap > 0 ? zc_file_load(name.dir, name.name, dst, cap, &n, &out->file, err)
+    const bool at_once = cap > 0 && !((const zc_local *)store->self)->drops;     /* else the file stays open until then */
+    status = at_once ? zc_file_load(name.dir, name.name, dst, cap, &n, &out->file, err)
                      : zc_file_open(name.dir, name.name, &out->file, err);
     free(name.owned);
     zc_metric_add(ZC_METRIC_REQUESTS, 1);
@@ -194,9 +195,8 @@ static zc_status read_by_clock(const zc_value *value, uint64_t offset, void *dst
     return status;
 }
 
-static zc_status local_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
+static zc_status read_and_wait(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
 {
-    zc_metric_add(ZC_METRIC_BYTES_READ, n);
     zc_waiting *const waiting = value->waiting;
 
     if (waiting == NULL || n == 0) {
@@ -218,6 +218,17 @@ static zc_status local_read(const zc_value *value, uint64_t offset, void *dst, s
     return zc_file_read(&value->file, offset + ready, (char *)dst + ready, n - ready, err);
 }
 
+static zc_status local_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
+{
+    const zc_status status = read_and_wait(value, offset, dst, n, err);
+
+    zc_metric_add(ZC_METRIC_BYTES_READ, n);
+    if (status == ZC_OK && n > 0 && ((const zc_local *)value->store->self)->drops) {
+        zc_file_drop(&value->file, offset, n);
+    }
+    return status;
+}
+
 static zc_status local_replace_from(const zc_store *store, const char *key, const zc_file_source *source,
                                     zc_error *err)
 {
@@ -226,7 +237,9 @@ static zc_status local_replace_from(const zc_store *store, const char *key, cons
     zc_status status = name_make(local, key, &name, err);
 
     if (status == ZC_OK) {
-        status = zc_file_put(name.dir, name.name, source, local->sync, local->unsynced, false, err);
+        zc_file_source marked = *source;
+        marked.drop = local->drops;
+        status = zc_file_put(name.dir, name.name, &marked, local->sync, local->unsynced, false, err);
         free(name.owned);
     }
     return status;

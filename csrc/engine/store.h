@@ -177,6 +177,7 @@ typedef struct zc_local {
     const char *root;        /* path of the store's root, terminated */
     size_t root_len;
     bool sync;               /* fsync what is written */
+    bool drops;              /* the system does not keep values in memory after they are read, or are on the disk */
     zc_symlinks links;          /* which symbolic links are followed */
     bool documents;          /* an array's directory holds its metadata too, so that it cannot be missing */
     const char *documented;  /* what of it was there when the array was opened, or NULL */

@@ -118,6 +118,10 @@ size_t zc_file_read_ready(const zc_file *file, uint64_t offset, void *dst, size_
  * are there. */
 bool zc_file_announce(const zc_file *file, uint64_t offset, uint64_t n);
 
+/* Have the system put n bytes at offset out of memory, as far as they are on the disk (0: all from there on); nothing where
+ * it cannot.  Pages that they share with other bytes stay. */
+void zc_file_drop(const zc_file *file, uint64_t offset, uint64_t n);
+
 /*
  * The bytes of a file: those at `data`, or, if that is NULL, made piece by piece: piece returns *n > 0 bytes from `offset`
  * on, at most those that are left of `total`; they stay valid until the next call.
@@ -127,6 +131,7 @@ typedef struct zc_file_source {
     zc_status (*piece)(void *self, uint64_t offset, const void **data, size_t *n, zc_error *err);
     void *self;
     const void *data;
+    bool drop;               /* the system does not keep them in memory once they are on the disk */
 } zc_file_source;
 
 /*

@@ -394,6 +394,9 @@ static int fill_temporary(const writer *w, int fd, const zc_file_source *source,
     if (code == 0 && *failed == ZC_OK && w->sync) {
         code = zc_sync_file(fd);
     }
+    if (code == 0 && *failed == ZC_OK && source->drop) {
+        zc_file_drop(&(zc_file){.handle = fd}, 0, 0);
+    }
     /* Network file systems may find out only now.  After EINTR the descriptor is gone all the same. */
     if (close(fd) != 0 && code == 0 && errno != EINTR) {
         code = errno;

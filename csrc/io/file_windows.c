@@ -289,6 +289,11 @@ bool zc_file_announce(const zc_file *file, uint64_t offset, uint64_t n)
     return false;
 }
 
+void zc_file_drop(const zc_file *file, uint64_t offset, uint64_t n)
+{
+    (void)file, (void)offset, (void)n;
+}
+
 int64_t zc_file_age_ns(const zc_file *file)
 {
     FILETIME now;

@@ -99,6 +99,17 @@ bool zc_file_announce(const zc_file *file, uint64_t offset, uint64_t n)
 #endif
 }
 
+void zc_file_drop(const zc_file *file, uint64_t offset, uint64_t n)
+{
+#if defined(POSIX_FADV_DONTNEED)
+    if (offset <= INT64_MAX && n <= INT64_MAX - offset) {
+        (void)posix_fadvise((int)file->handle, (off_t)offset, (off_t)n, POSIX_FADV_DONTNEED);
+    }
+#else
+    (void)file, (void)offset, (void)n;
+#endif
+}
+
 #else
 typedef int zc_ready_posix_is_empty;         /* a translation unit needs a declaration */
 #endif

@@ -83,6 +83,11 @@ class LocalStore(Store):
         array and group, which is no key and goes with its directory.  ``"warn"``: the same, and whoever finds
         that another process is writing to the same chunk or shard gets a `RegionOverlapWarning`.  Default:
         the configuration's ``store.locks``, which is ``"none"``.  (Not on Windows.)
+    page_cache : bool, optional
+        Let the system keep chunks and shards in memory after they are read or written.  False, for data
+        larger than memory that are read once: it is asked to put out of memory what has been read, and what
+        has been written and is on the disk (with `fsync`), so that other files stay there.  Default: the
+        configuration's ``store.page_cache``, which is True.  (Linux; elsewhere it changes nothing.)
 
     Examples
     --------
@@ -104,6 +109,7 @@ class LocalStore(Store):
         fsync: bool | None = None,
         follow_symlinks: bool | Literal["inside"] = "inside",
         locks: Locks | None = None,
+        page_cache: bool | None = None,
     ) -> None:
         super().__init__(read_only=read_only)
         if not isinstance(root, (str, os.PathLike)):
@@ -118,14 +124,16 @@ class LocalStore(Store):
         self._root: str = os.path.abspath(os.fsdecode(root))
         self._real_root: str | None = None
         self._real_paths: dict[str, tuple[int, int, str]] = {}  # with device and inode
-        if fsync is None or locks is None:
+        if fsync is None or locks is None or page_cache is None:
             from zarrcore.config import config
 
             fsync = config.get("store.fsync", False) if fsync is None else fsync
             locks = config.get("store.locks", "none") if locks is None else locks
+            page_cache = config.get("store.page_cache", True) if page_cache is None else page_cache
         if locks != "none" and _WINDOWS:
             raise ValueError(f"LocalStore: locks={locks!r}: there are no such locks on Windows")
         self.fsync = bool(fsync)
+        self.page_cache = bool(page_cache)
         self.locks: Locks = locks  # pyright: ignore[reportAttributeAccessIssue]
         self.follow_symlinks = follow_symlinks
 
@@ -171,7 +179,8 @@ class LocalStore(Store):
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         if type(self) is not LocalStore:
             return super().__reduce_ex__(protocol)
-        return _unpickled, (self._root, self._read_only, self.fsync, self.follow_symlinks, self.locks)
+        settings = self.fsync, self.follow_symlinks, self.locks
+        return _unpickled, (self._root, self._read_only, *settings, *(() if self.page_cache else (False,)))
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return self._copy_with_read_only(read_only)
@@ -808,10 +817,12 @@ class LocalStore(Store):
             return None
         from zarrcore._core.engine import LocalSource
 
-        return LocalSource(self._root, self.fsync, documents=True, follow_symlinks=self.follow_symlinks)
+        return LocalSource(self._root, self.fsync, True, self.follow_symlinks, self.page_cache)
 
 
-def _unpickled(root: str, read_only: bool, fsync: bool, follow_symlinks: Any, locks: Any) -> LocalStore:
+def _unpickled(
+    root: str, read_only: bool, fsync: bool, follow_symlinks: Any, locks: Any, page_cache: bool = True
+) -> LocalStore:
     """Return a store with the settings of one that was pickled; pickles know this name."""
     store = object.__new__(LocalStore)  # the root is absolute, and all was checked
     vars(store).update(
@@ -822,5 +833,6 @@ def _unpickled(root: str, read_only: bool, fsync: bool, follow_symlinks: Any, lo
         fsync=fsync,
         locks=locks,
         follow_symlinks=follow_symlinks,
+        page_cache=page_cache,
     )
     return store

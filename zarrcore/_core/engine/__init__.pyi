@@ -118,6 +118,7 @@ class LocalSource:
         fsync: bool = False,
         documents: bool = False,
         follow_symlinks: bool | str = "inside",
+        page_cache: bool = True,
     ) -> None: ...
 
 @final

@@ -349,7 +349,7 @@ cdef extern from "engine/store.h" nogil:
     ctypedef struct zc_local:
         const char *root
         size_t root_len
-        bint sync
+        bint sync, drops
         zc_symlinks links
         bint documents
         const char *documented

@@ -8,7 +8,7 @@ from zarrcore._core.engine.csrc cimport zc_error, zc_symlinks, zc_local, zc_stat
 @cython.final
 cdef class LocalSource:
     cdef bytes root
-    cdef bint sync
+    cdef bint sync, drops
     cdef bint documents
     cdef public bytes documented
     cdef zc_symlinks links

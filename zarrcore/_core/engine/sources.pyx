@@ -30,16 +30,18 @@ cdef extern from "Python.h":
 cdef class LocalSource:
     """Files below a root directory, read and written by the engine itself; see also :func:`open_below`.
 
-    With `fsync`, what is written is flushed to the disk.  With `documents`, the directory of an array holds its
+    With `fsync`, what is written is flushed to the disk.  Without `page_cache`, the system does not keep chunks in
+    memory after they are read, or written and on the disk.  With `documents`, the directory of an array holds its
     metadata too: if it is gone when chunks are absent, that is an error.  So it is if the metadata
     are gone that were in it (`documented`, the name of their file).
     """
 
-    def __init__(self, root, fsync=False, documents=False, follow_symlinks="inside"):
+    def __init__(self, root, fsync=False, documents=False, follow_symlinks="inside", page_cache=True):
         # Absolute, so that a change of the working directory does no harm.
         is_absolute = type(root) is str and root[:1] == os.sep == "/"
         self.root = os.fsencode(root if is_absolute else os.path.abspath(root))
         self.sync = fsync
+        self.drops = not page_cache
         self.documents = documents
         self.documented = None
         self.links = links_of(follow_symlinks)
@@ -652,6 +654,7 @@ cdef int set_local(LocalSource source, zc_local *out) except -1:
     out.root = source.root
     out.root_len = len(source.root)
     out.sync = source.sync
+    out.drops = source.drops
     out.links = source.links
     out.documents = source.documents
     out.documented = NULL if source.documented is None else PyBytes_AS_STRING(source.documented)
