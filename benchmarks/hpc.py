@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Figures of the page on clusters: ``python -m benchmarks.hpc results|synced|writing|reading``.
+"""Figures of the page on clusters: ``python -m benchmarks.hpc results|synced|references|writing|reading``.
 
 results: repeated reads of a large array, with the memory of results recycled and without.  synced: whole
-writes that wait for the disk (give a ``--scratch`` on one), against tensorstore.  writing,
+writes that wait for the disk (give a ``--scratch`` on one), against tensorstore.  references: chunks in a
+local HDF5 file, by references to it, against chunks of our own and against h5py.  writing,
 reading: processes that have different chunks or shards of one array each, against tensorstore.
 
 Both sides do the same in turns; shown are the least CPU time (user + system, of all processes) and the least
@@ -26,7 +27,8 @@ import numpy as np
 import zarrcore
 from benchmarks.datasets import volume
 from zarrcore.codecs import BloscCodec, ZstdCodec
-from zarrcore.storage import LocalStore
+from zarrcore.codecs.numcodecs import Shuffle, Zlib
+from zarrcore.storage import LocalStore, ReferenceStore
 
 _EDGE = 128
 _BLOSC = BloscCodec(cname="blosclz", clevel=9, shuffle="bitshuffle", typesize=2)
@@ -118,6 +120,52 @@ def synced(scratch: Path, values: np.ndarray, rounds: int) -> None:
         _in_turns(name, sides, rounds)
 
 
+# --- references to HDF5 files ---
+
+
+def references(scratch: Path, values: np.ndarray, rounds: int) -> None:
+    """Read everything that an HDF5 file holds."""
+    import h5py
+
+    chunks = (16, 128, 128)  # 512 KiB
+    kinds: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "raw": ({}, {"compressors": None}),
+        "shuffle, gzip": (
+            {"shuffle": True, "compression": "gzip", "compression_opts": 1},
+            {"filters": Shuffle(elementsize=2), "compressors": Zlib(level=1)},
+        ),
+    }
+    for name, (of_hdf5, of_zarr) in kinds.items():
+        path, layout = scratch / f"{name}.h5", {"chunks": chunks, "zarr_format": 2, **of_zarr}
+        with h5py.File(path, "w") as file:
+            file.create_dataset("a", data=values, chunks=chunks, **of_hdf5)
+        native = _created(scratch / name, layout, values)
+        native[...] = values
+        with h5py.File(path) as file:
+            dataset = file["a"]
+            refs = _references(dataset, path, (scratch / name / ".zarray").read_text())
+            array = zarrcore.open_array(ReferenceStore({"version": 1, "refs": refs}), mode="r")
+            sides: dict[str, Callable[[], object]] = {
+                "references": lambda array=array: array[...],
+                "native": lambda native=native: native[...],
+                "h5py": lambda dataset=dataset: dataset[...],
+            }
+            for side, read in sides.items():
+                if not np.array_equal(read(), values):
+                    raise RuntimeError(f"{side} returned other values")
+            _in_turns(name, {side: lambda read=read: _timed(read) for side, read in sides.items()}, rounds)
+
+
+def _references(dataset: Any, path: Path, document: str) -> dict[str, Any]:
+    """Return references to the chunks of a data set, in the words of kerchunk."""
+    found: dict[str, Any] = {".zarray": document}
+    for number in range(dataset.id.get_num_chunks()):
+        info = dataset.id.get_chunk_info(number)
+        key = ".".join(str(at // n) for at, n in zip(info.chunk_offset, dataset.chunks, strict=True))
+        found[key] = [str(path), info.byte_offset, info.size]
+    return found
+
+
 # --- processes ---
 
 
@@ -187,7 +235,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("results", "synced", "writing", "reading"))
+    parser.add_argument("what", choices=("results", "synced", "references", "writing", "reading"))
     parser.add_argument("--scratch", help="directory for the arrays, such as /dev/shm")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--ranks", type=int, default=4)
@@ -200,7 +248,8 @@ def main() -> None:
         if given.what in ("writing", "reading"):
             _processes(given.what, Path(folder), values, given.rounds, given.ranks)
         else:
-            {"results": results, "synced": synced}[given.what](Path(folder), values, given.rounds)
+            measure = {"results": results, "synced": synced, "references": references}[given.what]
+            measure(Path(folder), values, given.rounds)
 
 
 if __name__ == "__main__":

@@ -146,7 +146,7 @@ static void take(zc_fetch *set, const zc_request *request, zc_value *value, bool
 {
     zc_fetched *item = &set->items[request->owner];
 
-    if (value->data == NULL) {
+    if (zc_value_is_absent(value)) {
         item->absent = item->n == 0;
         item->alone = item->n > 0;
     } else if (stays) {

@@ -73,6 +73,19 @@ zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_w
     return dst != NULL ? value->store->read(value, value->base + offset, dst, (size_t)n, err) : ZC_ERR_MEMORY;
 }
 
+/* ---- parts of files -------------------------------------------------------------------------- */
+
+static zc_status read_span(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
+{
+    zc_metric_add(ZC_METRIC_BYTES_READ, n);
+    return zc_file_read(&value->file, value->begin + offset, dst, n, err);
+}
+
+zc_store zc_store_of_spans(void (*close)(zc_value *value))
+{
+    return (zc_store){.read = read_span, .close = close, .is_local = true};
+}
+
 /* ---- local files ---------------------------------------------------------------------------- */
 
 /* root/name, in the buffer, or in memory to be freed; NULL when out of memory. */
@@ -160,7 +173,7 @@ static zc_status local_load(const zc_store *store, const char *key, uint8_t *dst
     }
     out->data = NULL;
     out->token = NULL;
-    out->base = 0;
+    out->begin = out->base = 0;
     out->waiting = NULL;
     out->size = status == ZC_OK ? out->file.size : 0;
     out->store = status == ZC_OK ? store : NULL;

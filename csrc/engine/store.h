@@ -25,7 +25,8 @@ typedef struct zc_waiting zc_waiting;
 typedef struct zc_value {
     const uint8_t *data;     /* all of it, or NULL */
     uint64_t size;           /* ZC_SIZE_UNKNOWN for the values of some remote stores */
-    zc_file file;            /* local stores */
+    zc_file file;            /* local stores, and parts of files */
+    uint64_t begin;          /* where it begins in the file */
     void *token;             /* the store's own */
     const zc_store *store;   /* NULL: borrowed memory */
     bool copied;             /* the token is an object that was made for this call */
@@ -148,6 +149,12 @@ struct zc_store {
     size_t small;            /* decoded size of shards that are fetched whole sooner than by index and ranges */
 };
 
+/* Has a fetch left it as it was, since its key is absent? */
+static inline bool zc_value_is_absent(const zc_value *value)
+{
+    return value->data == NULL && value->token == NULL;
+}
+
 /* A value in memory that the caller keeps. */
 zc_value zc_value_of_memory(const void *data, size_t n);
 
@@ -170,6 +177,9 @@ zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_w
 
 /* Copy n bytes at offset. */
 zc_status zc_value_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err);
+
+/* What makes values of parts of files, which the object of a token holds open; whoever has the token lets go of it by close. */
+zc_store zc_store_of_spans(void (*close)(zc_value *value));
 
 /* ---- files below a root directory ---- */
 

@@ -112,7 +112,7 @@ def open_file(path: str, root: str = "", follow: bool | str = True) -> Iterator[
     OSError
         If the file is there and cannot be opened.
     """
-    opened = _open(path, root, follow)
+    opened = open_regular(path, root, follow)
     if opened is None:
         yield None
         return
@@ -200,8 +200,8 @@ class _Engine:
 _engine = _Engine()
 
 
-def _open(path: str, root: str, follow: bool | str) -> tuple[int, int] | None:
-    """Descriptor and size of a regular file; None if nothing is there."""
+def open_regular(path: str, root: str, follow: bool | str) -> tuple[int, int] | None:
+    """Return a descriptor, which the caller closes, and the size of a file; see :func:`open_file`."""
     try:
         fd = open_below(path, _READ_FLAGS, root, follow)
     except FileNotFoundError:

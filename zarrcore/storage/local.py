@@ -274,6 +274,14 @@ class LocalStore(Store):
                     raise self._replaced(key)
             return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
 
+    def _open_file(self, key: str) -> tuple[int, int] | None:
+        """Return a descriptor of a value, which the caller closes, and its size; None if there is none."""
+        path = self._path(key)
+        try:
+            return files.open_regular(path, self._root, self.follow_symlinks)
+        except OSError as error:
+            raise explained(error, key, path) from None
+
     def _replaced(self, key: str) -> StoreError:
         from zarrcore.storage.versions import replaced
 

@@ -8,11 +8,11 @@ import json
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from io import BytesIO
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from zarrcore._extension import own_form
@@ -20,7 +20,7 @@ from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import StoreError, masked, shown
-from zarrcore.storage.base import Store
+from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.buckets import kind_of
 from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, resolve_range
 from zarrcore.storage.credentials import (
@@ -37,12 +37,17 @@ from zarrcore.storage.spans import Span, joined
 from zarrcore.storage.urls import store_of_url
 from zarrcore.storage.validation import is_document, too_large, validate_key, validate_prefix
 
+if TYPE_CHECKING:
+    from zarrcore._core.engine import FileSpan, OpenFile
+
+_WINDOWS = os.name == "nt"
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")
 _TEMPLATE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _BASE64 = "base64:"
 _LONGEST_URL = 1 << 16  # characters of one that is made of templates
 _MOST_RECORDS, _MOST_ROWS = 128, 1 << 22  # files of Parquet that are kept, and references in them
 _MOST_ASKED = 1 << 17  # files of Parquet that are asked for one by one where a store cannot list them
+_MOST_OPEN = 64  # files of which the engine reads parts at a time
 _COLUMNS = ["path", "offset", "size", "raw"]
 _TEXTS = {"string", "large_string", "binary", "large_binary"}  # types of Arrow
 
@@ -181,6 +186,39 @@ class ReferenceStore(Store):
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         return self._values([(key, None) for key in keys], most)
+
+    @property
+    def _lend_chunks(self) -> Callable[[Iterable[str], int], Sequence[Buffer | FileSpan | None]] | None:
+        """What returns whole chunks to the engine, which reads those in files of this machine itself."""
+        return None if _WINDOWS or overrides(self, ReferenceStore) else self._chunks_or_spans
+
+    def _chunks_or_spans(self, keys: Iterable[str], most: int) -> Sequence[Buffer | FileSpan | None]:
+        wanted = list(keys)
+        opened: dict[str, tuple[OpenFile, int]] = {}
+        values: list[Buffer | FileSpan | None] = [self._span(key, most, opened) for key in wanted]
+        others = [number for number, value in enumerate(values) if value is None]
+        found = self._get_chunks([wanted[number] for number in others], most) if others else ()
+        for number, value in zip(others, found, strict=True):
+            values[number] = value
+        return values
+
+    def _span(self, key: str, most: int, opened: dict[str, tuple[OpenFile, int]]) -> FileSpan | None:
+        """Return where a value is in a file of this machine; None where another way is to find that out."""
+        from zarrcore._core.engine import FileSpan, OpenFile
+
+        ref = self._refs.find(validate_key(key))
+        if not isinstance(ref, _Range) or not ref.size or ref.size > most:
+            return None
+        place = self._source(ref.url)
+        if type(place.store) is not LocalStore:
+            return None
+        if ref.url not in opened:
+            file = place.store._open_file(place.path) if len(opened) < _MOST_OPEN else None
+            if file is None:
+                return None
+            opened[ref.url] = OpenFile(file[0]), file[1]
+        held, size = opened[ref.url]
+        return FileSpan(held, ref.offset, ref.size) if ref.offset + ref.size <= size else None
 
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]

@@ -1,5 +1,5 @@
 # Declarations of the C core (csrc/), for the modules of this package.
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, intptr_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "stdbool.h":
     ctypedef bint cbool "bool"
@@ -53,6 +53,7 @@ cdef extern from "io/file.h" nogil:
     zc_dir zc_dir_none(size_t root_len, zc_symlinks links)
     int zc_open_below(const zc_dir *dir, const char *name, int flags, cbool writes)
     ctypedef struct zc_file:
+        intptr_t handle
         uint64_t size
     zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err)
     zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err)
@@ -301,7 +302,8 @@ cdef extern from "engine/store.h" nogil:
 
     ctypedef struct zc_value:
         const uint8_t *data
-        uint64_t size
+        uint64_t size, begin, base
+        zc_file file
         void *token
         const zc_store *store
         cbool copied
@@ -345,6 +347,8 @@ cdef extern from "engine/store.h" nogil:
         int waits
         bint values_in_memory
         size_t gap, most, small, window
+
+    zc_store zc_store_of_spans(void (*close)(zc_value *value) noexcept nogil)
 
     ctypedef struct zc_local:
         const char *root

@@ -72,12 +72,12 @@ cdef class StoreSource:
     the dict belongs to a call, or to a value that is open.  `is_gone` is as of :class:`MemorySource`; ``waits()``
     returns how many threads may wait for the store at the same time while chunks are written; shards that have at
     most ``_small_shard`` bytes, decoded, are asked for as a whole.  If it has ``_bounds_chunks``, ``_get_chunks(keys,
-    most)`` is asked for whole chunks, which have at most `most` bytes, or as many as metadata justify.  If it has
-    ``_serve``, the last requests of a read are put into a :class:`Feed`, and ``_serve(feed, n, versions)`` has at
-    most n threads answer them; ``_window()`` returns how many bytes may be on the way, or wait to be decoded.  If
-    ``_compares`` is true, chunks are patched by ``_get_version`` and ``_replace_version``.  If it has
-    ``_recheck(keys)``, that is asked, before chunks come from a cache, whose values are other ones by now, and has
-    announced their changes.  An exception that is no Exception ends the call and is raised as it is;
+    most)`` is asked for whole chunks, which have at most `most` bytes, or as many as metadata justify; ``_lend_chunks``,
+    which may return a :class:`FileSpan` for each, takes its place.  If it has ``_serve``, the last requests of a read
+    are put into a :class:`Feed`, and ``_serve(feed, n, versions)`` has at most n threads answer them; ``_window()``
+    returns how many bytes may be on the way, or wait to be decoded.  If ``_compares`` is true, chunks are patched by
+    ``_get_version`` and ``_replace_version``.  If it has ``_recheck(keys)``, that is asked, before chunks come from a
+    cache, whose values are other ones by now, and has announced their changes.  An exception that is no Exception ends the call and is raised as it is;
     ``ends_the_call``: it does not come from a signal handler.
     """
 
@@ -87,6 +87,8 @@ cdef class StoreSource:
         self.suffix = suffix
         self.is_gone = is_gone
         self.get_chunks = getattr(store, "_get_chunks", None) if getattr(store, "_bounds_chunks", False) else None
+        lend = getattr(store, "_lend_chunks", None)
+        self.get_chunks = self.get_chunks if lend is None else lend
         self.most = most
         self.small = getattr(store, "_small_shard", 0)
         self.serve = getattr(store, "_serve", None)
@@ -219,10 +221,59 @@ cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
     return 0
 
 
+@cython.final
+cdef class OpenFile:
+    """A file that is open until nothing uses it: it takes over the descriptor."""
+
+    cdef int fd
+
+    def __init__(self, int fd):
+        self.fd = fd
+
+    def __dealloc__(self):
+        cdef zc_file file
+        file.handle = self.fd
+        zc_file_close(&file)
+
+
+@cython.final
+cdef class FileSpan:
+    """A value that is `size` bytes of a file from `offset` on, which the engine reads itself.
+
+    The file has had so many; if it is cut off meanwhile, reading the value fails.
+    """
+
+    cdef OpenFile file
+    cdef uint64_t offset, size
+
+    def __init__(self, OpenFile file not None, uint64_t offset, uint64_t size):
+        self.file = file
+        self.offset = offset
+        self.size = size
+
+
+cdef zc_store _spans = zc_store_of_spans(_give_back)
+
+
+cdef int _lend_span(FileSpan span, zc_value *out) except -1:
+    """Make a part of a file the content of `out`, which keeps a reference to the file."""
+    memset(out, 0, sizeof(out[0]))
+    out.store = &_spans
+    out.size = span.size
+    out.begin = span.offset
+    out.file.handle = span.file.fd
+    out.copied = True             # another object when the file is opened again
+    Py_INCREF(span.file)
+    out.token = <void *>span.file
+    return 0
+
+
 cdef int _lend_checked(str key, object value, const zc_store *store, zc_value *out) except -1:
     """The same, with the key in the message if the value is not bytes-like."""
     if type(value) is bytes:
         return _lend(value, store, out)
+    if type(value) is FileSpan:
+        return _lend_span(<FileSpan>value, out)
     try:
         return _lend(value, store, out)
     except (TypeError, ValueError, BufferError) as error:
