@@ -105,7 +105,7 @@ zc_status zc_blosc_decode_shared(const zc_codec *codec, const zc_sharing *sharin
 
 /* ---- encode --------------------------------------------------------------------------------- */
 
-/* Pieces are encoded in waves, and those of a wave joined before the next one takes their room: it stays in the caches. */
+/* Pieces are encoded in waves; those of a wave are joined before the next one takes their room, which stays in caches. */
 typedef struct encoding {
     const zc_codec *codec;
     const uint8_t *src;
@@ -125,12 +125,13 @@ static size_t place_of(const encoding *e, size_t block)
     return block < e->nblocks ? block * e->blocksize : e->n;
 }
 
-/* Of a piece of the wave.  Each stream is stored as it is if it does not get smaller: most bytes of the blocks before this one. */
+/* Of a piece of the wave.  Streams are stored as they are if they do not get smaller: most bytes of the blocks before. */
 static size_t slot_of(const encoding *e, size_t i)
 {
     const size_t start = first_block(e, e->first), block = first_block(e, e->first + i);
 
-    return place_of(e, block) - place_of(e, start) + (block - start) * 4 * (1 + ZC_BLOSC_MOST_STREAMS) + i * ZC_BLOSC_HEADER;
+    return place_of(e, block) - place_of(e, start) + (block - start) * 4 * (1 + ZC_BLOSC_MOST_STREAMS) +
+           i * ZC_BLOSC_HEADER;
 }
 
 static zc_status encode_piece(void *job, size_t item, zc_workspace *ws, zc_error *err)
@@ -192,9 +193,10 @@ static void join(const encoding *e, size_t at, uint8_t *dst)
     }
 }
 
-/* All waves, or as many as there is room for: *at is where they end, beyond the room if that was too little; 0 if one thread has
- * to do it all. */
-static zc_status encode_waves(encoding *e, const zc_sharing *sharing, size_t wave, uint8_t *dst, size_t *at, zc_error *err)
+/* All waves, or as many as there is room for: *at is where they end, beyond the room if that was too little; 0 if one
+ * thread has to do it all. */
+static zc_status encode_waves(encoding *e, const zc_sharing *sharing, size_t wave, uint8_t *dst, size_t *at,
+                              zc_error *err)
 {
     const size_t most = e->n + ZC_BLOSC_HEADER;
     zc_status status = ZC_OK;

@@ -442,7 +442,7 @@ static void deflate_checksums(void)
     CHECK(decode_checked(&zlib, preset, sizeof preset, 100) == ZC_ERR_CORRUPT);
 }
 
-/* What is small is decoded with zeros after it: they complete no value whose last bytes were zeros, and belong to none. */
+/* What is small is decoded with zeros after it: they complete no value that ended with zeros, and belong to none. */
 static void deflate_ends_where_the_value_does(void)
 {
     static const char *const names[] = {"gzip", "zlib", "blosc"};
