@@ -10,7 +10,7 @@
 
 int zc_deflate_runs_in_64(const uint8_t *src, size_t n)
 {
-    enum { PLACES = 64, PERIOD = 8, LENGTH = 2 * PERIOD, LEAST = 2048 };
+    enum { PLACES = 64, PERIOD = 8, LENGTH = 2 * PERIOD, LEAST = 256 };
     int runs = 0;
 
     for (size_t i = 0; i < PLACES && n >= LEAST; i++) {
