@@ -3,7 +3,6 @@
  * blosc has threads of its own, which put blocks down in the order in which they happen to be ready.  Here runs of blocks
  * are encoded as buffers of their own, and their blocks then put together in their order.
  */
-#include "base/memory.h"
 #include "codecs/blosc_shared.h"
 
 #include <stdlib.h>
@@ -18,13 +17,18 @@
 
 enum { PIECE_NBYTES = 1 << 20 };
 
-/* How many pieces of whole blocks, two at least in each, are worth while; 1 or 0: none. */
+/* How many pieces of whole blocks, two at least in each, there can be. */
+static size_t most_pieces(size_t nbytes, size_t nblocks)
+{
+    return nbytes / PIECE_NBYTES < nblocks / 2 ? nbytes / PIECE_NBYTES : nblocks / 2;
+}
+
+/* How many at a time are worth while; 1 or 0: none. */
 static size_t count_pieces(size_t nbytes, size_t nblocks, int threads)
 {
-    size_t pieces = 4 * (size_t)(threads > 0 ? threads : zc_pool_threads());
+    const size_t pieces = 4 * (size_t)(threads > 0 ? threads : zc_pool_threads()), most = most_pieces(nbytes, nblocks);
 
-    pieces = pieces < nbytes / PIECE_NBYTES ? pieces : nbytes / PIECE_NBYTES;
-    return threads == 1 ? 1 : pieces < nblocks / 2 ? pieces : nblocks / 2;
+    return threads == 1 ? 1 : pieces < most ? pieces : most;
 }
 
 static zc_status run(const zc_sharing *sharing, zc_task task, void *job, size_t pieces, zc_error *err)
@@ -101,11 +105,13 @@ zc_status zc_blosc_decode_shared(const zc_codec *codec, const zc_sharing *sharin
 
 /* ---- encode --------------------------------------------------------------------------------- */
 
+/* Pieces are encoded in waves; those of a wave are joined before the next one takes their room, which stays in caches. */
 typedef struct encoding {
     const zc_codec *codec;
     const uint8_t *src;
     size_t n, blocksize, nblocks, pieces;
-    uint8_t *slots;          /* where each piece is put */
+    size_t first, count;     /* pieces of the wave */
+    uint8_t *slots;          /* where each piece of it is put */
     size_t *sizes;           /* what of it a piece took; 0: it is not as a run of the whole would be */
 } encoding;
 
@@ -119,18 +125,19 @@ static size_t place_of(const encoding *e, size_t block)
     return block < e->nblocks ? block * e->blocksize : e->n;
 }
 
-/* Each stream is stored as it is if it does not get smaller: most bytes of the blocks before this one. */
-static size_t slot_of(const encoding *e, size_t piece)
+/* Of a piece of the wave.  Streams are stored as they are if they do not get smaller: most bytes of the blocks before. */
+static size_t slot_of(const encoding *e, size_t i)
 {
-    const size_t block = first_block(e, piece);
+    const size_t start = first_block(e, e->first), block = first_block(e, e->first + i);
 
-    return place_of(e, block) + block * 4 * (1 + ZC_BLOSC_MOST_STREAMS) + piece * ZC_BLOSC_HEADER;
+    return place_of(e, block) - place_of(e, start) + (block - start) * 4 * (1 + ZC_BLOSC_MOST_STREAMS) +
+           i * ZC_BLOSC_HEADER;
 }
 
 static zc_status encode_piece(void *job, size_t item, zc_workspace *ws, zc_error *err)
 {
     const encoding *e = job;
-    const size_t block = first_block(e, item), end = first_block(e, item + 1);
+    const size_t block = first_block(e, e->first + item), end = first_block(e, e->first + item + 1);
     const size_t from = place_of(e, block), nbytes = place_of(e, end) - from;
     const size_t slot = slot_of(e, item), room = slot_of(e, item + 1) - slot;
     zc_status status = zc_codec_poll(ws, err);
@@ -149,18 +156,16 @@ static zc_status encode_piece(void *job, size_t item, zc_workspace *ws, zc_error
     return ZC_OK;
 }
 
-/* Bytes of the whole, were it not limited; 0 if a piece is not as it has to be. */
-static size_t total_size(const encoding *e)
+/* Where the wave ends, were the room not limited, if it begins at `at`; 0 if a piece is not as it has to be. */
+static size_t end_of_wave(const encoding *e, size_t at)
 {
-    size_t total = ZC_BLOSC_HEADER + 4 * e->nblocks;
-
-    for (size_t i = 0; i < e->pieces; i++) {
+    for (size_t i = 0; i < e->count; i++) {
         if (e->sizes[i] == 0) {
             return 0;
         }
-        total += e->sizes[i] - ZC_BLOSC_HEADER - 4 * (first_block(e, i + 1) - first_block(e, i));
+        at += e->sizes[i] - ZC_BLOSC_HEADER - 4 * (first_block(e, e->first + i + 1) - first_block(e, e->first + i));
     }
-    return total;
+    return at;
 }
 
 static void write_header(const encoding *e, size_t total, uint8_t flags, uint8_t *dst)
@@ -171,14 +176,12 @@ static void write_header(const encoding *e, size_t total, uint8_t flags, uint8_t
     zc_store_le32(dst + 12, (uint32_t)total);
 }
 
-/* Copy blocks one after the other, with their new starts. */
-static void join(const encoding *e, uint8_t *dst)
+/* Copy the blocks of a wave one after the other, with their new starts. */
+static void join(const encoding *e, size_t at, uint8_t *dst)
 {
-    size_t at = ZC_BLOSC_HEADER + 4 * e->nblocks;
-
-    for (size_t i = 0; i < e->pieces; i++) {
+    for (size_t i = 0; i < e->count; i++) {
         const uint8_t *const slot = e->slots + slot_of(e, i);
-        const size_t block = first_block(e, i), count = first_block(e, i + 1) - block;
+        const size_t block = first_block(e, e->first + i), count = first_block(e, e->first + i + 1) - block;
         const size_t before = ZC_BLOSC_HEADER + 4 * count, nbytes = e->sizes[i] - before;
 
         for (size_t k = 0; k < count; k++) {
@@ -190,37 +193,68 @@ static void join(const encoding *e, uint8_t *dst)
     }
 }
 
-/* Put the pieces together; 0 if one thread has to do it all: the result would differ otherwise. */
-static size_t finish(const encoding *e, uint8_t *dst)
+/* All waves, or as many as there is room for: *at is where they end, beyond the room if that was too little; 0 if one
+ * thread has to do it all. */
+static zc_status encode_waves(encoding *e, const zc_sharing *sharing, size_t wave, uint8_t *dst, size_t *at,
+                              zc_error *err)
 {
-    const size_t total = total_size(e), most = e->n + ZC_BLOSC_HEADER;
+    const size_t most = e->n + ZC_BLOSC_HEADER;
+    zc_status status = ZC_OK;
 
-    if (total > most) {              /* as the library does where it has no room for the last blocks */
+    *at = ZC_BLOSC_HEADER + 4 * e->nblocks;
+    for (e->first = 0; e->first < e->pieces && status == ZC_OK && *at > 0 && *at <= most; e->first += wave) {
+        const size_t begin = *at;
+        e->count = e->pieces - e->first < wave ? e->pieces - e->first : wave;
+        status = run(sharing, encode_piece, e, e->count, err);
+        *at = status == ZC_OK ? end_of_wave(e, begin) : 0;
+        if (*at > 0 && *at <= most) {
+            join(e, begin, dst);
+        }
+    }
+    return status;
+}
+
+/* The header; 0 if one thread has to do it all: the result would differ otherwise. */
+static size_t finish(const encoding *e, size_t at, uint8_t *dst)
+{
+    const size_t most = e->n + ZC_BLOSC_HEADER;
+
+    if (at > most) {                 /* as the library does where it has no room for the last blocks */
         write_header(e, most, ZC_BLOSC_FLAG_STORED, dst);
         zc_long_copy(dst + ZC_BLOSC_HEADER, e->src, e->n);
         return most;
     }
-    if (total == 0 || total + e->blocksize > most) {
+    if (at == 0 || at + e->blocksize > most) {
         return 0;                    /* near the end of its room the library may give up sooner */
     }
-    write_header(e, total, 0, dst);
-    join(e, dst);
-    return total;
+    write_header(e, at, 0, dst);
+    return at;
+}
+
+/* Most bytes of the slots of a wave. */
+static size_t room_for(const encoding *e, size_t wave)
+{
+    const size_t blocks = (e->nblocks / e->pieces + 1) * wave;
+
+    return blocks * (e->blocksize + 4 * (1 + ZC_BLOSC_MOST_STREAMS)) + wave * ZC_BLOSC_HEADER;
 }
 
 /* *written is 0 where nothing came of it, for want of memory too. */
-static zc_status encode_pieces(encoding *e, const zc_sharing *sharing, uint8_t *dst, size_t *written, zc_error *err)
+static zc_status encode_pieces(encoding *e, const zc_sharing *sharing, size_t wave, uint8_t *dst, size_t *written,
+                               zc_error *err)
 {
+    zc_workspace *const ws = zc_pool_borrow(NULL);
     zc_status status = ZC_OK;
+    size_t at;
 
-    e->slots = zc_memory_new(slot_of(e, e->pieces));
-    e->sizes = calloc(e->pieces, sizeof *e->sizes);
+    e->slots = ws != NULL ? zc_scratch_push(ws, room_for(e, wave), NULL) : NULL;
+    e->sizes = calloc(wave, sizeof *e->sizes);
     if (e->slots != NULL && e->sizes != NULL) {
-        status = run(sharing, encode_piece, e, e->pieces, err);
-        *written = status == ZC_OK ? finish(e, dst) : 0;
+        status = encode_waves(e, sharing, wave, dst, &at, err);
+        *written = status == ZC_OK ? finish(e, at, dst) : 0;
     }
     free(e->sizes);
-    zc_memory_delete(e->slots);
+    zc_pool_release(ws);
     return status;
 }
 
@@ -243,8 +277,9 @@ zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharin
     if (usual && zc_blosc_plan(codec, src, n, header, &h)) {
         e.blocksize = h.blocksize;
         e.nblocks = h.nblocks;
-        e.pieces = count_pieces(n, e.nblocks, sharing->threads);
-        status = e.pieces > 1 ? encode_pieces(&e, sharing, dst, written, err) : ZC_OK;
+        e.pieces = most_pieces(n, e.nblocks);
+        const size_t wave = count_pieces(n, e.nblocks, sharing->threads);
+        status = wave > 1 ? encode_pieces(&e, sharing, wave, dst, written, err) : ZC_OK;
     }
     return status != ZC_OK || *written > 0 ? status : run(sharing, run_whole, &w, 1, err);
 }

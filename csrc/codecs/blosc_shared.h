@@ -17,8 +17,8 @@ typedef struct zc_sharing {
 } zc_sharing;
 
 /*
- * The same bytes as those of one thread.  cap is at least the codec's bound.  Takes as much memory again as the data
- * while it runs.
+ * The same bytes as those of one thread.  cap is at least the codec's bound.  Takes memory for four pieces
+ * of the data for each thread, of a megabyte or two blocks, while it runs.
  */
 zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err);

@@ -442,6 +442,30 @@ static void deflate_checksums(void)
     CHECK(decode_checked(&zlib, preset, sizeof preset, 100) == ZC_ERR_CORRUPT);
 }
 
+/* What is small is decoded with zeros after it: they complete no value that ended with zeros, and belong to none. */
+static void deflate_ends_where_the_value_does(void)
+{
+    static const char *const names[] = {"gzip", "zlib", "blosc"};
+    static const size_t sizes[] = {300, 70000};
+
+    for (size_t i = 0; i < 6; i++) {
+        zc_codec codec = case_codec(names[i / 2], 6, false);
+        codec.blosc.compressor = ZC_BLOSC_ZLIB;
+        size_t n = 0;
+        uint8_t *encoded = sample(&codec, sizes[i % 2], DATA_ZERO, &n);
+        uint8_t *longer = case_exact(NULL, n + 1);
+        memcpy(longer, encoded, n);
+        longer[n] = 0;
+        for (size_t cut = 0; cut < n; cut++) {
+            CHECK(is_data_fault(decode_checked(&codec, encoded, cut, sizes[i % 2])));
+        }
+        CHECK(is_data_fault(decode_checked(&codec, longer, n + 1, sizes[i % 2])));
+        CHECK(decode_checked(&codec, encoded, n, sizes[i % 2]) == ZC_OK);
+        free(longer);
+        free(encoded);
+    }
+}
+
 /* A gzip member is not a zlib stream and the other way round. */
 static void deflate_containers(void)
 {
@@ -539,6 +563,7 @@ int main(void)
     RUN(zstd_frames);
     RUN(zstd_long_values);
     RUN(deflate_checksums);
+    RUN(deflate_ends_where_the_value_does);
     RUN(deflate_containers);
     RUN(lz4_headers);
     RUN(conditional_headers);
