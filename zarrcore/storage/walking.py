@@ -9,17 +9,24 @@ without files, so a page is believed only if the document of the node that it is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from zarrcore.errors import StoreError
 from zarrcore.storage.files import is_own
 from zarrcore.storage.validation import DOCUMENTS, validate_prefix
 
-if TYPE_CHECKING:
-    from zarrcore.storage.fsspec import FsspecStore
-
 _NO_NAME = frozenset("?#")  # links that sort a page, or lead to a place in it
+
+
+class Filesystem(Protocol):
+    """What is asked of a store of fsspec."""
+
+    @property
+    def _is_web(self) -> bool: ...
+    def _below(self, prefix: str) -> str: ...
+    def _ask(self, key: str, method: str, path: str, **options: Any) -> Any: ...
+    def exists(self, key: str) -> bool: ...
 
 
 def walks(fs: Any) -> bool:
@@ -32,7 +39,7 @@ def walks(fs: Any) -> bool:
     return getattr(type(fs), "find", None) is AbstractFileSystem.find
 
 
-def walked(store: FsspecStore, prefix: str) -> Iterator[tuple[str, Any]]:
+def walked(store: Filesystem, prefix: str) -> Iterator[tuple[str, Any]]:
     """Yield path and properties of each file below a prefix, or raise if a directory cannot be listed."""
     top = store._below(prefix).rstrip("/")
     waiting, seen = [top], {top}
@@ -51,7 +58,7 @@ def walked(store: FsspecStore, prefix: str) -> Iterator[tuple[str, Any]]:
                 waiting.append(name)
 
 
-def keys_of_pages(store: FsspecStore, prefix: str) -> Iterator[str]:
+def keys_of_pages(store: Filesystem, prefix: str) -> Iterator[str]:
     """Yield the keys below a prefix of a web server."""
     prefix = validate_prefix(prefix)
     names = _names(store, prefix, [path for path, _ in walked(store, prefix)])
@@ -59,7 +66,7 @@ def keys_of_pages(store: FsspecStore, prefix: str) -> Iterator[str]:
     return (prefix + name for name in names if not is_own(name.rpartition("/")[2]))
 
 
-def names_on_page(store: FsspecStore, prefix: str) -> Iterator[str]:
+def names_on_page(store: Filesystem, prefix: str) -> Iterator[str]:
     """Yield what lies directly below a prefix of a web server."""
     prefix = validate_prefix(prefix)
     names = _linked(store, prefix)
@@ -67,19 +74,19 @@ def names_on_page(store: FsspecStore, prefix: str) -> Iterator[str]:
     return iter(dict.fromkeys(bare for name in names if (bare := name.rstrip("/")) and not is_own(bare)))
 
 
-def _linked(store: FsspecStore, prefix: str) -> list[str]:
+def _linked(store: Filesystem, prefix: str) -> list[str]:
     paths = store._ask(prefix, "ls", store._below(prefix).rstrip("/"), detail=False)
     return _names(store, prefix, paths or ())
 
 
-def _names(store: FsspecStore, prefix: str, paths: Any) -> list[str]:
+def _names(store: Filesystem, prefix: str, paths: Any) -> list[str]:
     """Return what links mean, in words of keys below a prefix."""
     start = store._below(prefix)
     names = [path[len(start) :] for path in paths if path.startswith(start)]
     return [unquote(name) for name in names if name and _NO_NAME.isdisjoint(name)]
 
 
-def _require_listing(store: FsspecStore, prefix: str, names: list[str]) -> None:
+def _require_listing(store: Filesystem, prefix: str, names: list[str]) -> None:
     """Refuse names that are those of a page about something else, or none where something is."""
     if not DOCUMENTS.isdisjoint(names):
         return
@@ -92,7 +99,7 @@ def _require_listing(store: FsspecStore, prefix: str, names: list[str]) -> None:
         )
 
 
-def _node_of(store: FsspecStore, prefix: str) -> tuple[str, str]:
+def _node_of(store: Filesystem, prefix: str) -> tuple[str, str]:
     """Return the prefix of the lowest node that a prefix is of or in, and its document; or empty strings."""
     while True:
         for name in sorted(DOCUMENTS, reverse=True):  # zarr.json first
