@@ -96,7 +96,9 @@ SETTINGS = {
         True, "Read absent chunks as the fill value; False makes them a `ChunkNotFoundError`.", True, False
     ),
     "array.target_shard_size_bytes": _count(
-        None, 'Most bytes of a shard where `shards="auto"`; None: about 16 chunks.'
+        None,
+        'Most bytes of a shard where `shards="auto"`; None: room for 2, 4, 8 or 16 chunks, by the number of '
+        "dimensions.",
     ),
     "array.max_variable_chunk_bytes": _count(
         1 << 28,

@@ -343,7 +343,8 @@ def _block_dim(item: Any, length: int, edges: int | Sequence[int]) -> tuple[int,
     else:
         raise _refuse(item, "block")
     if outside:
-        raise BoundsCheckError(f"block {wanted} is out of bounds for a dimension of {count} chunks")
+        what = "blocks (each a shard where there are shards, else a chunk)"
+        raise BoundsCheckError(f"block {wanted} is out of bounds for a dimension of {count} {what}")
     if last <= first:
         return (0, 1, 0)
     start, stop = (k * edges if isinstance(edges, int) else int(bounds[k]) for k in (first, last))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from datetime import timedelta
@@ -152,3 +153,24 @@ def test_a_bucket_that_is_not_there_is_an_error_that_names_the_reason(
     with pytest.raises(StoreError, match="404 Not Found: NoSuchKey") as caught:
         zarrcore.create_array(store, name=name, data=VALUES)
     assert "\n" not in str(caught.value)
+
+
+def test_a_bucket_that_is_gone_is_no_array_of_fill_values(server: ObjectServer) -> None:
+    """The server answers 404 for it, as for an absent chunk, and names the reason."""
+    array = make(server, 0)
+    assert (array[...] == VALUES).all()
+    server.fail("no bucket")
+    for read in (lambda: array[...], lambda: array[0, 0], lambda: array.read_many([0, 1])):
+        with pytest.raises(ChunkIOError, match="NoSuchBucket"):
+            read()
+    for look in (
+        lambda: zarrcore.open(array.store, path="a", mode="r"),
+        lambda: zarrcore.open_array(array.store, path="a", mode="r"),
+        lambda: zarrcore.open_group(array.store, mode="r"),
+        lambda: array.store.get("a/c/0/0"),
+        lambda: array.store.get("a/c/0/0", RangeByteRequest(0, 2)),
+    ):
+        with pytest.raises(StoreError, match="NoSuchBucket"):
+            look()
+    with pytest.raises(StoreError, match="NoSuchBucket"):
+        asyncio.run(zarrcore.api.asynchronous.open_array(store=array.store, path="a", mode="r"))

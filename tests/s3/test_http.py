@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 import pytest
 from obstore.store import HTTPStore
 
 import zarrcore
-from zarrcore.errors import ArrayNotFoundError, ChunkIOError, GroupNotFoundError, ReadOnlyError
-from zarrcore.storage import ObjectStore
+from zarrcore.errors import ArrayNotFoundError, ChunkIOError, GroupNotFoundError, ReadOnlyError, StoreError
+from zarrcore.storage import FsspecStore, ObjectStore
 
 VALUES = np.arange(40 * 30, dtype="i4").reshape(40, 30)
 LARGE = np.arange(400 * 300, dtype="i4").reshape(400, 300)  # a shard of this size is not fetched whole
@@ -27,14 +29,19 @@ class Files(BaseHTTPRequestHandler):
     root: Path
     asked: list[tuple[str, str | None]]
     broken: set[str]
+    page: Callable[[Path, str], bytes | None] = staticmethod(lambda path, name: None)  # of a directory
+    status = 404  # of a directory without a page
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         asked = self.headers.get("Range")
         self.asked.append((self.path, asked))
-        path = self.root / self.path.lstrip("/")
+        path = self.root / unquote(self.path).lstrip("/")
         if self.path in self.broken:
             self._answer(503, b"")
+        elif path.is_dir():
+            page = self.page(path, f"{unquote(self.path).rstrip('/')}/")
+            self._answer(self.status if page is None else 200, page or b"", {"Content-Type": "text/html"})
         elif not path.is_file():
             self._answer(404, b"")
         elif asked is None:
@@ -150,3 +157,101 @@ def test_arrays_are_copied_from_a_server_that_lists_nothing(open_store: Any, roo
         assert np.array_equal(copied[name][...], root[name][...])
     assert copied["sparse"].nchunks_initialized == 1
     assert np.array_equal(zarrcore.from_array({}, data=group["shards"], chunks=(10, 10))[...], VALUES)
+
+
+# --- what pages list ---
+
+NAMES = ["plain", "é ü", "100%20", "a&b"]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> zarrcore.Group:
+    tree = zarrcore.create_group(tmp_path, attributes={"title": "not consolidated"})
+    for number, name in enumerate(NAMES):
+        tree[name] = np.arange(number + 1)
+    return tree
+
+
+@pytest.fixture(params=["URL", "FsspecStore"])
+def listed(request: Any, files: Any) -> Any:
+    """Open the root of the server, in the ways that list by pages."""
+    pytest.importorskip("aiohttp")
+    kind, url = request.param, files[1]
+    return lambda: f"{url}/" if kind == "URL" else FsspecStore.from_url(url)
+
+
+def page_of(path: Path, *, absolute: str | None = None) -> bytes:
+    """Return a page as Apache has it: links that sort it, one out of the directory, and names as in URLs."""
+    names = sorted(name + "/" * (path / name).is_dir() for name in os.listdir(path))
+    links = [quote(name) if absolute is None else quote(f"{absolute}{name}") for name in names]
+    links = ["?C=N;O=D", "?C=M;O=A", "/", "https://example.com/", "#top", *links]
+    return "".join(f'<a href="{link}">x</a>\n' for link in links).encode()
+
+
+@pytest.mark.parametrize("page", [None, b"<a href='/login'>Log in</a>", b"<p>Welcome</p>"])
+@pytest.mark.usefixtures("tree")
+def test_a_server_that_does_not_list_has_no_empty_groups(files: Any, listed: Any, page: bytes | None) -> None:
+    handler, _ = files
+    handler.page = staticmethod(lambda path, name: page)
+    group = zarrcore.open_group(listed(), mode="r")
+    assert group["plain"][...] == 0
+    target = zarrcore.create_group({})
+    for look in (
+        lambda: list(group),
+        lambda: list(group.members()),
+        lambda: group.tree(),
+        lambda: zarrcore.copy_all(group, target),
+        lambda: zarrcore.copy_store(listed(), {}),
+        lambda: group["plain"].chunk_info(),
+        lambda: list(group["plain"].store.list_prefix("plain/c/")),
+    ):
+        with pytest.raises(StoreError, match="does not list"):
+            look()
+    assert not zarrcore.verify(listed()).ok
+    assert not list(target)
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_pages_are_listed_with_the_names_that_they_mean(
+    files: Any, listed: Any, tree: zarrcore.Group, absolute: bool
+) -> None:
+    handler, _ = files
+    handler.page = staticmethod(lambda path, name: page_of(path, absolute=name if absolute else None))
+    group = zarrcore.open_group(listed(), mode="r")
+    assert sorted(group) == sorted(NAMES)
+    assert sorted(group.store.list()) == sorted(tree.store.list())
+    assert sorted(group.store.list_dir("é ü/")) == ["c", "zarr.json"]
+    assert sorted(group.store.list_prefix("é ü/c/")) == ["é ü/c/0"]
+    assert group["plain"].nchunks_initialized == 0, "a chunk of the fill value alone is not stored"
+    assert group["a&b"].nchunks_initialized == 1
+    copied = zarrcore.create_group({})
+    assert zarrcore.copy_all(group, copied)[0] == len(NAMES)
+    if isinstance(listed(), str):  # keys with a percent sign are asked for by the names that pages quote
+        for name in NAMES:
+            assert np.array_equal(copied[name][...], tree[name][...])
+    assert zarrcore.verify(listed()).ok
+
+
+@pytest.mark.parametrize("status", [404, 403, 500])
+def test_a_directory_that_cannot_be_listed_is_no_empty_one(
+    files: Any, listed: Any, tree: zarrcore.Group, status: int
+) -> None:
+    handler, _ = files
+    hidden = "/a%26b/"
+    handler.page = staticmethod(lambda path, name: None if quote(name) == hidden else page_of(path))
+    handler.status = status
+    store = zarrcore.open_group(listed(), mode="r").store
+    with pytest.raises(StoreError):
+        list(store.list())
+    with pytest.raises(StoreError):
+        zarrcore.copy_store(listed(), {})
+
+
+def test_what_is_not_there_is_not_there_on_a_server_that_lists(
+    files: Any, listed: Any, tree: zarrcore.Group
+) -> None:
+    handler, _ = files
+    handler.page = staticmethod(lambda path, name: page_of(path))
+    assert list(zarrcore.open_group(listed(), mode="r").store.list_prefix("plain/c/")) == []
+    with pytest.raises(GroupNotFoundError):
+        zarrcore.open(listed(), path="nothing", mode="r")

@@ -197,7 +197,8 @@ class ObjectServer:
 
         It is a status, or ``"reset"``: the connection ends without an answer; ``"lost"``: it does what it is
         asked for, but its answer does not arrive; ``"truncated"``: the connection ends within the body;
-        ``"whole"``: a range is answered by all of the value, with status 200; ``"hang"``: there is no answer.
+        ``"whole"``: a range is answered by all of the value, with status 200; ``"hang"``: there is no answer;
+        ``"no bucket"``: there is none of that name.
         """
         fault = Fault(kind, re.compile(key), method, times, headers or {})
         self._faults.append(fault)
@@ -274,6 +275,8 @@ class ObjectServer:
             headers.pop("range", None)
         if isinstance(kind, int):
             answer = _refused(kind, request, fault.headers if fault else {})
+        elif kind == "no bucket":
+            answer = _refused(404, request, code="NoSuchBucket")
         else:
             answer = self._answer(request)
         if kind == "lost":
@@ -479,8 +482,10 @@ def _head(answer: Answer) -> bytes:
     return "\r\n".join([*lines, *(f"{name}: {value}" for name, value in headers.items()), "", ""]).encode()
 
 
-def _refused(status: int, request: Request, headers: dict[str, str] | None = None) -> Answer:
-    code = CODES.get(status, "Error")
+def _refused(
+    status: int, request: Request, headers: dict[str, str] | None = None, *, code: str | None = None
+) -> Answer:
+    code = code or CODES.get(status, "Error")
     what = "The requested range is not satisfiable" if status == 416 else code
     text = f"<Error><Code>{code}</Code><Message>{what}</Message><Key>{escape(request.key)}</Key></Error>"
     return _xml(text, status, headers)

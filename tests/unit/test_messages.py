@@ -13,6 +13,7 @@ import zarrcore
 from zarrcore.errors import (
     ArrayNotFoundError,
     ChunkDecodeError,
+    CopyError,
     GroupNotFoundError,
     MetadataValidationError,
     StoreError,
@@ -182,3 +183,75 @@ def test_a_path_is_not_taken_for_the_values_of_an_array(tmp_path: Path) -> None:
         with pytest.raises(TypeError, match=r"from_array: .* got the path .*: open it with open_array$"):
             zarrcore.from_array(tmp_path / "new", data=path)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("zarr_format", [0, 4, "3", b"3"])
+@pytest.mark.parametrize(
+    "open_it", [*OPEN, zarrcore.open_consolidated, zarrcore.consolidate_metadata, zarrcore.check_consolidated]
+)
+def test_a_format_that_there_is_not_is_named(open_it: Any, zarr_format: Any) -> None:
+    """It was a KeyError of a number alone."""
+    with pytest.raises(ValueError, match=f"zarr_format: expected 2.* got {zarr_format!r}"):
+        open_it({}, zarr_format=zarr_format)
+
+
+def test_a_copy_of_a_path_where_nothing_is_names_it(tmp_path: Path) -> None:
+    """It ended well, with nothing copied."""
+    zarrcore.save(tmp_path / "a.zarr", np.arange(3))
+    for source, path, reason in (
+        ("b.zarr", "", "does not exist"),
+        ("b.zip", "", "does not exist"),
+        ("a.zarr", "inner", "inner does not exist"),
+    ):
+        with pytest.raises(CopyError, match=f"there is nothing to copy .*{reason}"):
+            zarrcore.copy_store(tmp_path / source, tmp_path / "new.zarr", source_path=path)
+    assert not (tmp_path / "new.zarr").exists()
+    assert zarrcore.copy_store({}, {}) == (0, 0, 0), "an empty store of a program"
+
+
+def test_a_file_in_place_of_a_directory_is_explained(tmp_path: Path) -> None:
+    zarrcore.save(tmp_path / "a.zarr", np.arange(3))
+    with pytest.raises(StoreError, match=rf"it is the document of a node: open {tmp_path}/a\.zarr\)"):
+        zarrcore.open(tmp_path / "a.zarr/zarr.json", mode="r")
+    (tmp_path / "references.json").write_text("{}")
+    with pytest.raises(StoreError, match="ReferenceStore"):
+        zarrcore.open(tmp_path / "references.json", mode="r")
+
+
+def test_what_arrays_of_numpy_have_is_found_by_reading_first() -> None:
+    array = zarrcore.array(np.arange(3))
+    for name in ("mean", "sum", "T", "reshape", "astype", "max"):
+        with pytest.raises(AttributeError, match=rf"has no attribute '{name}'.* array\[\.\.\.\]\.{name}$"):
+            getattr(array, name)
+    with pytest.raises(AttributeError, match="has no attribute 'foo'$"):
+        array.foo  # noqa: B018
+    assert np.mean(array) == 1
+
+
+@pytest.mark.parametrize("data", [zarrcore.create_group({}), {"a": np.arange(3)}])
+def test_what_holds_several_arrays_is_no_array(data: Any) -> None:
+    for make in (
+        lambda: zarrcore.from_array({}, data=data),
+        lambda: zarrcore.create_array({}, data=data),
+    ):
+        with pytest.raises(TypeError, match="expected an array, got (Group|dict), which holds several"):
+            make()
+
+
+def test_a_class_of_a_codec_is_no_codec() -> None:
+    with pytest.raises(MetadataValidationError, match=r"not its class: ZstdCodec\(\.\.\.\)"):
+        zarrcore.create_array({}, shape=3, dtype="i4", compressors=zarrcore.codecs.ZstdCodec)
+
+
+def test_options_of_a_store_are_a_dictionary() -> None:
+    with pytest.raises(TypeError, match="storage_options: expected a dictionary, got str"):
+        zarrcore.open("s3://bucket/a.zarr", mode="r", storage_options="anon")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="MemoryStore: expected a dictionary, got list"):
+        MemoryStore([1])  # type: ignore[arg-type]
+
+
+def test_blocks_of_arrays_with_shards_are_shards() -> None:
+    array = zarrcore.create_array({}, data=np.arange(12), chunks=2, shards=6)
+    assert array.blocks[1].tolist() == [6, 7, 8, 9, 10, 11]
+    with pytest.raises(IndexError, match="block 3 is out of bounds for .* 2 blocks .each a shard"):
+        array.blocks[3]

@@ -229,7 +229,8 @@ def copy_store(
     Raises
     ------
     CopyError
-        If a key exists already, or the target is the source or lies in it; nothing has been written.
+        If a key exists already, the target is the source or lies in it, or there is nothing at a path or URL
+        that is to be copied; nothing has been written.
 
     Examples
     --------
@@ -241,6 +242,7 @@ def copy_store(
     """
     import re
 
+    from zarrcore.errors import CopyError
     from zarrcore.groups.copying import CopyOptions, copy_keys
 
     def patterns(value: str | Iterable[str] | None) -> list[re.Pattern[str]]:
@@ -253,6 +255,9 @@ def copy_store(
         return not out or any(pattern.search(key) for pattern in included)
 
     start = make_store_path(source, path=source_path)
+    if isinstance(source, str | PathLike) and start.is_empty():
+        missing = start.store._instead_of_node(start.path)
+        raise CopyError(f"copy_store: there is nothing to copy {start._located}{missing and f': {missing}'}")
     end = make_store_path(dest, path=dest_path, mode=None if dry_run else "a")
     options = CopyOptions(if_exists=if_exists, dry_run=dry_run, threads=threads)
     return _logged(log, options, progress, lambda options: copy_keys(start, end, options, is_wanted), False)

@@ -61,6 +61,14 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
 
     __slots__ = ("__weakref__",)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            text = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if name[:1] != "_" and hasattr(np.ndarray, name):
+                text = f"{text}; it is that of the values, which are read first: array[...].{name}"
+            raise AttributeError(text, name=name, obj=self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return self._reduced(_unpickled if type(self) is Array else None)
 

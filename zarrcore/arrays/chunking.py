@@ -45,7 +45,7 @@ def guess_chunks(shape: Sequence[int], item_size: int, *, max_bytes: int = _MAX_
 def guess_shards(
     shape: Sequence[int], chunks: Sequence[int], item_size: int, target_bytes: int | None
 ) -> Shape:
-    """Return a shard shape: whole chunks, up to `target_bytes` (by default up to 16 chunks)."""
+    """Return a shard shape: whole chunks, up to `target_bytes` (by default 2, 4, 8 or 16 chunks)."""
     shards = list(chunks)
     limit = target_bytes or math.prod(chunks) * max(1, item_size) * 2 ** min(len(shards), 4)
     while True:

@@ -355,6 +355,11 @@ def _described(data: Any, shape: Any, dtype: Any) -> tuple[Any, tuple[int, ...],
 
 def as_source(data: Any) -> Any:
     """Return the state of an array, or an array of another library; all else becomes one of NumPy."""
+    if not hasattr(data, "shape") and (hasattr(data, "members") or hasattr(data, "items")):
+        raise TypeError(
+            f"data: expected an array, got {type(data).__name__}, which holds several: "
+            "copy a group with copy_all, and store the items of others one by one"
+        )
     data = state_of(data)
     return data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asarray(data)
 

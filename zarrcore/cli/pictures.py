@@ -50,6 +50,8 @@ def plot(
     array = open_array(place, options)
     if chunks and selection != "...":
         raise click.UsageError("--chunks shows the whole array: leave out the selection")
+    if output is not None and Path(output).suffix.lower() not in ("", ".png"):
+        raise click.UsageError(f"--output: pictures are PNG: expected a name with .png, got {output}")
     values, what = _chunk_sizes(array) if chunks else _values(array, selection)
     low, high = png.limits(values)
     ends = f"{size_text(int(low))} to {size_text(int(high))}" if chunks else f"{low:g} to {high:g}"

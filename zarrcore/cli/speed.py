@@ -79,6 +79,8 @@ def bench(
     """
     array = open_array(place, options)
     chosen = selection_of(selection) if selection is not None else _first(array)
+    if 0 in array.shape:
+        raise ValueError(f"bench: there is nothing to read: the array has shape {array.shape}")
     rows: list[dict[str, Any]] = []
     for number in threads or _thread_counts():
         rows.append(_measured("zarrcore", number, partial(array.read, chosen, threads=number), repeat))
@@ -89,7 +91,7 @@ def bench(
     if as_json:
         print_json(rows)
         return
-    best = max(row["bytes_per_second"] for row in rows)
+    best = max(row["bytes_per_second"] for row in rows) or 1.0  # a selection may be empty
     table(
         (
             row["reader"],

@@ -28,7 +28,9 @@ def print_json(value: Any) -> None:
     """Print a value as JSON, two spaces a level; NumPy's numbers and shapes become numbers and lists."""
     import json
 
-    click.echo(json.dumps(value, indent=2, ensure_ascii=True, default=_plain))
+    # JSON has no NaN and no infinities: they become the texts that Zarr has for them.
+    plain = json.loads(json.dumps(value, default=_plain), parse_constant=str)
+    click.echo(json.dumps(plain, indent=2, ensure_ascii=True))
 
 
 def _plain(value: Any) -> Any:

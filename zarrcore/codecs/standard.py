@@ -59,9 +59,11 @@ def extension_of(codec: object) -> Any:
     MetadataValidationError
         If there is none.
     """
+    if isinstance(codec, type):
+        fail(None, f"a codec, not its class: {codec.__name__}(...)", codec)
     for method in ("get_config", "to_dict"):
         describe_itself = getattr(codec, method, None)
-        if callable(describe_itself) and not isinstance(codec, type):
+        if callable(describe_itself):
             data: Any = config_of(codec) if method == "get_config" else describe_itself()
             if "id" in data:
                 return standard_codec(data)

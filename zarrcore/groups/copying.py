@@ -169,7 +169,7 @@ class _Copy:
             new, attributes = None, {}
             try:
                 refuse_bad_name(path)
-                _refuse_unusable(source, above)
+                _refuse_unusable(source, above, _name(source, path))
                 self._count_paths(source, is_array)
                 if not skip:
                     attributes = self.attributes(source, path)
@@ -296,23 +296,23 @@ def _name(node: Any, path: str) -> str:
     return str(getattr(node, "name", None) or f"/{path}")
 
 
-def _refuse_unusable(node: Any, above: _Above) -> None:
+def _refuse_unusable(node: Any, above: _Above, name: str) -> None:
     """Refuse what is in a group of another library, but is neither an array nor a group that ends."""
     if isinstance(node, OpenArray | OpenGroup):
         return
     readable(node)
     if node is None:
-        raise CopyError("it is a link to nothing")
+        raise CopyError(f"{name}: it is a link to nothing")
     if _is_array(node):
         if node.shape is None:
-            raise CopyError("it is an empty data set of HDF5, which has no shape")
+            raise CopyError(f"{name}: it is an empty data set of HDF5, which has no shape")
         return
     if not hasattr(node, "members") and not hasattr(node, "items"):
-        raise CopyError(f"expected an array or a group, found {type(node).__name__}")
+        raise CopyError(f"{name}: expected an array or a group, found {type(node).__name__}")
     while above is not None:
         group, above = above
         if node is group or (is_of_hdf5(node) and node == group):
-            raise CopyError(f"it is a link to {_name(group, '')}, the group that it is in")
+            raise CopyError(f"{name}: it is a link to {_name(group, '')}, the group that it is in")
 
 
 def refuse_own_source(source: Any, target: StorePath, *, replace: bool = False) -> None:

@@ -191,6 +191,11 @@ def to_zarr(
     >>> array.shards, float(array[...].sum())
     ((4, 4), 64.0)
     """
+    if not isinstance(data, da.Array):
+        raise TypeError(
+            f"to_zarr: expected an array of dask, got {type(data).__name__}: "
+            "dask.array.from_array makes one, zarrcore.save stores what is in memory"
+        )
     if any(np.isnan(length) for axis in data.chunks for length in axis):
         raise ValueError("to_zarr: lengths of blocks are not known; call data.compute_chunk_sizes() first")
     if not isinstance(target, Array):

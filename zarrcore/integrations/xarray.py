@@ -13,7 +13,7 @@ import importlib
 import marshal
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack, suppress
 from functools import cache, lru_cache, partial, wraps
 from types import FunctionType, SimpleNamespace
@@ -118,6 +118,7 @@ class ZarrcoreStore(theirs.ZarrStore):
     ) -> None:
         super().__init__(zarr_group, *args, **options)
         self._together = together or Together()
+        self._left_out: Set[str] = frozenset()  # names of variables that nobody wants to see
 
     @classmethod
     def open_group(cls, store: Any, mode: str = "r", **options: Any) -> ZarrcoreStore:
@@ -143,7 +144,8 @@ class ZarrcoreStore(theirs.ZarrStore):
         return tuple((name, node) for name, node in self.members.items() if isinstance(node, Array))
 
     def get_variables(self) -> dict[str, Variable]:
-        arrays, encodings = dict(self.arrays()), _Encodings(self._spelled)
+        arrays = {name: array for name, array in self.arrays() if name not in self._left_out}
+        encodings = _Encodings(self._spelled)
         variables = {name: self._variable(name, array, encodings) for name, array in arrays.items()}
         named = (node.attrs.get("coordinates") for node in (*variables.values(), self.zarr_group))
         coordinates = {name for names in named if isinstance(names, str) for name in names.split()}
@@ -327,6 +329,8 @@ class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):
         decoding, where = _split(options)
         store = options.pop("store", None) or self.data_store.open_group(_address(filename_or_obj), **where)
         with close_on_error(store):
+            if isinstance(store, ZarrcoreStore):
+                store._left_out = _dropped(decoding)
             return _decoded(store, *store.load(), **decoding)
 
     def open_groups_as_dict(self, filename_or_obj: Any, **options: Any) -> dict[str, Dataset]:
@@ -337,6 +341,7 @@ class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):
         loaded, found = {}, {}
         for path, store in stores.items():  # all of them first, so that they are read together
             with close_on_error(store):
+                store._left_out = _dropped(decoding)
                 loaded[path] = store.load()
         for path, store in stores.items():
             name = str(NodePath(path).relative_to(parent)) if options.get("group") else path
@@ -356,6 +361,12 @@ _CF_ATTRIBUTES = frozenset(conventions.CF_RELATED_DATA) | {
 }
 
 
+def _dropped(decoding: Mapping[str, Any]) -> Set[str]:
+    """Return the names of the variables that are left out."""
+    names = decoding.get("drop_variables")
+    return {names} if isinstance(names, str) else set(names or ())
+
+
 def _decoded(
     store: ZarrcoreStore,
     stored: Any,
@@ -366,7 +377,7 @@ def _decoded(
     **decoding: Any,
 ) -> Dataset:
     """Return the data set of a store as ``StoreBackendEntrypoint`` does; only what needs it is decoded."""
-    dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
+    dropped = _dropped({"drop_variables": drop_variables})
     named = (variable.attrs.get("bounds") for variable in stored.values())
     bounds = {name for name in named if isinstance(name, str)}
     plain = {
@@ -463,6 +474,9 @@ def to_zarr(data: Dataset | DataArray | DataTree, store: Any, **options: Any) ->
     >>> xarray.open_dataset(store, engine="zarrcore").t.sel(x=20).item()
     2.0
     """
+    if not isinstance(data, Dataset | DataArray | DataTree):
+        kinds = "a Dataset, a DataArray or a DataTree of xarray"
+        raise TypeError(f"to_zarr: expected {kinds}, got {type(data).__name__}")
     if options.get("mode") == "w":
         keywords = {"storage_options": options.get("storage_options")}
         refuse_own_source(make_store_path(store, path=options.get("group"), **keywords), data)

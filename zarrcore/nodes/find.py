@@ -121,6 +121,8 @@ def find_node(
     A node in an N5 container is in a store of format 3 that stands for it.  A place without documents may
     be a group of format 2, see :func:`implied_group`, unless `implied` is false.
     """
+    if zarr_format is not None and zarr_format not in documents.NAMES:
+        raise ValueError(f"zarr_format: expected 2, 3 or None for what is there, got {zarr_format!r}")
     metadata = read_node(place, zarr_format)
     if metadata is not None:
         return place, metadata

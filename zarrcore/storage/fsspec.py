@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Self
+from urllib.parse import quote
 
 from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
@@ -24,7 +25,7 @@ from zarrcore.storage.byte_range import (
     as_request,
 )
 from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
-from zarrcore.storage.remote import RemoteStore, concurrency, reads_at_once
+from zarrcore.storage.remote import RemoteStore, concurrency, lists_documents, reads_at_once
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -32,6 +33,7 @@ from zarrcore.storage.validation import (
     validate_key,
     validate_prefix,
 )
+from zarrcore.storage.walking import keys_of_pages, names_on_page, walked, walks
 
 ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
     FileNotFoundError,
@@ -261,21 +263,35 @@ class FsspecStore(RemoteStore):
 
     # --- listing ---
 
+    @property
+    def supports_listing(self) -> bool:  # type: ignore[override]
+        return not self._is_web or lists_documents(self)
+
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        start = self._below(prefix)
-        found = self._ask(prefix, "find", start.rstrip("/")) or ()
-        skip = len(start) - len(validate_prefix(prefix))
-        return (path[skip:] for path in found if path.startswith(start) and _is_listed(path))
+        return (key for key, _ in self._found(prefix, sizes=False))
 
     def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
+        return self._found(prefix, sizes=True)
+
+    def _found(self, prefix: str, *, sizes: bool) -> Iterator[tuple[str, int | None]]:
+        if self._is_web:
+            return ((key, None) for key in keys_of_pages(self, prefix))  # pages tell no sizes
         start = self._below(prefix)
-        found = self._ask(prefix, "find", start.rstrip("/"), detail=True) or {}
+        if walks(self._files):
+            found: Iterable[tuple[str, Any]] = walked(self, prefix)
+        else:
+            answer = self._ask(prefix, "find", start.rstrip("/"), detail=sizes) or {}
+            found = answer.items() if sizes else ((path, {}) for path in answer)
         skip = len(start) - len(validate_prefix(prefix))
-        for path, info in found.items():
-            if path.startswith(start) and _is_listed(path):
-                yield path[skip:], info.get("size")
+        return (
+            (path[skip:], info.get("size"))
+            for path, info in found
+            if path.startswith(start) and _is_listed(path)
+        )
 
     def list_dir(self, prefix: str) -> Iterator[str]:
+        if self._is_web:
+            return names_on_page(self, prefix)
         start = self._below(prefix)
         found = self._ask(prefix, "ls", start.rstrip("/"), detail=False) or ()
         names = (path[len(start) :].rstrip("/") for path in found if path.startswith(start))
@@ -424,15 +440,20 @@ class FsspecStore(RemoteStore):
 
         return isinstance(self._files, LocalFileSystem)
 
+    @property
+    def _is_web(self) -> bool:
+        return "http" in self._files.protocol
+
     def _path(self, key: str) -> str:
         validate_key(key)
         if ".zc-" in key and any(map(files.is_own, key.split("/"))):
             raise InvalidKeyError(f"invalid store key {key!r}: the name is for temporary files and locks")
+        key = quote(key) if self._is_web else key
         return f"{self._root}/{key}" if self._root else f"{self._files.root_marker}{key}"
 
     def _below(self, prefix: str) -> str:
         """Return what the paths of all keys below a prefix begin with."""
-        prefix = validate_prefix(prefix)
+        prefix = quote(validate_prefix(prefix)) if self._is_web else validate_prefix(prefix)
         return f"{self._root}/{prefix}" if self._root else f"{self._files.root_marker}{prefix}"
 
 

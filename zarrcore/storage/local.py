@@ -694,7 +694,13 @@ class LocalStore(Store):
         if os.path.isfile(self._root):
             is_hdf5 = self._root.lower().endswith((".h5", ".hdf5", ".hdf", ".nc", ".nc4"))
             hint = "open HDF5 with h5py, and copy it with copy_all"
-            hint = hint if is_hdf5 else "is it an archive for ZipStore?"
+            above, name = os.path.split(self._root)
+            if is_document(name):
+                hint = f"it is the document of a node: open {above}"
+            elif name.lower().endswith(".json"):
+                hint = "is it a document of references for ReferenceStore?"
+            elif not is_hdf5:
+                hint = "is it an archive for ZipStore?"
             raise StoreError(f"{self._root}: expected a directory, found a file ({hint})")
 
     def _claim(self, prefix: str) -> bool:

@@ -58,6 +58,8 @@ class MemoryStore(Store):
     def __init__(
         self, store_dict: MutableMapping[str, Any] | None = None, *, read_only: bool = False
     ) -> None:
+        if store_dict is not None and not hasattr(store_dict, "keys"):
+            raise TypeError(f"{type(self).__name__}: expected a dictionary, got {type(store_dict).__name__}")
         super().__init__(read_only=read_only)
         self._store_dict = {} if store_dict is None else store_dict
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -60,7 +61,18 @@ _MARK = "zarrcoreput"  # no name that a proxy refuses: neither signs nor upper c
 _LOOKS = 8  # at a value that is replaced between a look at its size and the request for a part of it
 _ABSENT = ()  # the version of no value
 _LONGEST_WAIT = 1.0  # seconds, before a value that others have replaced is replaced
+_NO_BUCKET = re.compile("<Code>(NoSuchBucket|ContainerNotFound)</Code>")
 _OF_URLS = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
+
+
+class _NoBucketError(Exception):
+    """There is no bucket, and so no answer to whether it has a value."""
+
+
+def _require_bucket(error: FileNotFoundError) -> None:
+    """Refuse the answer that there is no such bucket, whose status is that of an absent value."""
+    if _NO_BUCKET.search(str(error)):
+        raise _NoBucketError(str(error)) from error
 
 
 class ObjectStore(RemoteStore):
@@ -177,7 +189,8 @@ class ObjectStore(RemoteStore):
         package = obstore()
         try:
             return getattr(package, verb)(self.store, *args, **options)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            _require_bucket(error)
             self._client.knows_absence = True
             raise
         except package.exceptions.BaseError as error:
@@ -392,8 +405,8 @@ class ObjectStore(RemoteStore):
             if _is_much(found):
                 return Elsewhere()
             data = await found.bytes_async()
-        except FileNotFoundError:
-            return None if self._local_root() is None else Elsewhere()
+        except FileNotFoundError as error:
+            return None if self._local_root() is None and not _NO_BUCKET.search(str(error)) else Elsewhere()
         except Exception as error:
             # What else there is to be done about it, the call that waits does.
             is_refused = isinstance(error, (package.exceptions.PermissionDeniedError, StoreError))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from zarrcore.errors import ReadOnlyError, StoreError
@@ -87,6 +87,8 @@ def make_store(
     """
     if mode is not None and mode not in _MODES:
         raise ValueError(f"expected a mode of {', '.join(_MODES)}, got {mode!r}")
+    if storage_options is not None and not isinstance(storage_options, Mapping):
+        raise TypeError(f"storage_options: expected a dictionary, got {type(storage_options).__name__}")
     store = _as_store(store_like, mode, storage_options)
     if storage_options and not _is_remote_url(store_like):
         raise TypeError(f"storage_options are for remote stores; {type(store).__name__} takes none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from zarrcore.storage import buckets, clients
 from zarrcore.storage.base import Store
@@ -80,7 +80,7 @@ class _WebStore(ObjectStore):
         """Return what lists: another store, or the methods of the class above."""
         if find_spec("fsspec") is None or find_spec("aiohttp") is None:
             return super()
-        return FsspecStore.from_url(join_path(self._client.args[0], self.path), self._options)
+        return FsspecStore.from_url(join_path(self._client.args[0], quote(self.path)), self._options)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return self._lists().list_prefix(prefix)  # type: ignore[no-any-return]

@@ -303,3 +303,37 @@ def test_serve_reports_requests_only_when_asked(store: Path, capsys: pytest.Capt
 def test_serve_needs_a_node(command: Callable[..., Any], tmp_path: Path) -> None:
     code, _, err = command("serve", tmp_path)
     assert code == 1 and "no array or group" in err
+
+
+def test_bench_of_an_array_without_elements_says_so(tmp_path: Path, command: Callable[..., Any]) -> None:
+    """It was a division by zero."""
+    zarrcore.save(tmp_path / "a.zarr", np.zeros((0, 3)))
+    code, _, err = command("bench", tmp_path / "a.zarr")
+    assert code == 1 and "nothing to read" in err and "(0, 3)" in err
+    zarrcore.save(tmp_path / "b.zarr", np.arange(3))
+    assert command("bench", tmp_path / "b.zarr", "3:", "--repeat", 1)[0] == 0
+
+
+def test_a_picture_of_another_kind_than_png_is_refused(tmp_path: Path, command: Callable[..., Any]) -> None:
+    zarrcore.save(tmp_path / "a.zarr", np.arange(6).reshape(2, 3))
+    code, _, err = command("plot", tmp_path / "a.zarr", "-O", tmp_path / "a.jpg")
+    assert code == 2 and ".png" in err and not (tmp_path / "a.jpg").exists()
+
+
+def test_json_has_no_numbers_that_json_does_not_have(tmp_path: Path, command: Callable[..., Any]) -> None:
+    """NaN stood there bare, which strict readers refuse."""
+    zarrcore.save(tmp_path / "a.zarr", np.array([np.nan, np.inf, -np.inf, 1.5]))
+    zarrcore.save(tmp_path / "b.zarr", np.array([(1, np.nan)], [("n", "i4"), ("x", "f8")]))
+
+    def read(*arguments: object) -> Any:
+        code, out, _ = command(*arguments)
+        assert code == 0
+        return json.loads(out, parse_constant=lambda name: pytest.fail(f"bare {name}"))
+
+    assert read("cat", tmp_path / "a.zarr", "--json") == ["NaN", "Infinity", "-Infinity", 1.5]
+    assert read("cat", tmp_path / "b.zarr", "--json") == [[1, "NaN"]]
+    with zarrcore.config.set({"attributes.nan": "allow"}):
+        zarrcore.open(tmp_path / "a.zarr").attrs["bad"] = float("nan")
+    assert read("attrs", "get", tmp_path / "a.zarr") == {"bad": "NaN"}
+    read("plot", tmp_path / "a.zarr", "--json")
+    read("info", tmp_path / "a.zarr", "--json")

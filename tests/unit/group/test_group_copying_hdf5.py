@@ -154,3 +154,21 @@ def test_a_group_with_two_names_is_copied_twice(tmp_path: Path) -> None:
         copy = zarrcore.open_group({}, mode="w")
         zarrcore.copy_all(file, copy)
     assert copy["a/x"][...].tolist() == copy["b/x"][...].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda file: h5py.SoftLink("/nowhere"), "link to nothing"),
+        (lambda file: h5py.ExternalLink("nowhere.h5", "/a"), "link to nothing"),
+        (lambda file: h5py.Empty("f4"), "empty data set"),
+        (lambda file: file["/"], "a link to /, the group that it is in"),
+        (lambda file: np.dtype("f4"), "expected an array or a group"),
+    ],
+)
+def test_the_message_itself_names_what_cannot_be_copied(tmp_path: Path, make: Any, reason: str) -> None:
+    """Only a note of the exception did, which logs and `str` leave out."""
+    with h5py.File(tmp_path / "odd.h5", "w") as file:
+        file.create_group("g")["odd one"] = make(file)
+        with pytest.raises(CopyError, match=f"^/g/odd one: .*{reason}"):
+            zarrcore.copy_all(file, zarrcore.create_group({}))

@@ -410,6 +410,11 @@ def threads_as_configured(array: zarrcore.Array) -> int:
         return num_threads()
 
 
+def test_what_is_no_array_of_dask_is_refused_by_its_type() -> None:
+    with pytest.raises(TypeError, match="expected an array of dask, got ndarray"):
+        zarrcore.dask.to_zarr(np.ones(3), {})
+
+
 def die_once(block: np.ndarray, marks: Path) -> np.ndarray:
     """End the process in the middle of the work, once."""
     time.sleep(0.02)

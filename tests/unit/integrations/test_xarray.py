@@ -482,3 +482,24 @@ def test_dask_arrays_are_written_and_read(ds: Any, tmp_path: Path) -> None:
     crossing = ds[["flag"]].drop_vars(["y", "x", "level"], errors="ignore").chunk({"time": 3})
     with pytest.raises(ValueError, match="chunk|overlap"):
         ours.to_zarr(crossing, tmp_path / "a", mode="r+")
+
+
+def test_variables_that_are_left_out_need_no_names_of_dimensions(tmp_path: Path) -> None:
+    """The error named `drop_variables` as the way out, which ended in the same error."""
+    root = zarrcore.create_group(tmp_path)
+    root["bare"] = np.arange(3)
+    root.create_array("good", data=np.arange(4), dimension_names=["x"])
+    root.create_group("below")["bare"] = np.arange(2)
+    with pytest.raises(KeyError, match="drop_variables='bare'"):
+        xr.open_dataset(tmp_path, engine=ENGINE, consolidated=False)
+    for names in ("bare", ["bare"], {"bare", "other"}):
+        found = xr.open_dataset(tmp_path, engine=ENGINE, drop_variables=names, consolidated=False)
+        assert list(found) == ["good"] and found.good.values.tolist() == [0, 1, 2, 3]
+        tree = xr.open_datatree(tmp_path, engine=ENGINE, drop_variables=names, consolidated=False)
+        assert list(tree.to_dict()) == ["/", "/below"]
+
+
+def test_what_is_no_data_set_is_refused_by_its_type() -> None:
+    for data in (5, np.arange(3), {"a": 1}):
+        with pytest.raises(TypeError, match="expected a Dataset.* got (int|ndarray|dict)"):
+            ours.to_zarr(data, {})

@@ -266,3 +266,48 @@ def test_names_that_listings_leave_out_are_refused(tmp_path, protocol):
         with pytest.raises(InvalidKeyError, match="the name is for temporary files"):
             root.create_array(f"a/{name}/b", data=np.arange(3))
     assert "b" not in str(root.tree())
+
+
+class Partial(fsspec.AbstractFileSystem):
+    """Files of which one directory cannot be listed, as on a server of SFTP or SMB."""
+
+    protocol = "partial"
+    cachable = False
+    root_marker = "/"
+    reason: Exception = PermissionError("not yours")
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.files = fsspec.filesystem("file")
+
+    def ls(self, path, detail=False, **kwargs):
+        if path.endswith("/b/c"):
+            raise self.reason
+        return self.files.ls(path, detail, **kwargs)
+
+    def info(self, path, **kwargs):
+        return self.files.info(path, **kwargs)
+
+    def cat_file(self, path, start=None, end=None, **kwargs):
+        return self.files.cat_file(path, start, end, **kwargs)
+
+
+@pytest.mark.parametrize(
+    "reason", [PermissionError("not yours"), ConnectionResetError("gone"), TimeoutError()]
+)
+@pytest.mark.parametrize("wrap", [lambda fs: fs, lambda fs: AsyncFileSystemWrapper(fs, asynchronous=False)])
+def test_a_directory_that_cannot_be_listed_is_an_error(tmp_path, reason, wrap):
+    """Its files were left out without a word, so that a copy went without them."""
+    root = zarrcore.create_group(tmp_path)
+    root["a"], root["b"] = np.arange(3), np.arange(4)
+    fs = Partial()
+    fs.reason = reason
+    store = FsspecStore(wrap(fs), path=str(tmp_path))
+    for look in (
+        lambda: list(store.list()),
+        lambda: list(store._list_sizes("b/")),
+        lambda: zarrcore.copy_store(store, {}),
+    ):
+        with pytest.raises(StoreError, match=type(reason).__name__):
+            look()
+    assert sorted(store.list_prefix("a/")) == ["a/c/0", "a/zarr.json"]
