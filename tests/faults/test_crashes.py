@@ -174,7 +174,9 @@ def test_every_chunk_is_old_or_new_after_a_crash(layout: str, shim: Path, tmp_pa
 def test_every_chunk_is_that_before_or_after_a_step_after_a_crash(
     layout: str, shim: Path, tmp_path: Path
 ) -> None:
-    sequences = {name: steps for name, steps in SEQUENCES.items() if "inner" not in name or layout == "shards"}
+    sequences = {
+        name: steps for name, steps in SEQUENCES.items() if "inner" not in name or layout == "shards"
+    }
     states = {name: _states(layout, steps) for name, steps in sequences.items()}
     stored = LAYOUTS[layout].get("shards", LAYOUTS[layout]["chunks"])
     codes = {name: "\n".join(steps) for name, steps in sequences.items()}

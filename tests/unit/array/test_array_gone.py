@@ -176,7 +176,11 @@ def test_what_consolidated_metadata_of_a_directory_alone_name_is_read(tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [lambda array: array.resize((2,)), lambda array: array.attrs.update(a=1), lambda array: array.append([1])],
+    [
+        lambda array: array.resize((2,)),
+        lambda array: array.attrs.update(a=1),
+        lambda array: array.append([1]),
+    ],
     ids=["resize", "attributes", "append"],
 )
 def test_a_directory_that_goes_while_its_document_is_written(
@@ -192,7 +196,9 @@ def test_a_directory_that_goes_while_its_document_is_written(
         return write(path, *args, **options)
 
     monkeypatch.setattr(files, "write_file", gone)
-    with pytest.raises(NodeNotFoundError, match=r"node '/' in file://.*/a was removed while it was written to"):
+    with pytest.raises(
+        NodeNotFoundError, match=r"node '/' in file://.*/a was removed while it was written to"
+    ):
         change(array)
 
 
