@@ -93,7 +93,9 @@ def _patched(value: int) -> np.ndarray:
 # Steps that follow each other.
 SEQUENCES: dict[str, list[str]] = {
     "shrink-and-grow": ["array.resize((6, 7))", "array.resize((13, 12))", "array[8:, 8:] = 5"],
-    "grow-and-shrink": ["array.resize((13, 12))", "array[5:, 5:] = 5", "array.resize((6, 7))", "array.resize((10, 10))"],
+    "grow-and-shrink": [
+        "array.resize((13, 12))", "array[5:, 5:] = 5", "array.resize((6, 7))", "array.resize((10, 10))",
+    ],
     "appends": ["array.append(numpy.full((3, 10), 7))", "array.append(numpy.full((2, 10), 8))"],
     "writer-appends": [
         "writer = array.writer(); writer.append(numpy.full((3, 10), 7)); writer.flush()",
@@ -185,7 +187,7 @@ def test_every_chunk_is_that_before_or_after_a_step_after_a_crash(
         if has_ended:
             np.testing.assert_array_equal(found, states[name][-1], name)
             continue
-        # What an array was before it got the shape that was found may be left of it; what was before that, not.
+        # What an array was before it got the shape that was found may be left; what was before that, not.
         pairs = zip([states[name][0], *states[name]], states[name], strict=False)
         allowed = [one for pair in pairs if pair[1].shape == found.shape for one in pair]
         is_one_of(found, allowed, stored)
