@@ -15,11 +15,13 @@ import os
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from zarrcore._weak import WeakSet
+
 if TYPE_CHECKING:
     from threading import Lock, RLock
     from typing import TypeVar
 
-    AnyLock = TypeVar("AnyLock", Lock, RLock)  # type: ignore[valid-type]
+    AnyLock = TypeVar("AnyLock")
 else:
     from _thread import RLock
     from _thread import allocate_lock as Lock
@@ -98,8 +100,22 @@ if _CHECKED:
     _THREAD = local()
 
 
+_forkable: WeakSet[Any] = WeakSet()
+
+
 def forkable(lock: AnyLock) -> AnyLock:
-    """Return the lock, free in a child of a fork: the thread that held it is not there to release it."""
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lock._at_fork_reinit)  # type: ignore[attr-defined]
+    """Return the lock, free in a child of a fork: the thread that held it is not there to release it.
+
+    Or another object that has the method ``_at_fork_reinit``, which is called in the child.
+    """
+    _forkable.add(lock)
     return lock
+
+
+def _free_all() -> None:
+    for lock in _forkable:
+        lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_all)

@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from zarrcore._locks import Lock
+from zarrcore._locks import Lock, forkable
 from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning, printable
 
 __all__ = ["SETTINGS", "BadConfigError", "Config", "Setting", "config"]
@@ -238,7 +238,7 @@ class Config:
 
     def __init__(self, defaults: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> None:
         self._defaults = _flatten(defaults)
-        self._lock = Lock()
+        self._lock = forkable(Lock())
         self._watchers: dict[str, Callable[[Any], object]] = {}
         # Flat, so that a lookup on a hot path is one dictionary access; replaced as a whole, never changed in
         # place, so that readers need no lock.

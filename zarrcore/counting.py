@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, fields
 from typing import Any
 
-from zarrcore._locks import Rank, lock
+from zarrcore._locks import Rank, forkable, lock
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def _text(number: float) -> str:
 
 
 _NAMES = [field.name for field in fields(Metrics)]
-_lock = lock(Rank.TABLE)
+_lock = forkable(lock(Rank.TABLE))
 _begin: tuple[int, Metrics] = (0, Metrics())  # process, and what it had done at the last reset
 
 

@@ -109,6 +109,15 @@ CHANGES = {
         f"zarrcore.save(store, path='v', {FORMAT}, x=OLD, y=-OLD)",
         {"v": N, "v/x": Node({}, OLD.tolist()), "v/y": Node({}, (-OLD).tolist())},
     ),
+    "migrate": Change(
+        "if group.metadata.zarr_format == 2: zarrcore.migrate(store, remove_old=True)", {"g/a": A}
+    ),
+    "remove-and-consolidate": Change(
+        "del group['g/s']; zarrcore.consolidate_metadata(store)", {"g/s": None, "g/s/c": None}
+    ),
+    "consolidate-and-remove": Change(
+        "zarrcore.consolidate_metadata(store); del zarrcore.open_group(store)['g/a']", {"g/a": None}
+    ),
     "attributes": Change("group['g'].attrs['new'] = 1", {"g": Node({"old": 0, "new": 1})}),
 }  # fmt: skip
 

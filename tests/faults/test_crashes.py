@@ -90,14 +90,52 @@ def _patched(value: int) -> np.ndarray:
     return new
 
 
+# Steps that follow each other.
+SEQUENCES: dict[str, list[str]] = {
+    "shrink-and-grow": ["array.resize((6, 7))", "array.resize((13, 12))", "array[8:, 8:] = 5"],
+    "grow-and-shrink": [
+        "array.resize((13, 12))", "array[5:, 5:] = 5", "array.resize((6, 7))", "array.resize((10, 10))",
+    ],
+    "appends": ["array.append(numpy.full((3, 10), 7))", "array.append(numpy.full((2, 10), 8))"],
+    "writer-appends": [
+        "writer = array.writer(); writer.append(numpy.full((3, 10), 7)); writer.flush()",
+        "writer.append(numpy.full((4, 10), 8)); writer.close()",
+    ],
+    "encoded": [
+        "array.encoded((1, 0)).erase()",
+        "array.encoded((1, 0)).put(array.encoded((0, 0)).get())",
+        "array.encoded((0, 0)).erase()",
+    ],
+    "encoded-inner": [
+        "array.encoded((0, 0), (1, 1)).erase()",
+        "array.encoded((0, 0), (1, 1)).put(array.encoded((1, 0), (0, 0)).get())",
+        "zarrcore.compact(array)",
+        "array.encoded((1, 0), (0, 1)).erase()",
+    ],
+    "attributes": ["array.attrs['new'] = 1", "array[2:5] = 3", "array.attrs.clear()", "array.resize((6, 7))"],
+    "removed-beside": [
+        "zarrcore.consolidate_metadata(store)",
+        "group = zarrcore.open_group(store); group.create_array('g/b', data=OLD)",
+        "del group['g/b']; zarrcore.consolidate_metadata(store)",
+        "array[:3] = 9",
+    ],
+}  # fmt: skip
+
+
 # ---- operations ----------------------------------------------------------------------------------
 
 
 def is_old_or_new(found: np.ndarray, old: np.ndarray, new: np.ndarray, chunk: tuple[int, int]) -> None:
     """Each chunk is that of one of two arrays, cut off or filled up to the shape that was found."""
     assert found.shape in (old.shape, new.shape)
+    is_one_of(found, [old, new], chunk)
+
+
+def is_one_of(found: np.ndarray, arrays: list[np.ndarray], chunk: tuple[int, int]) -> None:
+    """Each chunk is that of one of some arrays, cut off or filled up to the shape that was found."""
+    assert arrays
     either = []
-    for values in (old, new):
+    for values in arrays:
         whole = np.zeros(found.shape, values.dtype)
         rows, columns = np.minimum(found.shape, values.shape)
         whole[:rows, :columns] = values[:rows, :columns]
@@ -132,6 +170,41 @@ def test_every_chunk_is_old_or_new_after_a_crash(layout: str, shim: Path, tmp_pa
             np.testing.assert_array_equal(found, new if len(found) == len(new) else OLD)
         else:
             is_old_or_new(found, OLD, new, stored)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_chunk_is_that_before_or_after_a_step_after_a_crash(
+    layout: str, shim: Path, tmp_path: Path
+) -> None:
+    sequences = {
+        name: steps for name, steps in SEQUENCES.items() if "inner" not in name or layout == "shards"
+    }
+    states = {name: _states(layout, steps) for name, steps in sequences.items()}
+    stored = LAYOUTS[layout].get("shards", LAYOUTS[layout]["chunks"])
+    codes = {name: "\n".join(steps) for name, steps in sequences.items()}
+    for name, left, has_ended in after(codes, layout, shim, tmp_path):
+        found = zarrcore.open_array(left, path="store/g/a", mode="r+")[...]
+        if has_ended:
+            np.testing.assert_array_equal(found, states[name][-1], name)
+            continue
+        # What an array was before it got the shape that was found may be left; what was before that, not.
+        pairs = zip([states[name][0], *states[name]], states[name], strict=False)
+        allowed = [one for pair in pairs if pair[1].shape == found.shape for one in pair]
+        is_one_of(found, allowed, stored)
+
+
+def _states(layout: str, steps: list[str]) -> list[np.ndarray]:
+    """Return the values of an array before steps and after each of them."""
+    options, store = dict(LAYOUTS[layout]), zarrcore.storage.MemoryStore()
+    group = zarrcore.create_group(store, zarr_format=options.pop("zarr_format", 3))
+    array = group.create_array("g/a", shape=SHAPE, dtype="i4", **options)
+    array[...] = OLD
+    names: dict[str, Any] = {"array": array, "store": store, "zarrcore": zarrcore, "numpy": np, "OLD": OLD}
+    states = [OLD]
+    for step in steps:
+        exec(step, names)
+        states.append(zarrcore.open_array(store, path="g/a")[...])
+    return states
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -386,6 +386,8 @@ def test_a_small_file_of_parquet_does_not_become_large(
         {"offset": float("inf")},
         {"size": [1]},
         {"offset": -1},
+        {"offset": 0.5},
+        {"size": 4.5},
         {"path": 7},
         {"path": ["f"]},
         {"raw": "x"},
@@ -400,6 +402,29 @@ def test_a_row_of_parquet_that_is_no_reference_is_an_error_that_names_the_key(
     write(tmp_path, **{name: [item] for name, item in ({"path": "f", "offset": 0, "size": 4} | row).items()})
     with pytest.raises(StoreError, match=r"key 'a/0\.0': \(.*\) is no reference"):
         store.get("a/0.0")
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"x": [1, 2]}, "neither 'path' nor 'raw'"),
+        ({"offset": [0, 4], "size": [4, 4]}, "neither 'path' nor 'raw'"),
+        ({"path": ["data.bin"], "offset": [0], "size": [4]}, "1 rows, where 2 or more must be"),
+        ({"path": [], "offset": [], "size": []}, "0 rows, where [12] or more must be"),
+    ],
+    ids=["no reference", "no path", "a row less", "no rows"],
+)
+def test_a_file_of_parquet_that_lacks_references_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: dict[str, Any], reason: str
+) -> None:
+    """Chunks that it does not speak of were read as fill values, and left out by copies."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.bin").write_bytes(bytes(range(8)))
+    store = lazily(tmp_path, 4, [8, 4], [4, 4])
+    write(tmp_path, **columns)
+    for call in (lambda: zarrcore.open_array(store, path="a", mode="r")[4:], lambda: [*store.list()]):
+        with pytest.raises(BaseZarrError, match=reason):
+            call()
 
 
 def test_files_of_parquet_without_number_are_not_asked_for_one_by_one(server: ObjectServer) -> None:

@@ -9,12 +9,17 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.storage import MemoryStore
+from zarrcore.storage.caching import CacheStore
 from zarrcore.testing.process import in_child
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -97,6 +102,99 @@ def _with_alarm(check: object) -> bool:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(30)
     return check()
+
+
+def test_a_child_waits_for_no_lock_of_a_thread_that_is_not_there() -> None:
+    """Settings, counts and what an xarray data set shares were waited for without end."""
+    from zarrcore import counting
+    from zarrcore.config import config
+
+    checks: list[tuple[Any, Callable[[], object]]] = [
+        (config._lock, lambda: config.set({"array.order": "F"})),
+        (counting._lock, lambda: zarrcore.metrics(reset=True)),
+    ]
+    for lock, check in checks:
+        with held_by_a_thread(lock):
+            assert in_child(lambda check=check: _with_alarm(lambda: check() is not None))  # type: ignore[misc]
+
+
+class _Paused(MemoryStore):
+    """Waits while a value is stored, if it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.may_go_on, self.waits = threading.Event(), threading.Event(), True
+
+    def set(self, key: str, value: Any) -> None:
+        if self.waits:
+            self.begun.set()
+            assert self.may_go_on.wait(60)
+        super().set(key, value)
+
+
+def test_a_child_reads_through_a_cache_to_which_a_thread_was_adding() -> None:
+    near, far = _Paused(), MemoryStore({"a": b"1", "b": b"2"})
+    store = CacheStore(far, cache_store=near)
+
+    def check() -> bool:
+        near.waits = False
+        store.set("b", b"3")
+        return [store.get(key) for key in ("a", "b", "a", "b")] == [b"1", b"3"] * 2
+
+    thread = threading.Thread(target=store.get, args=("a",))
+    thread.start()
+    try:
+        assert near.begun.wait(60)
+        assert in_child(lambda: _with_alarm(check))
+    finally:
+        near.may_go_on.set()
+        thread.join()
+
+
+def test_a_child_does_not_use_a_writer_of_its_parent(array: zarrcore.Array) -> None:
+    """It wrote what was pending in the parent a second time, or waited for a thread that is not there."""
+    writer = array.writer()
+    writer[0, 0] = -1
+    (pending,) = writer._pending.values()
+
+    def check() -> bool:
+        uses: list[Callable[[], object]] = [
+            lambda: writer.write((0, 1), -2),
+            lambda: writer.read((0, 0)),
+            writer.flush,
+            writer.__enter__,
+        ]
+        for use in uses:
+            with pytest.raises(ValueError, match="the writer was made in another process"):
+                use()
+        writer.close()  # as the end of a with statement does
+        return bool(array[0, 0] == 0)
+
+    with held_by_a_thread(writer._lock), held_by_a_thread(pending.lock):
+        assert in_child(lambda: _with_alarm(check))
+    assert array[0, 0] == 0
+    writer.close()
+    assert array[0, 0] == -1
+
+
+@contextmanager
+def held_by_a_thread(lock: Any) -> Iterator[None]:
+    """Have another thread hold a lock."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            begun.set()
+            may_end.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    begun.wait(60)
+    try:
+        yield
+    finally:
+        may_end.set()
+        thread.join()
 
 
 # ---- threads and memory --------------------------------------------------------------------------

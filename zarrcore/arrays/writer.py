@@ -64,6 +64,9 @@ class ArrayWriter(Indexable):
     discards it.  A writer that nobody closed writes what is pending when it is collected or the program ends,
     and warns; values for a chunk that others have written since are lost.
 
+    A writer belongs to the process that made it: a child of a fork cannot use it, and closing it there does
+    nothing.
+
     Any number of threads may write different regions at once.  Writes to the array that do not go through the
     writer are not seen by it: where both touch the same elements, the one that reaches the store last stays.
     """
@@ -250,12 +253,21 @@ class ArrayWriter(Indexable):
         note_growth(self, is_under_way=self._growth.is_under_way)
 
     def _check(self) -> None:
+        self._check_process()
         if self._closed:
             raise ValueError(f"array {self._array.path or '/'!r}: the writer is closed")
         if self._array.shape != self._growth.shape:
             raise ValueError(
                 f"array {self._array.path or '/'!r}: its shape changed from {self._growth.shape} to "
                 f"{self._array.shape} while a writer was open; use the writer's append"
+            )
+
+    def _check_process(self) -> None:
+        """Refuse a child of a fork: what is pending is its parent's, and nobody may release the locks."""
+        if self._process != os.getpid():
+            raise ValueError(
+                f"array {self._array.path or '/'!r}: the writer was made in another process, which writes "
+                "what is pending; make one in this process"
             )
 
     def _target(self) -> OpenArray:
@@ -423,6 +435,7 @@ class ArrayWriter(Indexable):
         FlushError
             If several could not.
         """
+        self._check_process()
         if not self._growth.is_under_way:
             self._flush_all()
             return
@@ -478,7 +491,7 @@ class ArrayWriter(Indexable):
         ChunkError, FlushError
             As :meth:`flush`; the values of the chunks that failed are given up.
         """
-        if self._closed:
+        if self._closed or self._process != os.getpid():  # what is pending is for the parent to write
             return
         try:
             self.flush()

@@ -38,6 +38,7 @@ def make_server(
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
+        request_queue_size = 1024  # clients that connect while others are being accepted
         if ":" in host:
             address_family = AF_INET6
 
@@ -72,6 +73,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._fail(HTTPStatus.METHOD_NOT_ALLOWED)
 
     def _answer(self, *, with_body: bool) -> None:
+        if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
+            self.close_connection = True  # what follows is no request
         # A page of another site must not reach a local store by a name that it makes resolve to this machine.
         if self.hosts is not None and self._host() not in self.hosts:
             return self._fail(HTTPStatus.FORBIDDEN)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from xarray.core import indexing
 
 import zarrcore
 from zarrcore import Array, AsyncArray
+from zarrcore._locks import Lock, forkable
 from zarrcore.errors import BaseZarrError
 
 _LARGEST_IN_PARTS = 1 << 20  # bytes; parts of a larger array are read on their own
@@ -24,7 +24,7 @@ class Together:
     def __init__(self) -> None:
         self._waiting: dict[str, Array] = {}
         self._read: dict[str, np.ndarray] = {}
-        self._lock = threading.Lock()
+        self._lock = forkable(Lock())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()  # in another process each is read on its own

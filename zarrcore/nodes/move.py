@@ -8,7 +8,7 @@ from typing import Any
 
 from zarrcore._log import debug
 from zarrcore._typing import Buffer
-from zarrcore.errors import ContainsArrayError, ContainsGroupError, StoreError, shown
+from zarrcore.errors import ContainsArrayError, ContainsGroupError, NodeNotFoundError, StoreError, shown
 from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
 from zarrcore.nodes.find import read_node
@@ -193,5 +193,5 @@ def stored_value(store: Store, key: str) -> Any:
     with moving(store, key):
         value = store.get(key)
     if value is None:
-        raise FileNotFoundError(f"{key!r} vanished from {store} while it was copied")
+        raise NodeNotFoundError(f"{key!r} vanished from {store} while it was copied")
     return value

@@ -7,7 +7,14 @@ from typing import Any
 
 from zarrcore._extension import is_of_a_user
 from zarrcore._validate import describe
-from zarrcore.errors import BaseZarrError, InvalidKeyError, NodeIOError, named, shown
+from zarrcore.errors import (
+    BaseZarrError,
+    InvalidKeyError,
+    NodeIOError,
+    NodeNotFoundError,
+    named,
+    shown,
+)
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import answers, key_prefix
@@ -54,7 +61,8 @@ class reading:  # a generator would take a twentieth of the time of opening a no
 class writing(reading):
     """Raise what a store of a user raises as it is changed as a NodeIOError, like :class:`reading`.
 
-    Errors of zarrcore's own stores name their places, and stay the OSErrors that the system has.
+    Errors of zarrcore's own stores name their places, and stay the OSErrors that the system has, but for that
+    of a directory which somebody removes at the same time.
     """
 
     __slots__ = ()
@@ -62,6 +70,10 @@ class writing(reading):
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, (BaseZarrError, MemoryError)):
             if isinstance(error, OSError) and not is_of_a_user(type(self._place.store)):
+                if isinstance(error, FileNotFoundError):
+                    what = f"node {self._place.path or '/'!r} in {self._place.store}"
+                    reason = "was removed while it was written to"
+                    raise NodeNotFoundError(f"{what} {reason}: {shown(error)}") from error
                 return
             raise self._located(error) from error
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, ParamSpec, Self, TypeVar, cast
 
 from zarrcore._extension import own_form
-from zarrcore._locks import Lock
+from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore.errors import ReplacedError
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
@@ -256,6 +256,15 @@ class _Kept:
         self._max_size = max_size
         self._parts: dict[str, dict[ByteRequest | None, bytes]] = {}
         self._versions: dict[str, str | None] = {}  # of the values whose parts are kept
+        self.lock = Lock()
+        forkable(self)
+
+    def _at_fork_reinit(self) -> None:
+        """Begin again in a child of a fork if a thread that is not there has left half of a change."""
+        if self.lock.locked():
+            for table in (self.entries, self._parts, self._versions):
+                table.clear()  # type: ignore[attr-defined]
+            self.size = 0
         self.lock = Lock()
 
     def events(self, key: str) -> int:

@@ -238,8 +238,13 @@ class FsspecStore(RemoteStore):
             raise self._failed(key, answer) from answer
         start, stop = span
         most = None if start is None else -start if start < 0 else None if stop is None else stop - start
-        if most is not None and len(answer) > most:
-            raise StoreError(f"{self}: key {key!r}: {most} bytes were asked for, {len(answer)} came", key=key)
+        try:
+            nbytes = memoryview(answer).nbytes
+        except TypeError:
+            reason = f"the filesystem answers with {type(answer).__name__}, which is no bytes"
+            raise StoreError(f"{self}: key {key!r}: {reason}", key=key) from None
+        if most is not None and nbytes > most:
+            raise StoreError(f"{self}: key {key!r}: {most} bytes were asked for, {nbytes} came", key=key)
         return bytes(answer)
 
     def exists(self, key: str) -> bool:

@@ -457,8 +457,11 @@ class _Parquet:
             grid = self._grid(field) or ()
             n = prod(grid) if min(grid, default=1) > 0 else 0  # which a stranger may claim: not one by one
             for number in self._records_of(field, -(-n // self._size)):
-                rows = _rows(self._record(field, number))
-                for chunk in range(number * self._size, min((number + 1) * self._size, n))[:rows]:
+                if (columns := self._record(field, number)) is None:
+                    continue
+                chunks = range(number * self._size, min((number + 1) * self._size, n))
+                self._check_rows(field, number, columns, len(chunks))
+                for chunk in chunks:
                     index: list[int] = []
                     for length in reversed(grid):
                         chunk, i = divmod(chunk, length)
@@ -506,8 +509,18 @@ class _Parquet:
         number = 0
         for i, n in zip(index, grid, strict=True):
             number = number * n + i
-        columns = self._record(field, number // self._size)
-        return None if columns is None else self._row(columns, number % self._size, key)
+        record, row = divmod(number, self._size)
+        columns = self._record(field, record)
+        if columns is None:
+            return None
+        self._check_rows(field, record, columns, row + 1)
+        return self._row(columns, row, key)
+
+    def _check_rows(self, field: str, number: int, columns: Any, wanted: int) -> None:
+        """Refuse a file that ends before the row of a chunk: that would be read as a fill value."""
+        if _rows(columns) < wanted:
+            where = f"{self._store}: {field}/refs.{number}.parq"
+            raise StoreError(f"{where}: {_rows(columns)} rows, where {wanted} or more must be")
 
     def _row(self, columns: Any, row: int, key: str) -> _Found | None:
         path, offset, size, raw = (column[row] if row < len(column) else None for column in columns)
@@ -517,6 +530,8 @@ class _Parquet:
             return None
         try:
             start, n = int(offset or 0), int(size or 0)
+            if any(isinstance(given, float) and given % 1 for given in (offset, size)):
+                start = -1
         except (TypeError, ValueError, OverflowError):
             start = n = -1
         if start < 0 or n < 0 or raw is not None or not isinstance(path, str):
@@ -551,6 +566,8 @@ def _columns(data: bytes, most: int, where: str) -> tuple[Any, ...]:
     for read in (_read_by_arrow, _read_by_fastparquet):
         try:
             found = read(data, min(most, _MOST_ROWS))
+            if not found.keys() & {"path", "raw"}:
+                raise ValueError("it has neither 'path' nor 'raw'")
             return tuple(found.get(name, []) for name in _COLUMNS)
         except ImportError:
             continue

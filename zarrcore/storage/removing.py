@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from zarrcore.storage.files import close, sync_directory
-from zarrcore.storage.local_errors import forgive_others
+from zarrcore.storage.local_errors import forgive_others, named
 from zarrcore.storage.validation import DOCUMENTS, removal_step
 
 _WINDOWS = os.name == "nt"
@@ -23,6 +23,8 @@ def remove_directory(name: str, above: int | None = None, *, sync: bool) -> None
     try:
         with os.scandir(name if fd is None else fd) as entries:
             remove_entries(entries, fd, sync=sync)
+    except OSError as error:
+        raise named(error, name) from None
     finally:
         if fd is not None:
             close(fd)
@@ -57,6 +59,8 @@ def remove_entries(entries: Iterable[os.DirEntry[str]], fd: int | None, *, sync:
                 os.rmdir(name, dir_fd=stack[-1][1])
             except OSError as error:
                 forgive_others(os.rmdir, name, error)
+    except OSError as error:
+        raise named(error, os.path.join("", *(name for name, _, _ in stack))) from None
     finally:
         for _, inner, _ in stack[1:]:
             close(inner)
@@ -71,6 +75,9 @@ def _entered(name: str, above: int, *, sync: bool) -> list[tuple[str, int, list[
     try:
         with os.scandir(fd) as entries:
             return [(name, fd, _without_files(entries, fd, sync=sync))]
+    except OSError as error:
+        close(fd)
+        raise named(error, name) from None
     except BaseException:
         close(fd)
         raise

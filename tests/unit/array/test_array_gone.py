@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ArrayNotFoundError, ChunkIOError, StoreError
-from zarrcore.storage import FsspecStore, LocalStore, ManagedMemoryStore, MemoryStore, WrapperStore
+from zarrcore.errors import ArrayNotFoundError, ChunkIOError, NodeNotFoundError, StoreError
+from zarrcore.storage import FsspecStore, LocalStore, ManagedMemoryStore, MemoryStore, WrapperStore, files
 
 KINDS = {
     "v3": {"dtype": "i4"},
@@ -168,3 +172,40 @@ def test_what_consolidated_metadata_of_a_directory_alone_name_is_read(tmp_path):
     zarrcore.consolidate_metadata(tmp_path)
     (tmp_path / "a" / ".zarray").unlink()
     assert zarrcore.open_consolidated(tmp_path)["a"][...].tolist() == [1, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda array: array.resize((2,)),
+        lambda array: array.attrs.update(a=1),
+        lambda array: array.append([1]),
+    ],
+    ids=["resize", "attributes", "append"],
+)
+def test_a_directory_that_goes_while_its_document_is_written(
+    change: Callable[[zarrcore.Array], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a bare error of the system."""
+    array = zarrcore.create_array(tmp_path / "a", shape=4, dtype="i4")
+    write = files.write_file
+
+    def gone(path: str, *args: Any, **options: Any) -> bool:
+        if path.endswith("zarr.json"):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return write(path, *args, **options)
+
+    monkeypatch.setattr(files, "write_file", gone)
+    with pytest.raises(NodeNotFoundError, match=r"node '/' in .*/a was removed while it was written to"):
+        change(array)
+
+
+def test_a_key_that_goes_while_it_is_copied() -> None:
+    class Forgetful(MemoryStore):
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            return None if key.endswith("zarr.json") else super().get(key, byte_range)
+
+    values: dict[str, bytes] = {}
+    zarrcore.create_array(values, name="a", shape=4, dtype="i4")
+    with pytest.raises(NodeNotFoundError, match=r"'a/zarr\.json' vanished from .* while it was copied"):
+        zarrcore.copy_store(Forgetful(values), {})

@@ -13,6 +13,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,36 @@ def test_serve_answers_what_is_no_url_with_400(
         connection.sendall(f"GET {url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
     assert capsys.readouterr().err == ""
+
+
+def test_the_body_of_a_request_is_not_taken_for_another_request(site: Site) -> None:
+    inner = b"GET /zarr.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head = f"GET /ramp/zarr.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(inner)}\r\n\r\n"
+    with socket.create_connection(site.server.server_address[:2]) as connection:
+        connection.sendall(head.encode() + inner)
+        answer = b""
+        with suppress(ConnectionError):
+            while data := connection.recv(1 << 16):
+                answer += data
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_many_clients_may_connect_before_one_is_accepted(store: Path) -> None:
+    server = make_server(store_path(str(store)), "127.0.0.1", 0)
+    address = server.server_address[:2]
+    clients = [socket.create_connection(address, timeout=5) for _ in range(200)]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        for client in clients:
+            client.sendall(b"HEAD /zarr.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert all(client.recv(100).startswith(b"HTTP/1.1 200 ") for client in clients)
+    finally:
+        for client in clients:
+            client.close()
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_serve_a_member_alone(store: Path) -> None:

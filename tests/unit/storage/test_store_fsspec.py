@@ -146,6 +146,24 @@ def test_a_failure_is_no_absent_chunk():
             array.store.get("c/7/0")
 
 
+@pytest.mark.parametrize("answer", [5, [1, 2], "text", None], ids=str)
+def test_an_answer_that_is_no_bytes_is_an_error(answer):
+    """5 was taken for five zero bytes."""
+
+    class Odd(SlowFileSystem):
+        async def _cat_file(self, path, start=None, end=None, **kwargs):
+            return answer
+
+    store = FsspecStore(Odd(values={"root/a": b"value"}), path="root")
+    for call in (
+        lambda: store.get("a"),
+        lambda: store.get("a", (0, 2)),
+        lambda: zarrcore.copy_store(store, {}),
+    ):
+        with pytest.raises(StoreError, match=r"'a'.*the filesystem answers with \w+, which is no bytes"):
+            call()
+
+
 def test_a_server_that_ignores_ranges():
     class Whole(SlowFileSystem):
         async def _cat_file(self, path, start=None, end=None, **kwargs):

@@ -940,6 +940,27 @@ def test_nodes_that_are_erased_lose_their_documents_first(store, monkeypatch, st
         assert "a/b/zarr.json" not in left
 
 
+def test_a_file_that_cannot_be_erased_is_named_by_its_whole_path(store, monkeypatch):
+    """It was that of a file of the same name in a directory above."""
+    for key in ("g/zarr.json", "g/a/zarr.json", "g/a/c/0", "g/a/c/1"):
+        store.set(key, b"value")
+    unlink, rmdir = os.unlink, os.rmdir
+    for refused, call in (("zarr.json", "unlink"), ("1", "unlink"), ("c", "rmdir")):
+
+        def refuse(name, *, dir_fd=None, refused=refused, call=call):
+            if name == refused:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+            return (unlink if call == "unlink" else rmdir)(name, dir_fd=dir_fd)
+
+        with monkeypatch.context() as patch, pytest.raises(PermissionError) as caught:
+            patch.setattr(os, call, refuse)
+            store.erase_prefix("g/a/" if refused == "c" else "g/")
+        path = {"zarr.json": "g/zarr.json", "1": "g/a/c/1", "c": "g/a/c"}[refused]
+        assert caught.value.filename == os.path.join(store._root, path)
+        for key in ("g/zarr.json", "g/a/zarr.json", "g/a/c/0", "g/a/c/1"):
+            store.set(key, b"value")
+
+
 def test_directories_within_what_is_erased_may_be_replaced_by_links(store, tmp_path, monkeypatch):
     """What is entered is looked at when it is opened, so that nothing beyond a link is removed."""
     outside = tmp_path / "outside"
