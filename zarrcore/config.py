@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from zarrcore._locks import Lock
+from zarrcore._records import NamedTuple
 from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning, printable
 
 __all__ = ["SETTINGS", "BadConfigError", "Config", "Setting", "config"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from zarrcore._locks import Rank, lock
+from zarrcore._records import dataclass
 
 
 @dataclass(frozen=True)

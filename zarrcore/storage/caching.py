@@ -6,10 +6,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple, ParamSpec, Self, TypeVar, cast
+from typing import Any, Literal, ParamSpec, Self, TypeVar, cast
 
 from zarrcore._extension import own_form
 from zarrcore._locks import Lock
+from zarrcore._records import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import ReplacedError
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
