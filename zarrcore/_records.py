@@ -1,25 +1,20 @@
-"""Dataclasses, and what the module typing has for tuples and dictionaries, as classes that are made quickly.
+"""Dataclasses whose methods are compiled when they are first used.
 
 :func:`dataclasses.dataclass` compiles up to six methods of each class when the module that has the class is
-imported, and the module typing the text of each annotation; most of that is never used.  It was a third of
-what zarrcore took to open its first array.  Here methods are compiled when they are first called, and
-annotations stay as they are.  In all else the classes are what they would be: for the functions of the module
-dataclasses, for classes derived from them, for pickles and for type checkers.
+imported, and most of them are never called: that was a fifth of what zarrcore took to open its first array.
+In all else what is made here is a dataclass: for :func:`dataclasses.fields` and :func:`dataclasses.replace`,
+for classes derived from it, for pickles and for type checkers.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections import namedtuple
 from functools import partial
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
-    from typing import Annotated as Annotated
-    from typing import NamedTuple as NamedTuple
-    from typing import TypedDict as TypedDict
 
 
 def _dataclass(cls: Any = None, /, **options: bool) -> Any:
@@ -169,45 +164,5 @@ def _guards(cls: Any) -> dict[str, Any]:
     return {"__setattr__": __setattr__, "__delattr__": __delattr__}
 
 
-class _NamedTuples(type):
-    """Makes the classes that are derived from NamedTuple, which are no classes of this one."""
-
-    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
-        names = namespace.get("__annotations__", {})
-        defaults = [namespace[field] for field in names if field in namespace]
-        made = namedtuple(name, names, defaults=defaults, module=namespace["__module__"])  # type: ignore[misc]
-        for key, value in namespace.items():
-            if key not in names and key != "__module__":
-                setattr(made, key, value)
-        return made
-
-
-class _TypedDict:
-    """Stands for a class of dictionaries: it has the annotations of all its bases, and nothing else."""
-
-    def __init__(self, name: str, bases: tuple[Any, ...], namespace: dict[str, Any], **_: bool) -> None:
-        self.__name__ = name
-        self.__doc__ = namespace.get("__doc__")
-        self.__annotations__ = {}
-        for base in bases:
-            self.__annotations__ |= base.__annotations__
-        # From Python 3.14 on classes alone know how to make them.
-        self.__annotations__ |= namespace.get("__annotations__") or type(name, (), namespace).__annotations__
-
-
-class _Annotated:
-    """A type, or the text of one, with more about what has it."""
-
-    def __init__(self, origin: Any, *metadata: Any) -> None:
-        self.__origin__ = origin
-        self.__metadata__ = metadata
-
-    def __class_getitem__(cls, items: tuple[Any, ...]) -> _Annotated:
-        return cls(*items)
-
-
 if not TYPE_CHECKING:
-    Annotated = _Annotated
-    NamedTuple = type.__new__(_NamedTuples, "NamedTuple", (), {})
-    TypedDict = _TypedDict("TypedDict", (), {})
     dataclass = _dataclass

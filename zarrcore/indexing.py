@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore._core.engine import MaskPoints
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
 
 Dim = tuple[int, int, int] | np.ndarray

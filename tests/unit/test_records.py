@@ -9,7 +9,6 @@ import dataclasses
 import importlib
 import inspect
 import pickle
-import subprocess
 import sys
 import typing
 from pathlib import Path
@@ -18,7 +17,8 @@ from typing import Any, ClassVar
 import pytest
 
 import zarrcore
-from zarrcore._records import Annotated, NamedTuple, TypedDict, dataclass
+from zarrcore._records import dataclass
+from zarrcore._typed import Annotated, NamedTuple, TypedDict
 
 PACKAGE = Path(zarrcore.__file__).parent
 
@@ -267,22 +267,3 @@ def test_dictionaries_know_the_annotations_of_their_bases() -> None:
         alpha: Annotated[float, 1]
 
     assert list(Shade.__annotations__) == ["red", "alpha"] and list(Colour.__annotations__) == ["red"]
-
-
-COMPILED = """
-import builtins, sys
-import numpy, typing
-texts = []
-compile_ = builtins.compile
-builtins.compile = lambda text, *args, **options: texts.append(text) or compile_(text, *args, **options)
-import zarrcore
-zarrcore.open_array(sys.argv[1], mode="r")[:]
-print(len([text for text in texts if isinstance(text, str)]))
-"""
-
-
-def test_a_start_compiles_no_annotations(tmp_path: Path) -> None:
-    zarrcore.ones(3, store=tmp_path / "a")
-    command = [sys.executable, "-c", COMPILED, str(tmp_path / "a")]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert int(done.stdout) <= 1

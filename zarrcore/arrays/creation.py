@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore import indexing
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._typing import Overwrite
 from zarrcore._validate import at
 from zarrcore.arrays.access import check_objects, store_values

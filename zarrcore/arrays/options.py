@@ -12,7 +12,7 @@ from functools import cache, wraps
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from zarrcore._records import Annotated, TypedDict
+from zarrcore._typed import Annotated, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore.cli.text import can_print, in_lines, shape_text
 from zarrcore.errors import NodeIOError, printable
 from zarrcore.info import size_text

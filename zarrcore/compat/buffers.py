@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

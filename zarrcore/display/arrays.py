@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import product
 
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.display.drawing import Side, drawing, starts
 from zarrcore.display.page import Budget, attributes, brief, guarded, head, table, text

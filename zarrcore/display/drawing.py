@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore.display.page import text
 
 _LONGEST, _SHORTEST = 150.0, 26.0  # of a side, in pixels

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._validate import describe
 from zarrcore.dtypes.base import ExtensionType, ZDType
 from zarrcore.errors import DataTypeValidationError

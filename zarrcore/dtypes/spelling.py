@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._validate import MAX_DEPTH
 from zarrcore.dtypes.base import EndiannessStr, HasEndianness, ZDType
 from zarrcore.errors import DataTypeValidationError

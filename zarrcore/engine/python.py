@@ -13,7 +13,7 @@ import numpy as np
 
 from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._validate import of_array
 from zarrcore.codecs.base import ArraySpec, Patch
 from zarrcore.codecs.chain import run_codec

@@ -14,7 +14,8 @@ from functools import partial
 from itertools import compress, groupby, islice
 from typing import Any, TypeAlias
 
-from zarrcore._records import NamedTuple, dataclass
+from zarrcore._records import dataclass
+from zarrcore._typed import NamedTuple
 from zarrcore.arrays.chunks import grid_axes, is_within, stored_chunks
 from zarrcore.arrays.creation import NewArray, create_new
 from zarrcore.arrays.derived import array_from

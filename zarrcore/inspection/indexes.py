@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore._core import engine
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.checksums import Crc32cCodec
 from zarrcore.codecs.sharding import EMPTY, ShardingCodec

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore._core import engine
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_coords, chunk_key, key_maker
 from zarrcore.storage import LocalStore, MemoryStore, Store

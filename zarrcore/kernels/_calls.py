@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore._core.kernels import warn_of_where
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore.kernels._memory import broadcast_shape, same_memory
 from zarrcore.kernels._sharing import PIECE_NBYTES, by_rows, check_threads
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore.kernels._memory import (
     around,
     bytes_of,

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._validate import describe
 from zarrcore.dtypes import ZDType
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from zarrcore._locks import Rank, forkable, lock, ranked
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._weak import WeakSet
 from zarrcore.errors import BaseZarrError, ZarrUserWarning, shown
 from zarrcore.metadata import (

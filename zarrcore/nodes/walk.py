@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import NodeIOError
 from zarrcore.metadata import GroupMetadata

@@ -23,7 +23,7 @@ from io import FileIO
 
 import numpy as np
 
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, printable
 from zarrcore.storage.byte_range import (

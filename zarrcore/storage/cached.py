@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 import numpy as np
 
 from zarrcore._locks import Lock, forkable
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, ZarrRuntimeWarning, shown
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable

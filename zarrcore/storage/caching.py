@@ -10,7 +10,7 @@ from typing import Any, Literal, ParamSpec, Self, TypeVar, cast
 
 from zarrcore._extension import own_form
 from zarrcore._locks import Lock
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import ReplacedError
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable

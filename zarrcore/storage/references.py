@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import StoreError, masked, shown

@@ -20,7 +20,7 @@ from zarrcore._validate import describe
 from zarrcore.errors import InvalidKeyError, StoreError
 
 # Most keys are plain words, which is found out sooner than that nothing bad is in a key.
-_PLAIN = pattern(r"\.?[\w-][\w.-]*+(?:/\.?[\w-][\w.-]*+)*+", re.ASCII)
+_is_plain = re.compile(r"\.?[\w-][\w.-]*+(?:/\.?[\w-][\w.-]*+)*+", re.ASCII).fullmatch
 # Names of files that are not in UTF-8 contain U+DC80 to U+DCFF (PEP 383); no name contains other halves of
 # pairs.  One search decides; only a bad key pays for finding out why.
 _BAD_KEY = pattern(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|[\0\ud800-\udc7f\udd00-\udfff]")
@@ -77,9 +77,7 @@ def validate_key(key: str) -> str:
     """
     if not isinstance(key, str):
         raise TypeError(f"a store key is a string, got {type(key).__name__}: {key!r}")
-    if key in DOCUMENTS or _PLAIN.fullmatch(key) is not None:
-        return key
-    if _BAD_KEY.search(key) is not None:
+    if _is_plain(key) is None and _BAD_KEY.search(key) is not None:
         raise InvalidKeyError(f"invalid store key {key!r}: {_problem(key)}")
     return key
 
@@ -114,7 +112,7 @@ def validate_prefix(prefix: str) -> str:
     bare = prefix.removesuffix("/")
     if not bare:
         return ""
-    if _PLAIN.fullmatch(bare) is None and _BAD_KEY.search(bare) is not None:
+    if _is_plain(bare) is None and _BAD_KEY.search(bare) is not None:
         raise InvalidKeyError(f"invalid key prefix {prefix!r}: {_problem(bare)}")
     return bare + "/"
 
@@ -197,7 +195,7 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
     """
     if not path and (path is None or isinstance(path, (str, bytes))):
         return ""
-    if isinstance(path, str) and _PLAIN.fullmatch(path) is not None:
+    if isinstance(path, str) and _is_plain(path) is not None:
         return path
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(f"a path is a string, got {type(path).__name__}: {path!r}")

@@ -14,7 +14,7 @@ from zarr.core.buffer import cpu
 from zarr.core.sync import _get_loop, sync
 
 from zarrcore._locks import RLock, forkable
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 from zarrcore.integrations.zarr_python import borrowed
 from zarrcore.integrations.zarr_python.borrowed import BorrowedArray
 from zarrcore.integrations.zarr_python.metadata import is_known_release

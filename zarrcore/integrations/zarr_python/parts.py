@@ -8,7 +8,7 @@ import numpy as np
 from zarr.storage import StorePath
 
 from zarrcore._core.engine import begins_of, box_of
-from zarrcore._records import NamedTuple
+from zarrcore._typed import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
