@@ -57,8 +57,9 @@ def _declare(cls: Any, **chosen: bool) -> None:
     for base in (*cls.__mro__[:0:-1], plain):
         cls.__dataclass_fields__ |= vars(base).get("__dataclass_fields__", {})
     cls.__dataclass_params__ = plain.__dataclass_params__
-    for name, value in {"init": True, **chosen}.items():
-        setattr(cls.__dataclass_params__, name, value)
+    for name in ("eq", "frozen", "repr"):
+        setattr(cls.__dataclass_params__, name, chosen[name])
+    cls.__dataclass_params__.init = True
     if hasattr(plain, "__replace__"):  # from Python 3.13 on
         cls.__replace__ = plain.__replace__
     cls.__match_args__ = tuple(field.name for field in _arguments(cls) if not field.kw_only)  # type: ignore[misc]
