@@ -566,7 +566,7 @@ class ObjectStore(RemoteStore):
             first = next(pages, None)
             if not first:
                 self._doubt_nothing()
-            for page in chain(() if first is None else (first,), pages):
+            for page in chain([first or []], pages):
                 begin = page[0]["path"] if page else None
                 if begin is not None and begin == before:
                     raise StoreError("the server lists the same again and again")
