@@ -8,11 +8,12 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike as ArrayLike
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike as ArrayLike
     from typing_extensions import Buffer as Buffer
 else:
+    ArrayLike = Any  # numpy.typing would be loaded for nothing else
     Buffer = Any  # collections.abc has it from Python 3.12 on
 
 #: A format that is written.

@@ -5,10 +5,15 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
+<<<<<<< HEAD
 from zarrcore._locks import Rank, forkable, lock
+=======
+from zarrcore._locks import Rank, lock
+from zarrcore._records import dataclass
+>>>>>>> h-start
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, Self
 
+from zarrcore._patterns import pattern
+
 
 def printable(text: str) -> str:
     """Return `text` with escapes in place of control characters and line breaks.
@@ -21,7 +23,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-_CREDENTIALS = re.compile(
+_CREDENTIALS = pattern(
     r"""(https?://)[^\s/?#@]+@ | (://)[^\s/?#@:]*:[^\s/?#@]*@ |
     ([?&#;][\w.%-]*(?:token|sig|signature|secret|password|key|credential|auth|session|sessionid)=)[^\s&#'"]+""",
     re.IGNORECASE | re.VERBOSE,

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from zarrcore._core.engine import MaskPoints
+from zarrcore._typed import NamedTuple
 from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
 
 Dim = tuple[int, int, int] | np.ndarray

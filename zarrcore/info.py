@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from zarrcore._records import dataclass
 from zarrcore.errors import printable
 
 

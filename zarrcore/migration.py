@@ -7,10 +7,11 @@ that cannot be converted as a whole is left as it was.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from zarrcore._log import info
+from zarrcore._records import dataclass
 from zarrcore.errors import BaseZarrError, GroupNotFoundError, shown
 from zarrcore.metadata import (
     ZARR_JSON,

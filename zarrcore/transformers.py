@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from zarrcore._extension import ANY, DOCUMENT, Extension, Result, parse_extension
+from zarrcore._records import dataclass
 from zarrcore._validate import at, fail, named_configuration, sequence
 from zarrcore.registry import storage_transformer_registry
 

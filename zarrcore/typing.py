@@ -10,7 +10,8 @@ Examples
 
 from __future__ import annotations
 
-from zarrcore._typing import ArrayLike as ArrayLike
+from numpy.typing import ArrayLike as ArrayLike
+
 from zarrcore._typing import ChunksLike as ChunksLike
 from zarrcore._typing import FillValueLike as FillValueLike
 from zarrcore._typing import MemoryOrder as MemoryOrder

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
+from zarrcore._records import dataclass
 from zarrcore.config import config as _defaults
 
 _CONFIGURED = ("order", "write_empty_chunks", "read_missing_chunks")
 _SETTINGS = tuple(f"array.{name}" for name in _CONFIGURED)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ArrayConfig:
     """Run-time settings of one array.
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._typed import NamedTuple
 from zarrcore._typing import Overwrite
 from zarrcore._validate import at
 from zarrcore.arrays.access import check_objects, store_values

@@ -9,7 +9,6 @@ import numpy as np
 
 from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike, parse_array_config
 from zarrcore.arrays.description import ArrayDescription
-from zarrcore.arrays.separator import with_separator_in_use
 from zarrcore.engine.base import Engine
 from zarrcore.engine.build import build_engine
 from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
@@ -127,7 +126,7 @@ class OpenArray(ArrayDescription):
         if metadata.separator_is_open:
             # What is written, the document included, must go by the keys in use; reading can ask later.
             may_ask = not self._store_path.read_only
-            metadata = with_separator_in_use(metadata, self._store_path, may_ask=may_ask)
+            metadata = self._with_separator(metadata, may_ask=may_ask)
         with BINDING:
             if instead_of is not None and self._metadata is not instead_of:
                 return  # another thread has found newer metadata, or made them
@@ -135,6 +134,11 @@ class OpenArray(ArrayDescription):
             self.losses = losses
             if not alike:
                 self.forget_engine()
+
+    def _with_separator(self, metadata: ArrayMetadata, *, may_ask: bool = True) -> ArrayMetadata:
+        from zarrcore.arrays.separator import with_separator_in_use
+
+        return with_separator_in_use(metadata, self._store_path, may_ask=may_ask)
 
     def forget_engine(self) -> None:
         """Look at the metadata again before the next access to the data."""
@@ -174,7 +178,7 @@ class OpenArray(ArrayDescription):
             self.follow()
             metadata = self._metadata
             if metadata.separator_is_open:
-                metadata = with_separator_in_use(metadata, self._store_path, may_ask=True)
+                metadata = self._with_separator(metadata)
                 self._metadata = metadata
             engine = self._build(metadata)
             with BINDING:
@@ -197,7 +201,7 @@ class OpenArray(ArrayDescription):
             known, losses = self._metadata, users.losses
             found = stored_metadata(self)
             if found.separator_is_open and not known.separator_is_open:
-                found = with_separator_in_use(found, self._store_path, may_ask=True)
+                found = self._with_separator(found)
             if known.shape == found.shape:
                 alike = is_stored_alike(found, known)
             else:

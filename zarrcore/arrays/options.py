@@ -10,7 +10,9 @@ Their meaning is documented at :func:`zarrcore.create_array` and :func:`zarrcore
 from collections.abc import Callable, Collection, Iterable
 from functools import cache, wraps
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from zarrcore._typed import Annotated, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -308,5 +310,5 @@ def takes(kind: Any) -> Callable[[F], F]:
 
 def _parameter(name: str, hint: Any) -> Parameter:
     """Return an option as a parameter, whose annotation is that of the source."""
-    annotation = getattr(hint.__origin__, "__forward_arg__", None) or hint.__origin__.__name__
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=hint.__metadata__[0], annotation=str(annotation))
+    annotation = hint.__origin__ if isinstance(hint.__origin__, str) else hint.__origin__.__name__
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=hint.__metadata__[0], annotation=annotation)

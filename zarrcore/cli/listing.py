@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
+from zarrcore._typed import NamedTuple
 from zarrcore.cli.text import can_print, in_lines, shape_text
 from zarrcore.errors import NodeIOError, printable
 from zarrcore.info import size_text

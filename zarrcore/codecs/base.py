@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from zarrcore._extension import ANY, DOCUMENT, NOTHING, Extension, Result, instance_of, of_ours
+from zarrcore._records import dataclass
 
 if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from zarrcore._extension import option
+from zarrcore._records import dataclass
 from zarrcore._validate import choice, integer
 from zarrcore.codecs._native import NativeBytesCodec
 from zarrcore.codecs.base import ArraySpec

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore._validate import choice
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from operator import floordiv
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore._extension import is_a_users
+from zarrcore._records import dataclass
 from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, describe, named_configuration, sequence
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import (

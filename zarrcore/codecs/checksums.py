@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from zarrcore._extension import option
+from zarrcore._records import dataclass
 from zarrcore._validate import choice, fail, integer
 from zarrcore.codecs._native import NativeBytesCodec
 from zarrcore.codecs.spelling import NumcodecsCodec

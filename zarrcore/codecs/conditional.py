@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 from zarrcore._extension import option
+from zarrcore._records import dataclass
 from zarrcore._validate import at, describe, fail, integer
 from zarrcore.codecs.base import ArraySpec, Buffer, BytesBytesCodec, Codec, encoded_limit
 from zarrcore.codecs.chain import IgnoredCodec, parse_codecs

@@ -7,11 +7,12 @@ array -> bytes codec, :class:`FilterChain`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, Buffer, BytesBytesCodec, Codec
 from zarrcore.codecs.bytes import BytesCodec, from_bytes
 from zarrcore.codecs.chain import run_codec

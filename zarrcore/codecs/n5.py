@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import option, own_form
+from zarrcore._records import dataclass
 from zarrcore._validate import at, fail, integer
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer, BytesBytesCodec, Codec

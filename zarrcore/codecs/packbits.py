@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import option
+from zarrcore._records import dataclass
 from zarrcore._validate import choice, integer
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import option
+from zarrcore._records import dataclass
 from zarrcore._validate import choice, fail, integer
 from zarrcore.codecs._native import optional
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer

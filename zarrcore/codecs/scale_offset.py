@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import REQUIRED, option
+from zarrcore._records import dataclass
 from zarrcore._validate import at, fail, integer
 from zarrcore.codecs._native import NativeArrayCodec, is_integer, real_number, words_of
 from zarrcore.codecs.base import ArraySpec

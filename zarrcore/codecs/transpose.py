@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import ClassVar, Self
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore._validate import fail, integer, integers, sequence
 from zarrcore.codecs.base import ArrayArrayCodec, ArraySpec
 

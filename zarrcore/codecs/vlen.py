@@ -6,11 +6,11 @@ A chunk is the number of items, then for each item its length in bytes and its b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer
 from zarrcore.errors import MetadataValidationError
 

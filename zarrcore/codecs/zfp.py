@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import option
+from zarrcore._records import dataclass
 from zarrcore._validate import choice, fail, integer, known_keys
 from zarrcore.codecs._native import optional
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer

@@ -6,9 +6,11 @@ here for scripts that wrap values for ``Store.set``, which every store takes, or
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from zarrcore._typed import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import NamedTuple
 
+from zarrcore._typed import NamedTuple
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.display.drawing import Side, drawing, starts
 from zarrcore.display.page import Budget, attributes, brief, guarded, head, table, text

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from zarrcore._typed import NamedTuple
 from zarrcore.display.page import text
 
 _LONGEST, _SHORTEST = 150.0, 26.0  # of a side, in pixels

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
 import numpy as np
 
 from zarrcore._extension import ANY, DOCUMENT, JSON_VALUE, NOTHING, Result, guard, instance_of
+from zarrcore._records import dataclass
 from zarrcore._typing import JSON as JSON
 from zarrcore._typing import DTypeJSON as DTypeJSON
 from zarrcore._typing import ZarrFormat as ZarrFormat

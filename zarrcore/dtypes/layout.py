@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from zarrcore._typed import NamedTuple
 from zarrcore._validate import describe
 from zarrcore.dtypes.base import ExtensionType, ZDType
 from zarrcore.errors import DataTypeValidationError

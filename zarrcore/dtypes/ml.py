@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore.dtypes.base import (
     ExtensionType,
     HasEndianness,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore._typing import JSON, DTypeJSON, ZarrFormat
 from zarrcore.dtypes.base import HasEndianness, HasItemSize, ZDType, is_ml, is_native_kind, order_char
 from zarrcore.dtypes.layout import scalar_to_bytes

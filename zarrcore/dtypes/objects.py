@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore.dtypes.base import JSON, DTypeJSON, HasObjectCodec, ZarrFormat, ZDType
 from zarrcore.dtypes.spelling import check_dtype_spec_v2
 from zarrcore.errors import DataTypeValidationError

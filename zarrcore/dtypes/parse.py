@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy import typing as npt
 
 from zarrcore._validate import describe
 from zarrcore.dtypes.base import DataTypeTypeError, DTypeJSON, ZarrFormat, ZDType
@@ -15,8 +14,13 @@ from zarrcore.dtypes.registry import data_type_registry
 from zarrcore.errors import DataTypeValidationError
 from zarrcore.registry import registrations
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike as _OfNumPy
+else:
+    _OfNumPy = Any  # as in zarrcore._typing
+
 #: A data type, a NumPy dtype or what NumPy makes one of, a name, or the JSON form of a data type.
-DTypeLike: TypeAlias = ZDType[Any, Any] | npt.DTypeLike | Mapping[str, Any]
+DTypeLike: TypeAlias = ZDType[Any, Any] | _OfNumPy | Mapping[str, Any]
 
 
 def dtype_from_v2(dtype: Any, object_codec_id: str | None = None) -> ZDType[Any, Any]:
@@ -106,7 +110,7 @@ def get_data_type_from_json(dtype_spec: DTypeJSON, *, zarr_format: ZarrFormat) -
     return data_type_registry.match_json(dtype_spec, zarr_format=zarr_format)
 
 
-def get_data_type_from_native_dtype(dtype: npt.DTypeLike) -> ZDType[Any, Any]:
+def get_data_type_from_native_dtype(dtype: _OfNumPy) -> ZDType[Any, Any]:
     """Return the data type of arrays with the NumPy dtype `dtype`, or what NumPy makes a dtype of.
 
     Examples

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from zarrcore._typed import NamedTuple
 from zarrcore._validate import MAX_DEPTH
 from zarrcore.dtypes.base import EndiannessStr, HasEndianness, ZDType
 from zarrcore.errors import DataTypeValidationError

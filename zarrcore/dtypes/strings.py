@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore._typing import JSON, DTypeJSON, ZarrFormat
 from zarrcore.dtypes.base import (
     HasEndianness,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore._typing import JSON, DTypeJSON, ZarrFormat
 from zarrcore._validate import MAX_DEPTH, describe
 from zarrcore.dtypes.base import HasItemSize, HasObjectCodec, ZDType, check_item_size

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore._typing import JSON, DTypeJSON, ZarrFormat
 from zarrcore.dtypes.base import HasEndianness, HasItemSize, ZDType, endianness_of, order_char
 from zarrcore.dtypes.json_types import DateTimeUnit

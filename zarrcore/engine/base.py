@@ -40,6 +40,7 @@ class Engine(Protocol):
 
     def put(self, key: Any, value: Any, write_empty: bool = False, threads: int = 0) -> bool:
         """Write as ``array[key] = value`` does, or return False and write nothing, to go the long way."""
+        ...
 
     def read(
         self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0, field: FieldNames | None = None

@@ -7,9 +7,11 @@ size of the grid or with the number of elements in a progression.
 from __future__ import annotations
 
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from zarrcore._typed import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
+from zarrcore._typed import NamedTuple
 from zarrcore._validate import of_array
 from zarrcore.codecs.base import ArraySpec, Patch
 from zarrcore.codecs.chain import run_codec

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, ClassVar, Self
 
+from zarrcore._records import dataclass
 from zarrcore._validate import MAX_NBYTES, choice, fail, integer, integers, known_keys, sequence
 from zarrcore.errors import MetadataValidationError
 from zarrcore.grids.base import ChunkGrid

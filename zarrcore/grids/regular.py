@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from zarrcore._records import dataclass
 from zarrcore._validate import fail, shape
 from zarrcore.grids.base import ChunkGrid
 

@@ -9,11 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import compress, groupby, islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from zarrcore._records import dataclass
+from zarrcore._typed import NamedTuple
 from zarrcore.arrays.chunks import grid_axes, is_within, stored_chunks
 from zarrcore.arrays.creation import NewArray, create_new
 from zarrcore.arrays.derived import array_from

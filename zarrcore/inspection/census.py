@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore._validate import of_array
 from zarrcore.arrays.chunks import grid_axes
 from zarrcore.arrays.opened import OpenArray

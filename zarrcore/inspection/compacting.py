@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore._log import info
+from zarrcore._records import dataclass
 from zarrcore.arrays.chunks import grid_axes, is_within
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.errors import ChunkError

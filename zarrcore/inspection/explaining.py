@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from math import prod
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._records import dataclass
 from zarrcore._typing import Buffer, SelectionLike
 from zarrcore._validate import of_array
 from zarrcore.arrays.chunks import grid_axes

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore._core import engine
+from zarrcore._typed import NamedTuple
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.checksums import Crc32cCodec
 from zarrcore.codecs.sharding import EMPTY, ShardingCodec

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from zarrcore._records import dataclass
 from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import (
     BaseZarrError,

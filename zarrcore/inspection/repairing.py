@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from zarrcore._log import info
+from zarrcore._records import dataclass
 from zarrcore.arrays.opened import open_array_at
 from zarrcore.errors import StoreError
 from zarrcore.inspection.encoded import EncodedChunk, chunk_lock

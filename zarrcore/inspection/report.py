@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Literal, TypeAlias
 
 from zarrcore._locks import Lock
+from zarrcore._records import dataclass
 from zarrcore.errors import ChunkError, named, printable, shown
 from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from zarrcore._core.kernels import warn_of_where
+from zarrcore._typed import NamedTuple
 from zarrcore.kernels._memory import broadcast_shape, same_memory
 from zarrcore.kernels._sharing import PIECE_NBYTES, by_rows, check_threads
 

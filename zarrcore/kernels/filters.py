@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from zarrcore._core import kernels as _flat
+from zarrcore._typed import NamedTuple
 from zarrcore.kernels._memory import (
     around,
     bytes_of,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from zarrcore._extension import option, parse_extension
+from zarrcore._records import dataclass
 from zarrcore._validate import choice
 from zarrcore.keys.base import ChunkKeyEncoding, coordinates
 from zarrcore.registry import key_encoding_registry

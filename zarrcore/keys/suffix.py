@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from zarrcore._extension import REQUIRED, option
+from zarrcore._records import dataclass
 from zarrcore._validate import at, choice, describe, fail
 from zarrcore.keys.base import ChunkKeyEncoding
 from zarrcore.keys.standard import DefaultChunkKeyEncoding, parse_chunk_key_encoding

@@ -16,10 +16,11 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from zarrcore._typed import NamedTuple
 from zarrcore._validate import describe
 from zarrcore.dtypes import ZDType
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
+from zarrcore._records import dataclass
 from zarrcore._validate import MAX_LEVELS, at, choice, describe, integer, mapping
 from zarrcore.errors import MetadataValidationError, NestingError
 from zarrcore.metadata import known

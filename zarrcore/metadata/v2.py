@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+from zarrcore._records import dataclass
 from zarrcore._validate import at, choice, describe, fail, integer, sequence, shape
 from zarrcore.codecs.base import ArraySpec, BytesBytesCodec, Codec
 from zarrcore.codecs.chain import CodecChain

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from zarrcore._records import dataclass
 from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import BaseZarrError, NestingError, NodeIOError, StoreError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON

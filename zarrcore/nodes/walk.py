@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from zarrcore._typed import NamedTuple
 from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import NodeIOError
 from zarrcore.metadata import GroupMetadata

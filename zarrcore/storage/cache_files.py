@@ -20,10 +20,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from io import FileIO
-from typing import NamedTuple
 
 import numpy as np
 
+from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, printable
 from zarrcore.storage.byte_range import (

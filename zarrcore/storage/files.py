@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from contextlib import contextmanager, suppress
 from io import FileIO
 from typing import Any
 
+from zarrcore._patterns import pattern
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import StoreError
@@ -22,9 +22,9 @@ _WINDOWS = os.name == "nt"
 _READ_FLAGS = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
-_TEMPORARY = re.compile(r"\.zc-[0-9a-f]{16}\.partial")
+_TEMPORARY = pattern(r"\.zc-[0-9a-f]{16}\.partial")
 LOCK_FILE = ".zc-locks"  # as csrc/io/lock.h has it; where the system lacks some locks there are several
-_LOCK_FILES = re.compile(r"\.zc-locks(-d?[0-9a-f])?")
+_LOCK_FILES = pattern(r"\.zc-locks(-d?[0-9a-f])?")
 TO_NOTHING = "a symbolic link in this path points to nothing"
 _SMALL = 1 << 20  # bytes that are read in one go
 

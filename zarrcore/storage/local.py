@@ -17,8 +17,6 @@ from zarrcore.errors import InvalidKeyError, StoreError, printable
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.local_errors import explained, forgive_others, named, require_directories_above
-from zarrcore.storage.moving import finish, goes_on, move_directory, remove_copy, rename_directory
-from zarrcore.storage.removing import remove_directory, remove_entries
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -382,6 +380,8 @@ class LocalStore(Store):
 
     def erase_prefix(self, prefix: str) -> None:
         """Remove all keys below `prefix`, and its directory; symbolic links are unlinked, not followed."""
+        from zarrcore.storage.removing import remove_directory
+
         self._check_writable()
         prefix = validate_prefix(prefix)
         if not prefix:
@@ -424,6 +424,8 @@ class LocalStore(Store):
 
     def _remove_temporary(self, name: str, min_age: float, dry_run: bool = False) -> tuple[bool, str]:
         """Remove a temporary file that is old enough; returns whether it was removed, and a message."""
+        from zarrcore.storage.moving import remove_copy
+
         path = f"{self._root}/{name}"
         if not files.is_temporary(os.path.basename(path)):
             return False, "not a file of this store's writers"
@@ -448,6 +450,8 @@ class LocalStore(Store):
         beside `dest_root`, which the next one removes; or the rest of the source beside its copy, which is
         removed when the move is repeated.
         """
+        from zarrcore.storage.moving import finish, goes_on, move_directory
+
         self._check_writable()
         target = os.path.abspath(os.fsdecode(dest_root))
         if not os.path.lexists(target):
@@ -460,6 +464,8 @@ class LocalStore(Store):
         self._real_paths.clear()
 
     def _rename_prefix(self, source: str, dest: str) -> bool:
+        from zarrcore.storage.moving import rename_directory
+
         if overrides(self, LocalStore):
             return False
         old, new = self._path(source), self._path(dest)
@@ -603,6 +609,8 @@ class LocalStore(Store):
                 files.close(fd)
 
     def _remove_entries(self, prefix: str) -> None:
+        from zarrcore.storage.removing import remove_entries
+
         with self._scan(prefix, writes=True) as (entries, fd):
             remove_entries(entries, fd, sync=self.fsync)
 

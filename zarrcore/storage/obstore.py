@@ -579,11 +579,11 @@ class ObjectStore(RemoteStore):
             first = next(pages, None)
             if not first:
                 self._doubt_nothing()
-            for page in chain(() if first is None else (first,), pages):
-                first = page[0]["path"] if page else None
-                if first is not None and first == before:
+            for page in chain([first or []], pages):
+                begin = page[0]["path"] if page else None
+                if begin is not None and begin == before:
                     raise StoreError("the server lists the same again and again")
-                before = first
+                before = begin
                 yield from (item for item in page if item["path"].startswith(start))
 
     def _doubt_nothing(self) -> None:

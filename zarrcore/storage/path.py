@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+<<<<<<< HEAD
 import re
 from collections.abc import Mapping, MutableMapping
+=======
+from collections.abc import MutableMapping
+>>>>>>> h-start
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from zarrcore._patterns import pattern
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage.base import Store
 from zarrcore.storage.local import LocalStore
@@ -23,7 +28,7 @@ AccessMode = Literal["r", "r+", "a", "w", "w-"]
 _OF_REFERENCES = {"fo", "remote_protocol", "remote_options", "target_protocol", "target_options", "lazy"}
 _MODES = ("r", "r+", "a", "w", "w-")
 # Two letters at least: "C:" is a drive.
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)|(file):(?=/)")
+_SCHEME = pattern(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)|(file):(?=/)")
 
 
 class _ForeignStore(Protocol):
@@ -210,7 +215,7 @@ def _of_path(path: str | os.PathLike[str], mode: str | None) -> Store:
 
 def _scheme(text: str) -> str | None:
     """Return the scheme of a URL; None for a path."""
-    match = _SCHEME.match(text)
+    match = _SCHEME.match(text) if ":" in text else None
     return None if match is None else (match[1] or match[2]).lower()
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+from zarrcore._patterns import pattern
 from zarrcore._typing import Buffer
 from zarrcore._validate import describe
 from zarrcore.errors import InvalidKeyError, StoreError
@@ -22,8 +23,8 @@ from zarrcore.errors import InvalidKeyError, StoreError
 _is_plain = re.compile(r"\.?[\w-][\w.-]*+(?:/\.?[\w-][\w.-]*+)*+", re.ASCII).fullmatch
 # Names of files that are not in UTF-8 contain U+DC80 to U+DCFF (PEP 383); no name contains other halves of
 # pairs.  One search decides; only a bad key pays for finding out why.
-_BAD_KEY = re.compile(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|[\0\ud800-\udc7f\udd00-\udfff]")
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_BAD_KEY = pattern(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|[\0\ud800-\udc7f\udd00-\udfff]")
+_SURROGATES = pattern("[\ud800-\udfff]")
 _WINDOWS_DEVICE = r"(?i:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\.|\Z)"
 _WINDOWS_FORBIDDEN = r'[\\:*?"<>|\x00-\x1f]|[. ]\Z'
 

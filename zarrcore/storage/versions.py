@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from zarrcore._typed import NamedTuple
 from zarrcore.errors import ReplacedError
 from zarrcore.storage.byte_range import (
     ByteRequest,

@@ -14,8 +14,8 @@ from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.files cimport links_of
 
 import os
-import signal
 import threading
+from _signal import getsignal, valid_signals                   # the module signal makes enumerations of them first
 
 from zarrcore import errors
 
@@ -165,7 +165,7 @@ cdef bint is_of_a_signal(object error) except -1:
     """
     if threading.get_ident() != threading.main_thread().ident:
         return False
-    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    handlers = [getsignal(number) for number in valid_signals()]
     codes = {getattr(getattr(handler, "__func__", handler), "__code__", None) for handler in handlers}
     traceback = error.__traceback__
     while traceback is not None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from weakref import ref
 
 import zarr
@@ -14,6 +14,7 @@ from zarr.core.buffer import cpu
 from zarr.core.sync import _get_loop, sync
 
 from zarrcore._locks import RLock, forkable
+from zarrcore._typed import NamedTuple
 from zarrcore.integrations.zarr_python import borrowed
 from zarrcore.integrations.zarr_python.borrowed import BorrowedArray
 from zarrcore.integrations.zarr_python.metadata import is_known_release

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from zarrcore._records import dataclass
 from zarrcore.dtypes import get_data_type_from_json
 from zarrcore.dtypes.base import DataTypeTypeError, DataTypeValidationError, DTypeJSON, ZarrFormat, ZDType
 from zarrcore.errors import shown

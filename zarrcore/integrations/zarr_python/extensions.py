@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from zarr.core.array_spec import ArraySpec as TheirSpec
 from zarr.core.buffer import cpu
 from zarr.core.dtype import get_data_type_from_json as their_dtype
 
+from zarrcore._records import dataclass
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, Buffer, BytesBytesCodec, Codec
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.dtypes import get_data_type_from_json

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from zarr.storage import StorePath
 
 from zarrcore._core.engine import begins_of, box_of
+from zarrcore._typed import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,169 @@
+"""Dataclasses whose methods are compiled when they are first used.
+
+:func:`dataclasses.dataclass` compiles up to six methods of each class when the module that has the class is
+imported, and most of them are never called: that was a fifth of what zarrcore took to open its first array.
+In all else what is made here is a dataclass: for :func:`dataclasses.fields` and :func:`dataclasses.replace`,
+for classes derived from it, for pickles and for type checkers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from reprlib import recursive_repr
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+
+
+def _dataclass(cls: Any = None, /, **options: bool) -> Any:
+    """Make a dataclass of a class, with the options eq, frozen, kw_only and repr."""
+    if cls is None:
+        return partial(_dataclass, **options)
+    own = vars(cls)
+    chosen = {"eq": True, "frozen": False, "kw_only": False, "repr": True} | options
+    _declare(cls, **chosen)
+    methods: dict[str, Any] = {"__init__": _Late(cls, "__init__")}
+    if chosen["repr"]:
+        methods["__repr__"] = _repr
+    if chosen["eq"]:
+        methods["__eq__"] = _Late(cls, "__eq__")
+        methods["__hash__"] = _Late(cls, "__hash__") if chosen["frozen"] else None
+        if "__eq__" in own and own["__hash__"] is None:  # which Python has added
+            del cls.__hash__
+    if chosen["frozen"]:
+        methods |= _guards(cls)
+    for name, method in methods.items():
+        if name not in own:
+            setattr(cls, name, method)
+    return cls
+
+
+def _declare(cls: Any, **chosen: bool) -> None:
+    """Give a class what the functions of the module dataclasses look for."""
+    names = cls.__annotations__
+    declared = {name: value for name, value in vars(cls).items() if name in names}
+    # They find the fields themselves, in a class that has nothing else.
+    plain: Any = type(cls.__name__, (), declared | {"__annotations__": names, "__module__": cls.__module__})
+    plain.__doc__ = cls.__doc__ or cls.__name__  # or they would look for its signature
+    dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=chosen["kw_only"])(plain)
+    for name, value in declared.items():
+        if isinstance(value, dataclasses.Field):
+            delattr(cls, name)
+            if value.default is not dataclasses.MISSING:
+                setattr(cls, name, value.default)
+    cls.__dataclass_fields__ = {}
+    for base in (*cls.__mro__[:0:-1], plain):
+        cls.__dataclass_fields__ |= vars(base).get("__dataclass_fields__", {})
+    cls.__dataclass_params__ = plain.__dataclass_params__
+    for name in ("eq", "frozen", "repr"):
+        setattr(cls.__dataclass_params__, name, chosen[name])
+    cls.__dataclass_params__.init = True
+    if hasattr(plain, "__replace__"):  # from Python 3.13 on
+        cls.__replace__ = plain.__replace__
+    cls.__match_args__ = tuple(field.name for field in _arguments(cls) if not field.kw_only)  # type: ignore[misc]
+
+
+def _arguments(cls: Any) -> list[Any]:
+    """Return the fields of a class that are arguments, in their order."""
+    fields = [field for field in dataclasses.fields(cls) if field.init]
+    return sorted(fields, key=lambda field: field.kw_only)
+
+
+class _Late:
+    """A method that is compiled, and put in its place, when it is first looked up."""
+
+    def __init__(self, owner: type, name: str) -> None:
+        self._owner = owner
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        arguments, body, known = _TEXTS[self._name](self._owner)
+        known["__name__"] = self._owner.__module__
+        exec(f"def {self._name}(self{arguments}):\n " + "\n ".join(body), known)
+        method = known[self._name]
+        method.__qualname__ = f"{self._owner.__qualname__}.{self._name}"
+        if self._name == "__init__":
+            method.__annotations__ = {field.name: field.type for field in _arguments(self._owner)}
+            method.__annotations__["return"] = None
+        setattr(self._owner, self._name, method)
+        return method.__get__(instance, owner)
+
+
+_Text = tuple[str, list[str], dict[str, Any]]  # arguments after self, lines, and what their names mean
+
+
+class _Made:
+    """The default of an argument that a function makes, in signatures."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+def _init(cls: Any) -> _Text:
+    arguments, body = "", []
+    known: dict[str, Any] = {"_keep": object.__setattr__, "_made": _Made()}
+    for field in _arguments(cls):
+        name = value = field.name
+        if field.kw_only and "*" not in arguments:
+            arguments += ", *"
+        arguments += f", {name}"
+        if field.default_factory is not dataclasses.MISSING:
+            known[f"_make_{name}"] = field.default_factory
+            value = f"_make_{name}() if {name} is _made else {name}"
+            arguments += "=_made"
+        elif field.default is not dataclasses.MISSING:
+            known[f"_default_{name}"] = field.default
+            arguments += f"=_default_{name}"
+        frozen = cls.__dataclass_params__.frozen
+        body.append(f"_keep(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    return arguments, body or ["pass"], known
+
+
+def _values(cls: Any, of: str) -> str:
+    """Return the text of a tuple of what is compared."""
+    names = (field.name for field in dataclasses.fields(cls) if field.compare)
+    return "(" + "".join(f"{of}.{name}, " for name in names) + ")"
+
+
+def _eq(cls: type) -> _Text:
+    equal = f"{_values(cls, 'self')} == {_values(cls, 'other')}"
+    return ", other", [f"return {equal} if other.__class__ is self.__class__ else NotImplemented"], {}
+
+
+def _hash(cls: type) -> _Text:
+    return "", [f"return hash({_values(cls, 'self')})"], {}
+
+
+_TEXTS = {"__init__": _init, "__eq__": _eq, "__hash__": _hash}
+
+
+@recursive_repr()
+def _repr(self: Any) -> str:
+    names = (field.name for field in dataclasses.fields(self) if field.repr)
+    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+    return f"{type(self).__qualname__}({shown})"
+
+
+def _guards(cls: Any) -> dict[str, Any]:
+    """Return the methods of a frozen class that refuse changes."""
+    names = frozenset(field.name for field in dataclasses.fields(cls))
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        if type(self) is cls or name in names:
+            raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+        super(cls, self).__setattr__(name, value)
+
+    def __delattr__(self: Any, name: str) -> None:
+        if type(self) is cls or name in names:
+            raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+        super(cls, self).__delattr__(name)
+
+    return {"__setattr__": __setattr__, "__delattr__": __delattr__}
+
+
+if not TYPE_CHECKING:
+    dataclass = _dataclass
