@@ -17,12 +17,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-<<<<<<< HEAD
 from zarrcore._locks import Lock, forkable
-=======
-from zarrcore._locks import Lock
 from zarrcore._typed import NamedTuple
->>>>>>> h-start
 from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning, printable
 
 __all__ = ["SETTINGS", "BadConfigError", "Config", "Setting", "config"]

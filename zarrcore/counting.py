@@ -8,12 +8,8 @@ import sys
 from dataclasses import fields
 from typing import Any
 
-<<<<<<< HEAD
 from zarrcore._locks import Rank, forkable, lock
-=======
-from zarrcore._locks import Rank, lock
 from zarrcore._records import dataclass
->>>>>>> h-start
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,8 @@ from functools import partial
 from typing import Any, Literal, ParamSpec, Self, TypeVar, cast
 
 from zarrcore._extension import own_form
-<<<<<<< HEAD
 from zarrcore._locks import Lock, forkable
-=======
-from zarrcore._locks import Lock
 from zarrcore._typed import NamedTuple
->>>>>>> h-start
 from zarrcore._typing import Buffer
 from zarrcore.errors import ReplacedError
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable

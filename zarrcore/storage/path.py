@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import os
-<<<<<<< HEAD
-import re
 from collections.abc import Mapping, MutableMapping
-=======
-from collections.abc import MutableMapping
->>>>>>> h-start
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from zarrcore._patterns import pattern
