@@ -169,7 +169,7 @@ ONCE = textwrap.dedent(
 
     def noted(function):
         def call(text, *args, **options):
-            if isinstance(text, (str, bytes)):
+            if isinstance(text, str):  # the sources of modules, where they have no bytecode, are bytes
                 texts.append(text)
             return function(text, *args, **options)
         return call

@@ -70,11 +70,11 @@ LAYOUTS = [
 @pytest.mark.parametrize("options", LAYOUTS)
 def test_chunks_do_not_stay_in_memory(folder, options):
     array, values, files = make(folder, page_cache=False, **options)
-    assert [kept(file) for file in files] == [0] * len(files)  # after writing
+    # Some the system may keep: those that are being written, those that two inner chunks share.
+    few = 4 * MIB // mmap.PAGESIZE // 16
+    assert sum(map(kept, files)) <= few  # after writing
     assert np.array_equal(array[...], values)
-    # Pages which two inner chunks share may stay, as another thread may be about to read them.
-    pieces = 2 * MIB // (128 * 1024) if "shards" in options else 0
-    assert all(kept(file) <= pieces + 1 for file in files)
+    assert sum(map(kept, files)) <= few
 
 
 @pytest.mark.parametrize("options", LAYOUTS)

@@ -48,7 +48,7 @@ _BASE64 = "base64:"
 _LONGEST_URL = 1 << 16  # characters of one that is made of templates
 _MOST_RECORDS, _MOST_ROWS = 128, 1 << 22  # files of Parquet that are kept, and references in them
 _MOST_ASKED = 1 << 17  # files of Parquet that are asked for one by one where a store cannot list them
-_MOST_OPEN = 64  # files of which the engine reads parts at a time
+_MOST_OPEN = 64  # files that the engine reads parts from at a time
 _COLUMNS = ["path", "offset", "size", "raw"]
 _TEXTS = {"string", "large_string", "binary", "large_binary"}  # types of Arrow
 
