@@ -74,11 +74,12 @@ cdef class StoreSource:
     most ``_small_shard`` bytes, decoded, are asked for as a whole.  If it has ``_bounds_chunks``, ``_get_chunks(keys,
     most)`` is asked for whole chunks, which have at most `most` bytes, or as many as metadata justify.  If it has
     ``_lend_chunks``, that takes its place; it may return a :class:`FileSpan` for each.  If it has ``_serve``, the last
-    requests of a read are put into a :class:`Feed`, and ``_serve(feed, n, versions)`` has at most n threads answer them; ``_window()``
-    returns how many bytes may be on the way, or wait to be decoded.  If ``_compares`` is true, chunks are patched by
-    ``_get_version`` and ``_replace_version``.  If it has ``_recheck(keys)``, that is asked, before chunks come from a
-    cache, whose values are other ones by now, and has announced their changes.  An exception that is no Exception ends
-    the call and is raised as it is; ``ends_the_call``: it does not come from a signal handler.
+    requests of a read are put into a :class:`Feed`, and ``_serve(feed, n, versions)`` has at most n threads answer
+    them; ``_window()`` returns how many bytes may be on the way, or wait to be decoded.  If ``_compares`` is true,
+    chunks are patched by ``_get_version`` and ``_replace_version``.  If it has ``_recheck(keys)``, that is asked,
+    before chunks come from a cache, whose values are other ones by now, and has announced their changes.  An
+    exception that is no Exception ends the call and is raised as it is; ``ends_the_call``: it does not come from a
+    signal handler.
     """
 
     def __init__(self, store, suffix, is_gone=None, waits=None, most=None):
