@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
 import numpy as np
@@ -120,12 +121,38 @@ class HasObjectCodec:
     object_codec_id: ClassVar[str]
 
 
+def _is_native(found: Any, owner: Any) -> bool:
+    """Return whether a data type may be stored as a dtype, and has not named another one before."""
+    if not isinstance(found, np.dtype) or found.subdtype is not None or found.itemsize == 0:
+        return False
+    # Values would be stored as one, and read as another, also by an equal one of the same document.
+    known = getattr(owner, "__dict__", {})
+    first = known.get("_first_native")
+    if first is None:
+        first = known["_first_native"] = _first_of_equals(owner, found)
+    return bool(first == found)
+
+
+def _first_of_equals(owner: Any, found: np.dtype) -> np.dtype:
+    """Return the dtype that the first data type equal to `owner` has named, `found` if that is the first."""
+    cls = type(owner)
+    compared = {member.name for member in fields(cls) if member.compare} if is_dataclass(cls) else set()
+    if not is_dataclass(cls) or len(compared) < len(fields(cls)) or vars(owner).keys() - compared:
+        return found  # equal ones may differ
+    with suppress(TypeError):  # one without a hash
+        if len(_first) >= _MOST_KNOWN:
+            _first.clear()
+        return _first.setdefault((cls, owner), found)
+    return found
+
+
+_MOST_KNOWN = 1000
+_first: dict[tuple[type, Any], np.dtype] = {}
+
+
 _RESULTS: dict[str, Result] = {
     "_check_native_dtype": ANY,
-    "to_native_dtype": (
-        "a dtype of NumPy",
-        lambda found, owner: isinstance(found, np.dtype) and found.subdtype is None and found.itemsize > 0,
-    ),
+    "to_native_dtype": ("a dtype of NumPy, always the same", _is_native),
     "_from_json_v2": ANY,
     "_from_json_v3": ANY,
     "from_json": ANY,  # see parse.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -12,7 +13,7 @@ from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
-from zarrcore.errors import ReplacedError
+from zarrcore.errors import BaseZarrError, InvalidKeyError, ReplacedError, ZarrRuntimeWarning, shown
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
 from zarrcore.storage.base import Store, WrapperStore, overrides, passed_on
 from zarrcore.storage.byte_range import ByteRange, ByteRequest, as_request
@@ -257,6 +258,7 @@ class _Kept:
         self._max_size = max_size
         self._parts: dict[str, dict[ByteRequest | None, bytes]] = {}
         self._versions: dict[str, str | None] = {}  # of the values whose parts are kept
+        self._has_complained = False
         self.lock = Lock()
         forkable(self)
 
@@ -288,11 +290,31 @@ class _Kept:
                 continue
             if max_age != "infinity" and (entry is None or time.monotonic() - entry.time > float(max_age)):
                 continue
-            value = self._cache.get(key, part) if is_whole else self._parts.get(key, {}).get(part)
+            value = self._copy_of(key, part) if is_whole else self._parts.get(key, {}).get(part)
             if value is not None:
                 self._use(kept, value if is_whole and part is None else None, events)
                 return value
         return None
+
+    def _copy_of(self, key: str, part: ByteRequest | None) -> Buffer | None:
+        """Return what is kept of a whole value; nothing if that cannot be read, for the source has it."""
+        try:
+            return self._cache.get(key, part)
+        except InvalidKeyError:
+            raise
+        except (OSError, BaseZarrError) as error:
+            self._complain(error)
+            return None
+
+    def _complain(self, error: Exception) -> None:
+        """Warn, once, that nothing can be kept."""
+        if not self._has_complained:
+            self._has_complained = True
+            warnings.warn(
+                f"{self._cache}: values cannot be kept here and are fetched each time: {shown(error)}",
+                ZarrRuntimeWarning,
+                stacklevel=2,
+            )
 
     def _use(self, request: Request, value: Buffer | None, events: int) -> None:
         """Note that a kept value was used; one that an earlier process kept is known from now on."""
@@ -332,7 +354,12 @@ class _Kept:
             if events < 0 or events != self.events(key):
                 return
             if part is None:
-                self._cache.set(key, value)
+                try:
+                    self._cache.set(key, value)
+                except (OSError, BaseZarrError) as error:  # the value itself has been read, or stored
+                    self._complain(error)
+                    self._remove(request)
+                    return
             else:
                 if key in self._parts and self._versions.get(key) != version:
                     self._remove_parts(key)

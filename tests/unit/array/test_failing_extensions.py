@@ -531,6 +531,50 @@ def test_wrap_returns_a_store_and_no_class(found: Any) -> None:
         zarrcore.open_array(array.store)[...]
 
 
+@pytest.mark.parametrize("other", ["f4", ">i4", "i8", "S4"])
+@pytest.mark.parametrize("after", range(12))
+def test_a_data_type_that_is_another_one_later_stores_no_other_values(after: int, other: str) -> None:
+    """Integers were stored as floating-point numbers, or in the other byte order, without an error."""
+    array, calls = created("Grey"), 0
+
+    def changing() -> Any:
+        nonlocal calls
+        calls += 1
+        return np.dtype("i4" if calls <= after else other)
+
+    INSTEAD["Grey.to_native_dtype"] = changing
+    failures = []
+    for use in (
+        lambda: array.__setitem__(slice(0, 8), VALUES),
+        lambda: array.append(VALUES[:1]),
+        lambda: array.__setitem__((0, 0), VALUES[0, 0]),
+        lambda: array[...],
+        lambda: array.with_cache(1 << 20)[...],
+        lambda: zarrcore.from_array({}, data=array),
+    ):
+        try:
+            use()
+        except BaseZarrError as error:
+            failures.append(str(error))
+    INSTEAD.clear()
+    assert all("a dtype of NumPy, always the same from to_native_dtype of" in text for text in failures)
+    assert np.array_equal(zarrcore.open_array(array.store)[...][:8], VALUES)
+
+
+def test_equal_data_types_may_differ_in_what_they_are_not_compared_by() -> None:
+    class Wide(Int32):
+        _zarr_v3_name: ClassVar[str] = "test.wide"
+
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            vars(self)["width"] = width
+
+        def to_native_dtype(self) -> Any:
+            return np.dtype(f"i{vars(self)['width']}")
+
+    assert [Wide(n).to_native_dtype().itemsize for n in (1, 4, 8, 1)] == [1, 4, 8, 1]
+
+
 def test_classes_of_zarrcore_are_not_guarded() -> None:
     """Nor do they become slower by it."""
     assert not hasattr(Int32.to_native_dtype, "__wrapped__")

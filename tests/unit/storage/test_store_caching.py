@@ -14,7 +14,7 @@ import pytest
 
 import zarrcore
 from zarrcore._core import engine
-from zarrcore.errors import StoreError
+from zarrcore.errors import StoreError, ZarrRuntimeWarning
 from zarrcore.experimental.cache_store import CacheStore
 from zarrcore.storage import (
     LocalStore,
@@ -340,6 +340,33 @@ def test_metadata_that_are_changed_by_the_wrapped_store_are_seen() -> None:
     assert zarrcore.open_array(store, mode="r").attrs["x"] == 1
     zarrcore.open_array(inner, mode="r+").attrs["x"] = 2
     assert zarrcore.open_array(store, mode="r").attrs["x"] == 2
+
+
+@pytest.mark.parametrize("method", ["set", "get"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), StoreError("no")], ids=str)
+def test_a_place_for_copies_that_fails_costs_the_copies_alone(
+    method: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reads failed, and writes too, though the value was stored."""
+
+    def fail(*_: Any) -> Any:
+        raise error
+
+    near = MemoryStore()
+    monkeypatch.setattr(near, method, fail)
+    far = MemoryStore({"a": b"12"})
+    store = CacheStore(far, cache_store=near)
+    with pytest.warns(
+        ZarrRuntimeWarning, match="values cannot be kept here and are fetched each time"
+    ) as seen:
+        for _ in range(2):
+            assert store.get("a") == b"12"
+        store.set("b", b"34")
+        assert (store.get("b"), store.get("a", (1, 1)), far.get("b")) == (b"34", b"2", b"34")
+    assert len(seen) == 1
+    monkeypatch.undo()
+    far.set("a", b"56")
+    assert [store.get(key) for key in ("a", "b", "a")] == [b"56", b"34", b"56"]
 
 
 def test_what_failed_to_be_removed_is_asked_for() -> None:
