@@ -43,6 +43,7 @@ ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
 """Exceptions that mean, by default, that there is no value at a key."""
 
 _MUCH = 1 << 26
+_NO_BUCKET = re.compile("(?i)specified (bucket|container) does not exist")  # which is no absent value
 _SECRET = re.compile("key|secret|token|pass|user|cred|sas|auth|anon|asynchronous|loop|session|cache|listing")
 _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns when it removes several
 
@@ -228,7 +229,7 @@ class FsspecStore(RemoteStore):
         absent = self.allowed_exceptions
         if absent is ALLOWED_EXCEPTIONS and self._is_local and not is_document(key):
             absent = (FileNotFoundError,)
-        if isinstance(answer, absent):
+        if isinstance(answer, absent) and not _NO_BUCKET.search(str(answer)):
             self._refuse_hidden(key)
             return None
         if isinstance(answer, BaseException):
@@ -257,9 +258,14 @@ class FsspecStore(RemoteStore):
 
     def _ask(self, key: str, method: str, path: str, **options: Any) -> Any:
         """Call a method of the filesystem; None if nothing is at a path."""
-        with self._failures(key), suppress(*self.allowed_exceptions):
+        with self._failures(key):
             self._files.invalidate_cache()  # listings that are remembered lack what others wrote since
-            return getattr(self._files, method)(path, **options)
+            try:
+                return getattr(self._files, method)(path, **options)
+            except self.allowed_exceptions as error:
+                if _NO_BUCKET.search(str(error)):
+                    raise self._failed(key, error) from error
+                return None
 
     # --- listing ---
 
