@@ -340,3 +340,17 @@ def test_a_bucket_that_is_gone_is_no_array_of_fill_values(what):
     ):
         with pytest.raises(StoreError, match=what):
             look()
+
+
+@pytest.mark.parametrize("cache", ["simplecache", "filecache"])
+def test_a_cache_of_files_answers_for_what_is_absent(tmp_path, cache):
+    """One absent key of several was an error for all of them: no group could be opened."""
+    root = zarrcore.create_group(FsspecStore(fsspec.filesystem("file"), path=str(tmp_path / "data")))
+    root.create_array("a", shape=6, chunks=2, dtype="i4", fill_value=-1)[:2] = [1, 2]
+    options = {cache: {"cache_storage": str(tmp_path / cache)}}
+    store = FsspecStore.from_url(f"{cache}::file://{tmp_path}/data", options)
+    for _ in range(2):
+        group = zarrcore.open_group(store, mode="r")
+        assert group["a"][:].tolist() == [1, 2, -1, -1, -1, -1]
+        assert store.get_many(["zarr.json", "nothing", "a/c/0"])[1] is None
+        assert list(group) == ["a"]
