@@ -88,8 +88,9 @@ class MigratedNode:
             f"refused: {self.reason}" if self.reason else "format 3" if self.is_stored else "can be format 3"
         )
         was = "no document" if self.zarr_format is None else f"format {self.zarr_format}"
+        change = "format 3 already" if self.zarr_format == 3 and not self.reason else f"{was} -> {state}"
         notes = "".join(f"; {note}" for note in self.notes)
-        return shown(f"/{self.path}: {self.node_type}, {was} -> {state}{notes}")
+        return shown(f"/{self.path}: {self.node_type}, {change}{notes}")
 
 
 @dataclass(frozen=True, repr=False)

@@ -172,11 +172,14 @@ def tree(tmp_path: Path) -> zarrcore.Group:
     return tree
 
 
-@pytest.fixture(params=["URL", "FsspecStore"])
-def listed(request: Any, files: Any) -> Any:
+@pytest.fixture(params=["URL", "FsspecStore", "filecache"])
+def listed(request: Any, files: Any, tmp_path_factory: Any) -> Any:
     """Open the root of the server, in the ways that list by pages."""
     pytest.importorskip("aiohttp")
     kind, url = request.param, files[1]
+    if kind == "filecache":
+        options = {"filecache": {"cache_storage": str(tmp_path_factory.mktemp("cache"))}}
+        return lambda: FsspecStore.from_url(f"filecache::{url}", options)
     return lambda: f"{url}/" if kind == "URL" else FsspecStore.from_url(url)
 
 

@@ -533,3 +533,17 @@ def test_a_group_of_before_creates_nothing_that_format_3_hides(tmp_path: Path, i
     again = zarrcore.open_group(store)
     assert sorted(again) == ["below"]
     assert {key.rpartition("/")[2] for key in group.store.list()} == {"zarr.json"}
+
+
+def test_what_is_of_format_3_is_not_said_to_become_it() -> None:
+    """It read "format 3 -> format 3"."""
+    root = zarrcore.create_group({})
+    root["a"] = np.arange(3)
+    assert str(migrate(root.store)).split("\n") == [
+        "/: group, format 3 already",
+        "/a: array, format 3 already",
+    ]
+    old: dict[str, Any] = {}
+    zarrcore.zeros(4, store=old, zarr_format=2)
+    assert str(migrate(old)) == "/: array, format 2 -> format 3"
+    assert str(migrate(old)) == "/: array, format 2 -> format 3", "the document of format 2 is there still"

@@ -24,7 +24,7 @@ def print_debug_info() -> None:
     print(f"zarrcore: {built['version']}")
     for name, linked in built["libraries"].items():
         print(f"{name} (linked): {linked or 'not built in'}")
-    for name in ("numpy", "numcodecs", "fsspec", "obstore", "xarray", "dask"):
+    for name in ("numpy", "numcodecs", "zarr", "fsspec", "obstore", "h5py", "xarray", "dask"):
         try:
             print(f"{name}: {version(name)}")
         except PackageNotFoundError:

@@ -43,6 +43,8 @@ ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
 """Exceptions that mean, by default, that there is no value at a key."""
 
 _MUCH = 1 << 26
+_OVER_OTHERS = ("simplecache", "filecache", "blockcache", "dir")  # filesystems that have another one, `fs`
+_NO_BUCKET = re.compile("(?i)specified (bucket|container) does not exist")  # which is no absent value
 _SECRET = re.compile("key|secret|token|pass|user|cred|sas|auth|anon|asynchronous|loop|session|cache|listing")
 _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns when it removes several
 
@@ -198,19 +200,32 @@ class FsspecStore(RemoteStore):
     ) -> Sequence[bytes | None]:
         requests = [(validate_key(key), self._span(key, byte_range)) for key, byte_range in key_ranges]
         asked = [(key, *span) for key, span in requests if span is not None]
+        try:
+            answers = asked and self._ranges(asked)
+        except self.allowed_exceptions:  # of a cache of whole files: one of them is absent
+            answers = [self._range(request) for request in asked]
+        found = iter(answers)
+        return [
+            (b"" if self.exists(key) else None) if span is None else self._answer(key, span, next(found))
+            for key, span in requests
+        ]
+
+    def _ranges(self, asked: Sequence[tuple[str, int | None, int | None]]) -> Sequence[Any]:
+        """Return bytes or an exception for each request."""
         limit = {"batch_size": reads_at_once()} if self._files.async_impl else {}
-        answers = asked and self._files.cat_ranges(  # bytes or an exception for each request
+        return self._files.cat_ranges(  # type: ignore[no-any-return]
             [self._path(key) for key, _, _ in asked],
             [start for _, start, _ in asked],
             [self._bounded(*request) for request in asked],
             on_error="return",
             **limit,
         )
-        found = iter(answers)
-        return [
-            (b"" if self.exists(key) else None) if span is None else self._answer(key, span, next(found))
-            for key, span in requests
-        ]
+
+    def _range(self, request: tuple[str, int | None, int | None]) -> Any:
+        try:
+            return self._ranges([request])[0]
+        except Exception as error:
+            return error
 
     def _span(self, key: str, byte_range: ByteRange | None) -> _Span | None:
         if byte_range is None and is_document(key) and (self._files.async_impl or self._is_local):
@@ -228,7 +243,7 @@ class FsspecStore(RemoteStore):
         absent = self.allowed_exceptions
         if absent is ALLOWED_EXCEPTIONS and self._is_local and not is_document(key):
             absent = (FileNotFoundError,)
-        if isinstance(answer, absent):
+        if isinstance(answer, absent) and not _NO_BUCKET.search(str(answer)):
             self._refuse_hidden(key)
             return None
         if isinstance(answer, BaseException):
@@ -262,9 +277,14 @@ class FsspecStore(RemoteStore):
 
     def _ask(self, key: str, method: str, path: str, **options: Any) -> Any:
         """Call a method of the filesystem; None if nothing is at a path."""
-        with self._failures(key), suppress(*self.allowed_exceptions):
+        with self._failures(key):
             self._files.invalidate_cache()  # listings that are remembered lack what others wrote since
-            return getattr(self._files, method)(path, **options)
+            try:
+                return getattr(self._files, method)(path, **options)
+            except self.allowed_exceptions as error:
+                if _NO_BUCKET.search(str(error)):
+                    raise self._failed(key, error) from error
+                return None
 
     # --- listing ---
 
@@ -447,7 +467,10 @@ class FsspecStore(RemoteStore):
 
     @property
     def _is_web(self) -> bool:
-        return "http" in self._files.protocol
+        fs = self._files
+        while fs.protocol in _OVER_OTHERS:
+            fs = fs.fs
+        return "http" in fs.protocol
 
     def _path(self, key: str) -> str:
         validate_key(key)

@@ -26,7 +26,7 @@ class Filesystem(Protocol):
     def _is_web(self) -> bool: ...
     def _below(self, prefix: str) -> str: ...
     def _ask(self, key: str, method: str, path: str, **options: Any) -> Any: ...
-    def exists(self, key: str) -> bool: ...
+    def get(self, key: str) -> bytes | None: ...
 
 
 def walks(fs: Any) -> bool:
@@ -103,7 +103,7 @@ def _node_of(store: Filesystem, prefix: str) -> tuple[str, str]:
     """Return the prefix of the lowest node that a prefix is of or in, and its document; or empty strings."""
     while True:
         for name in sorted(DOCUMENTS, reverse=True):  # zarr.json first
-            if store.exists(prefix + name):
+            if store.get(prefix + name) is not None:  # `exists` of a cache looks at listings
                 return prefix, name
         if not prefix:
             return "", ""

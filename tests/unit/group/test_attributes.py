@@ -86,3 +86,19 @@ def test_nan_does_not_make_consolidated_metadata_stale() -> None:
 def test_the_setting_has_two_values() -> None:
     with pytest.raises(BadConfigError, match="'refuse' or 'allow'"):
         zarrcore.config.set({"attributes.nan": True})
+
+
+def test_attributes_that_contain_themselves_are_refused_by_name() -> None:
+    """It was a bare RecursionError."""
+    attributes: dict[str, Any] = {"title": "round"}
+    attributes["deep"] = {"below": [attributes]}
+    group = zarrcore.create_group({})
+    for store in (
+        lambda: group.attrs.update(attributes),
+        lambda: group.attrs.__setitem__("again", attributes),
+        lambda: group.create_array("a", shape=1, dtype="i1", attributes=attributes),
+        lambda: group.create_group("b", attributes=attributes),
+    ):
+        with pytest.raises(MetadataValidationError, match="attributes: nested too deeply, or in themselves"):
+            store()
+    assert dict(group.attrs) == {} and list(group) == []

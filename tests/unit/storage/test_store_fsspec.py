@@ -329,3 +329,46 @@ def test_a_directory_that_cannot_be_listed_is_an_error(tmp_path, reason, wrap):
         with pytest.raises(StoreError, match=type(reason).__name__):
             look()
     assert sorted(store.list_prefix("a/")) == ["a/c/0", "a/zarr.json"]
+
+
+@pytest.mark.parametrize(
+    "what", ["The specified bucket does not exist", "The specified container does not exist."]
+)
+def test_a_bucket_that_is_gone_is_no_array_of_fill_values(what):
+    """The packages raise for it what they raise for an absent value."""
+    fs = memory_filesystem()
+    array = zarrcore.create_array(FsspecStore(fs, path="/b"), name="a", data=np.arange(1, 5), chunks=2)
+
+    class Gone(type(fs)):
+        def _open(self, path, *args, **kwargs):
+            raise FileNotFoundError(what)
+
+        cat_file = info = ls = find = _open
+
+    fs.__class__ = Gone
+    for read in (lambda: array[...], lambda: array[0]):
+        with pytest.raises(ChunkIOError, match=what):
+            read()
+    for look in (
+        lambda: zarrcore.open_array(array.store, path="a", mode="r"),
+        lambda: zarrcore.open_group(array.store, mode="r"),
+        lambda: array.store.exists("a/c/0"),
+        lambda: list(array.store.list()),
+        lambda: list(array.store.list_dir("a")),
+    ):
+        with pytest.raises(StoreError, match=what):
+            look()
+
+
+@pytest.mark.parametrize("cache", ["simplecache", "filecache"])
+def test_a_cache_of_files_answers_for_what_is_absent(tmp_path, cache):
+    """One absent key of several was an error for all of them: no group could be opened."""
+    root = zarrcore.create_group(FsspecStore(fsspec.filesystem("file"), path=str(tmp_path / "data")))
+    root.create_array("a", shape=6, chunks=2, dtype="i4", fill_value=-1)[:2] = [1, 2]
+    options = {cache: {"cache_storage": str(tmp_path / cache)}}
+    store = FsspecStore.from_url(f"{cache}::file://{tmp_path}/data", options)
+    for _ in range(2):
+        group = zarrcore.open_group(store, mode="r")
+        assert group["a"][:].tolist() == [1, 2, -1, -1, -1, -1]
+        assert store.get_many(["zarr.json", "nothing", "a/c/0"])[1] is None
+        assert list(group) == ["a"]
