@@ -73,6 +73,7 @@ def make_wheel(version: str, work: Path) -> Path:
         "AR": f"{zig} ar",
         "ZARRCORE_LIBS": "source",
         "ZARRCORE_ZSTD": "off",
+        "ZARRCORE_LIBRARY": "off",  # needs binutils of the other CPU
         "ZARRCORE_DEFLATE": "source",
         "ZARRCORE_BLOSC_SRC": str(fetch_sources.fetch("blosc", work / "sources")),
         "SETUPTOOLS_EXT_SUFFIX": f".{tag}-{TARGET}.so",
