@@ -45,7 +45,7 @@ def make_root(work: Path) -> tuple[Path, str]:
     options, root = apt(work), work / "root"
     run(["apt-get", *options, "update"])
     without = [f"--no-{kind}" for kind in HARD]
-    wanted = ["python3-minimal", "libpython3-stdlib"]
+    wanted = ["python3-minimal", "libpython3-stdlib", "libstdc++6"]  # the last is for numpy
     listed = run(["apt-cache", *options, "depends", "--recurse", *without, *wanted])
     packages = sorted(set(re.findall(r"^[a-z][\w.+-]*$", listed, re.MULTILINE)))
     run(["apt-get", *options, "download", *packages], cwd=work / "packages")
