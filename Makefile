@@ -17,7 +17,7 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-versions zarr-python-guide xarray-suite dask-suite pytest soak \
         demo packages smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind examples-valgrind csrc-foreign fuzz fuzz-test \
-        asan tsan bench bench-capi bench-random style lint workflows lib wheel portable contents stubs docs clean
+        asan tsan bench bench-capi bench-random style lint workflows lib wheel wheel-aarch64 portable contents stubs docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -210,6 +210,9 @@ $(ENV)/.wheels: $(ENV)/.complete
 	$(PY) wheels/requirements.py wheels > $(ENV)/requirements-wheels.txt
 	$(PY) -m pip install -qq -r $(ENV)/requirements-wheels.txt
 	@touch $@
+
+wheel-aarch64: $(ENV)/.wheels ## compile a wheel for aarch64, and try it on an emulated CPU with Debian's Python; needs qemu-user, apt
+	$(PY) wheels/check_emulated_wheel.py
 
 portable: $(ENV)/.wheels ## compile the C core for Windows, macOS and other Linuxes: without warnings, nothing is run
 	$(PY) wheels/check_platforms.py

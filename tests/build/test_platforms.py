@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "wheels"))
 try:
+    import check_emulated_wheel
     import check_foreign
     import check_platforms
     import native_libs
@@ -77,3 +78,17 @@ def test_failures_make_the_status(
     assert check_foreign.main(["aarch64-linux-musl"]) == 0
     assert check_foreign.main([]) == 1
     assert "s390x-linux-musl: FAILED" in capsys.readouterr().out
+
+
+def test_a_wheel_is_not_tried_without_emulator_and_it_is_said_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_emulated_wheel.shutil, "which", lambda name: None)
+    assert check_emulated_wheel.main() == 0
+    assert capsys.readouterr().out == "skipped: there is no qemu-aarch64 (apt-get install qemu-user)\n"
+
+
+def test_a_wheel_needs_the_python_that_tries_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(check_emulated_wheel, "pythons", lambda wanted: [])
+    with pytest.raises(check_emulated_wheel.StepError, match=r"no CPython 3\.11 with headers"):
+        check_emulated_wheel.make_wheel("3.11", tmp_path)

@@ -16,7 +16,7 @@ from zarrcore import indexing
 from zarrcore._log import debug
 from zarrcore._validate import of_array
 from zarrcore.arrays.access import put, writes_empty_chunks
-from zarrcore.arrays.description import ArrayDescription
+from zarrcore.arrays.description import ArrayDescription, grid_axes
 from zarrcore.arrays.documents import documents_of, reread, save
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import as_values
@@ -93,12 +93,6 @@ def _listed(array: ArrayDescription, *, hidden: bool = False) -> Iterator[str]:
         for key in map(key_text, chunk_store(array.metadata, array.store_path)._list_stored(prefix)):
             if hidden or not key.endswith("/"):
                 yield key
-
-
-def grid_axes(array: ArrayDescription) -> tuple[Axis, ...]:
-    """Return the axes of the chunk grid."""
-    with of_array(array.path):
-        return axes_of(array.shape, layout.grid_edges(array.metadata))
 
 
 def present_chunks(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:

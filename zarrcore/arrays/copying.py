@@ -14,7 +14,8 @@ from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
 from zarrcore._threads import in_threads
 from zarrcore.arrays.access import get, put
-from zarrcore.arrays.chunks import can_list, grid_axes, present_chunks
+from zarrcore.arrays.chunks import can_list, present_chunks
+from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.codecs.chain import with_held

@@ -10,6 +10,7 @@ import numpy as np
 
 from zarrcore._validate import of_array
 from zarrcore.arrays.config import ArrayConfig
+from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
@@ -161,3 +162,9 @@ class ArrayDescription(Node):
         if self._metadata.zarr_format == 3:
             raise TypeError("compressor exists for format 2 arrays only; use compressors")
         return self._metadata.compressor
+
+
+def grid_axes(array: ArrayDescription) -> tuple[Axis, ...]:
+    """Return the axes of the chunk grid."""
+    with of_array(array.path):
+        return axes_of(array.shape, layout.grid_edges(array.metadata))

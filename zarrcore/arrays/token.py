@@ -12,7 +12,7 @@ from hashlib import blake2b
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.arrays.chunks import grid_axes
+from zarrcore.arrays.description import grid_axes
 from zarrcore.nodes.documents import NAMES
 from zarrcore.storage.base import ReadOnlyStore, WrapperStore
 from zarrcore.storage.cached import CacheStore

@@ -10,7 +10,7 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore.arrays import access
-from zarrcore.arrays.chunks import grid_axes
+from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
 from zarrcore.engine.projection import Axis, ChunkPart, axes_of, dims_of, project, project_points

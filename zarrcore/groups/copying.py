@@ -16,9 +16,10 @@ from typing import Any, TypeAlias
 
 from zarrcore._records import dataclass
 from zarrcore._typed import NamedTuple
-from zarrcore.arrays.chunks import grid_axes, is_within, stored_chunks
+from zarrcore.arrays.chunks import is_within, stored_chunks
 from zarrcore.arrays.creation import NewArray, create_new
 from zarrcore.arrays.derived import array_from
+from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.sources import attributes_of, is_of_hdf5, places_within
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrUserWarning, shown

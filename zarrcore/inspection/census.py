@@ -9,7 +9,7 @@ import numpy as np
 
 from zarrcore._records import dataclass
 from zarrcore._validate import of_array
-from zarrcore.arrays.chunks import grid_axes
+from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.build import chunk_store

@@ -8,7 +8,8 @@ import numpy as np
 
 from zarrcore._log import info
 from zarrcore._records import dataclass
-from zarrcore.arrays.chunks import grid_axes, is_within
+from zarrcore.arrays.chunks import is_within
+from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.errors import ChunkError
 from zarrcore.inspection.census import shards_of, stored_in_order, unused_bytes

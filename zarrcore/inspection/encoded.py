@@ -10,7 +10,8 @@ from typing import Any
 from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
 from zarrcore._typing import Buffer, ShapeLike
-from zarrcore.arrays.chunks import grid_axes, is_within
+from zarrcore.arrays.chunks import is_within
+from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.build import chunk_spec, chunk_store

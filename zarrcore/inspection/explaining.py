@@ -14,7 +14,7 @@ from zarrcore import indexing
 from zarrcore._records import dataclass
 from zarrcore._typing import Buffer, SelectionLike
 from zarrcore._validate import of_array
-from zarrcore.arrays.chunks import grid_axes
+from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.blosc import BloscCodec
 from zarrcore.codecs.sharding import EMPTY, ShardingCodec
