@@ -10,7 +10,6 @@
 #include "base/arith.h"
 #include "codecs/contexts.h"
 #include "codecs/deflate_repeat.h"
-#include "codecs/deflate_runs.h"
 #include "kernels/byte_order.h"
 #include "kernels/repeats.h"
 
@@ -27,15 +26,16 @@
 typedef struct encode_level {
     int level;
     size_t up_to;
+    bool runs_by_zlib;       /* its quick levels do not look at what a long match covers */
 } encode_level;
 
 /* libdeflate clears large tables first: for less than this zlib, which has smaller ones, takes half the time. */
 enum { FROM = 192 };
 
-enum { DEFAULT_LEVEL = 6, RUNS_UP_TO_LEVEL = 3 };
+enum { DEFAULT_LEVEL = 6 };
 static const encode_level encode_levels[] = {
-    {0, 64 * MIB}, {2, 64 * MIB}, {5, 64 * MIB}, {5, 64 * MIB}, {5, 64 * MIB},
-    {6, 64 * MIB}, {7, 64 * MIB}, {8, 8 * MIB},  {9, 8 * MIB},  {9, 8 * MIB},
+    {0, 64 * MIB, false}, {2, 64 * MIB, true},  {5, 64 * MIB, true}, {5, 64 * MIB, true}, {5, 64 * MIB, false},
+    {6, 64 * MIB, false}, {7, 64 * MIB, false}, {8, 8 * MIB, false}, {9, 8 * MIB, false}, {9, 8 * MIB, false},
 };
 
 /* ---- decode --------------------------------------------------------------------------------- */
@@ -55,8 +55,8 @@ static void decoder_delete(void *context)
 }
 
 /*
- * libdeflate decodes what its last bytes of input stand for byte by byte, which may be 26 KiB.  Of a copy that zeros
- * follow they are not the last.  Is a copy quicker than those bytes?
+ * libdeflate decodes what its last bytes of input stand for byte by byte, which may be 26 KiB.  Of a copy that zeros follow
+ * they are not the last.  Is a copy quicker than those bytes?
  */
 enum { ZEROS = 32, WORTH = 256 };
 
@@ -66,8 +66,7 @@ static bool is_better_copied(size_t n, size_t decoded)
 }
 
 /* All members, or the one stream, of n bytes, which `after` more follow that may be looked at. */
-static bool decode_all(zc_deflate_container container, const zc_coding *c, const uint8_t *src, size_t after,
-                       size_t *written)
+static bool decode_all(zc_deflate_container container, const zc_coding *c, const uint8_t *src, size_t after, size_t *written)
 {
     const decode_call decode = container == ZC_DEFLATE_GZIP ? libdeflate_gzip_decompress_ex
                                                             : libdeflate_zlib_decompress_ex;
@@ -82,8 +81,7 @@ static bool decode_all(zc_deflate_container container, const zc_coding *c, const
     do {
         size_t taken = 0;
         size_t made = 0;
-        if (decode(context, src + in, c->n - in + after, c->dst + out, c->cap - out, &taken, &made) !=
-            LIBDEFLATE_SUCCESS) {
+        if (decode(context, src + in, c->n - in + after, c->dst + out, c->cap - out, &taken, &made) != LIBDEFLATE_SUCCESS) {
             return false;
         }
         in += taken;
@@ -149,62 +147,53 @@ static struct libdeflate_compressor *compressor_for(zc_workspace *ws, int level)
 static const uint8_t zlib_header[] = {0x78, 0x01}, gzip_header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
 enum { ZLIB_TRAILER = 4, GZIP_TRAILER = 8 };
 
-/* Put the container around a stream of `size` bytes, which lies after the room for the header. */
-static void enclose(zc_deflate_container container, const zc_coding *c, size_t size, size_t *written)
+static bool encode_repeat(zc_deflate_container container, const zc_coding *c, size_t *written)
 {
     const bool gzip = container == ZC_DEFLATE_GZIP;
-    const size_t header = gzip ? sizeof gzip_header : sizeof zlib_header;
-    uint8_t *const end = c->dst + header + size;
+    const size_t header = gzip ? sizeof gzip_header : sizeof zlib_header, around = header + (gzip ? GZIP_TRAILER : ZLIB_TRAILER);
+    uint8_t *const to = c->dst + header;
 
-    memcpy(c->dst, gzip ? gzip_header : zlib_header, header);
-    if (gzip) {
-        zc_store_le32(end, libdeflate_crc32(0, c->src, c->n));
-        zc_store_le32(end + 4, (uint32_t)c->n);
-    } else {
-        zc_store_le32(end, ZC_BSWAP32(libdeflate_adler32(1, c->src, c->n)));
-    }
-    *written = header + size + (gzip ? GZIP_TRAILER : ZLIB_TRAILER);
-}
-
-/* Is it quicker, and no larger than by zlib's level, to look at runs alone?  From level 2 on others count more. */
-static bool is_for_runs(const zc_coding *c)
-{
-    const int level = c->codec->level, least = level == 1 ? 32 : 48;
-
-    return level > 0 && level <= RUNS_UP_TO_LEVEL && c->n <= encode_levels[level].up_to &&
-           zc_deflate_runs_in_64(c->src, c->n) >= least;
-}
-
-/* What is a few bytes over and over, or most of which is and is to be quick, is written without libdeflate's search. */
-static bool encode_repeats(zc_deflate_container container, const zc_coding *c, size_t *written)
-{
-    const bool gzip = container == ZC_DEFLATE_GZIP;
-    const size_t header = gzip ? sizeof gzip_header : sizeof zlib_header;
-    const size_t around = header + (gzip ? GZIP_TRAILER : ZLIB_TRAILER);
-    size_t size = 0;
-
-    if (c->cap < around) {
+    if (c->cap < around || !zc_repeats(c->src, c->n)) {
         return false;
     }
-    if (c->n <= REPEAT_UP_TO && zc_repeats(c->src, c->n)) {
-        size = zc_deflate_repeat(c->src, c->n, c->dst + header, c->cap - around);
-    } else if (is_for_runs(c)) {
-        size = zc_deflate_runs(c->ws, c->src, c->n, c->dst + header, c->cap - around);
+    const size_t size = zc_deflate_repeat(c->src, c->n, to, c->cap - around);
+    memcpy(c->dst, gzip ? gzip_header : zlib_header, header);
+    if (gzip) {
+        zc_store_le32(to + size, libdeflate_crc32(0, c->src, c->n));
+        zc_store_le32(to + size + 4, (uint32_t)c->n);
+    } else {
+        zc_store_le32(to + size, ZC_BSWAP32(libdeflate_adler32(1, c->src, c->n)));
     }
-    if (size > 0) {
-        enclose(container, c, size, written);
-    }
+    *written = size + around;
     return size > 0;
+}
+
+/* Whether three of four places that are looked at lie in a run of some bytes over and over. */
+static bool is_mostly_runs(const uint8_t *src, size_t n)
+{
+    enum { PLACES = 64, LENGTH = 32, PERIOD = 8 };
+    int runs = 0;
+
+    if (n < PLACES * LENGTH) {
+        return false;
+    }
+    for (size_t i = 0; i < PLACES; i++) {
+        const uint8_t *const at = src + (n - LENGTH) / PLACES * i;
+
+        runs += memcmp(at, at + PERIOD, LENGTH - PERIOD) == 0;
+    }
+    return runs >= PLACES * 3 / 4;
 }
 
 bool zc_deflate_whole_encode(zc_deflate_container container, const zc_coding *c, size_t *written)
 {
-    if (c->codec->level != 0 && encode_repeats(container, c, written)) {
+    if (c->codec->level != 0 && c->n <= REPEAT_UP_TO && encode_repeat(container, c, written)) {
         return true;
     }
     const int level = c->codec->level;
     const encode_level *const use = &encode_levels[level < 0 ? DEFAULT_LEVEL : level];
-    const bool left_to_zlib = c->n > use->up_to || (level != 0 && c->n < FROM);
+    const bool left_to_zlib = c->n > use->up_to || (level != 0 && c->n < FROM) ||
+                              (use->runs_by_zlib && is_mostly_runs(c->src, c->n));
     struct libdeflate_compressor *const compressor = left_to_zlib ? NULL : compressor_for(c->ws, use->level);
 
     if (compressor == NULL) {
