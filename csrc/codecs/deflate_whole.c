@@ -55,8 +55,8 @@ static void decoder_delete(void *context)
 }
 
 /*
- * libdeflate decodes what its last bytes of input stand for byte by byte, which may be 26 KiB.  Of a copy that zeros follow
- * they are not the last.  Is a copy quicker than those bytes?
+ * libdeflate decodes what its last bytes of input stand for byte by byte, which may be 26 KiB.  Of a copy that zeros
+ * follow they are not the last.  Is a copy quicker than those bytes?
  */
 enum { ZEROS = 32, WORTH = 256 };
 
@@ -66,7 +66,8 @@ static bool is_better_copied(size_t n, size_t decoded)
 }
 
 /* All members, or the one stream, of n bytes, which `after` more follow that may be looked at. */
-static bool decode_all(zc_deflate_container container, const zc_coding *c, const uint8_t *src, size_t after, size_t *written)
+static bool decode_all(zc_deflate_container container, const zc_coding *c, const uint8_t *src, size_t after,
+                       size_t *written)
 {
     const decode_call decode = container == ZC_DEFLATE_GZIP ? libdeflate_gzip_decompress_ex
                                                             : libdeflate_zlib_decompress_ex;
@@ -81,7 +82,8 @@ static bool decode_all(zc_deflate_container container, const zc_coding *c, const
     do {
         size_t taken = 0;
         size_t made = 0;
-        if (decode(context, src + in, c->n - in + after, c->dst + out, c->cap - out, &taken, &made) != LIBDEFLATE_SUCCESS) {
+        if (decode(context, src + in, c->n - in + after, c->dst + out, c->cap - out, &taken, &made) !=
+            LIBDEFLATE_SUCCESS) {
             return false;
         }
         in += taken;
