@@ -49,15 +49,19 @@ PROGRAM = textwrap.dedent(
 )
 
 
+def run(program: str, *arguments: str) -> str:
+    """What a new process prints, without settings by the environment, which are looked at when there are any."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "ZARRCORE_"))}
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
 def added() -> dict:
     """Modules and threads that the import brings, seen in a new process."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("COV_")}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, env=environ
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(run(PROGRAM))
 
 
 def test_loads_nothing_optional_or_slow(added: dict) -> None:
@@ -143,10 +147,7 @@ def opened(tmp_path_factory) -> set[str]:
 
     place = tmp_path_factory.mktemp("opened") / "a"
     zarrcore.create_array(place, shape=3, chunks=3, dtype="i4")[:] = 3
-    command = [sys.executable, "-c", OPEN, str(place)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stdout))
+    return set(json.loads(run(OPEN, str(place))))
 
 
 def test_opening_an_array_loads_what_it_needs(opened: set[str]) -> None:
@@ -190,10 +191,7 @@ def test_opening_an_array_compiles_little(tmp_path) -> None:
     import zarrcore
 
     zarrcore.create_array(tmp_path / "a", shape=3, chunks=3, dtype="i4")[:] = 3
-    command = [sys.executable, "-c", ONCE, str(tmp_path / "a")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert 0 < int(done.stdout) <= 16
+    assert 0 < int(run(ONCE, str(tmp_path / "a"))) <= 16
 
 
 CREATE = textwrap.dedent(
@@ -209,7 +207,6 @@ CREATE = textwrap.dedent(
 
 
 def test_creating_an_array_asks_no_other_packages() -> None:
-    done = subprocess.run([sys.executable, "-c", CREATE], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    loaded = json.loads(run(CREATE))
     needless = {"zarrcore.api.copying", "zarrcore.dtypes.strings", "zarrcore.metadata.v2"}
-    assert (LAZY | needless) & set(json.loads(done.stdout)) == set()
+    assert (LAZY | needless) & set(loaded) == set()
