@@ -50,8 +50,9 @@ PROGRAM = textwrap.dedent(
 
 
 def run(program: str, *arguments: str) -> str:
-    """What a new process prints, without settings by the environment, which are looked at when there are any."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "ZARRCORE_"))}
+    """What a new process prints; settings of the environment would be looked at."""
+    foreign = ("COV_", "ZARRCORE_")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     command = [sys.executable, "-c", program, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ)
     assert done.returncode == 0, done.stderr
