@@ -28,6 +28,8 @@ class ZarrPython(ZarrInterface):
             if threads:
                 os.environ["RAYON_NUM_THREADS"] = str(threads)  # zarrs starts a thread per core otherwise
             import zarrs  # noqa: F401  (registers the pipeline)
+        elif pipeline.startswith("zarrcore."):
+            import zarrcore.integrations.zarr_python  # noqa: F401  (the same: a working tree has no entry points)
         warnings.filterwarnings("ignore", category=ZarrUserWarning)  # consolidated metadata are no standard
         zarr.config.set({"codec_pipeline.path": pipeline})
         if threads:
