@@ -29,7 +29,7 @@ class ZarrPython(ZarrInterface):
                 os.environ["RAYON_NUM_THREADS"] = str(threads)  # zarrs starts a thread per core otherwise
             import zarrs  # noqa: F401  (registers the pipeline)
         elif pipeline.startswith("zarrcore."):
-            import zarrcore.integrations.zarr_python  # noqa: F401  (the same: a working tree has no entry points)
+            from zarrcore.integrations.zarr_python import CodecPipeline  # noqa: F401  (without entry points)
         warnings.filterwarnings("ignore", category=ZarrUserWarning)  # consolidated metadata are no standard
         zarr.config.set({"codec_pipeline.path": pipeline})
         if threads:
