@@ -13,7 +13,7 @@ import importlib
 import marshal
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import ExitStack, suppress
 from functools import cache, lru_cache, partial, wraps
 from types import FunctionType, SimpleNamespace
@@ -330,7 +330,7 @@ class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):
         store = options.pop("store", None) or self.data_store.open_group(_address(filename_or_obj), **where)
         with close_on_error(store):
             if isinstance(store, ZarrcoreStore):
-                store._left_out = _dropped(decoding)
+                store._left_out = _dropped(decoding.get("drop_variables"))
             return _decoded(store, *store.load(), **decoding)
 
     def open_groups_as_dict(self, filename_or_obj: Any, **options: Any) -> dict[str, Dataset]:
@@ -341,7 +341,7 @@ class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):
         loaded, found = {}, {}
         for path, store in stores.items():  # all of them first, so that they are read together
             with close_on_error(store):
-                store._left_out = _dropped(decoding)
+                store._left_out = _dropped(decoding.get("drop_variables"))
                 loaded[path] = store.load()
         for path, store in stores.items():
             name = str(NodePath(path).relative_to(parent)) if options.get("group") else path
@@ -361,9 +361,8 @@ _CF_ATTRIBUTES = frozenset(conventions.CF_RELATED_DATA) | {
 }
 
 
-def _dropped(decoding: Mapping[str, Any]) -> Set[str]:
+def _dropped(names: str | Iterable[str] | None) -> Set[str]:
     """Return the names of the variables that are left out."""
-    names = decoding.get("drop_variables")
     return {names} if isinstance(names, str) else set(names or ())
 
 
@@ -377,7 +376,7 @@ def _decoded(
     **decoding: Any,
 ) -> Dataset:
     """Return the data set of a store as ``StoreBackendEntrypoint`` does; only what needs it is decoded."""
-    dropped = _dropped({"drop_variables": drop_variables})
+    dropped = _dropped(drop_variables)
     named = (variable.attrs.get("bounds") for variable in stored.values())
     bounds = {name for name in named if isinstance(name, str)}
     plain = {

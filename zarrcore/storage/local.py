@@ -177,8 +177,8 @@ class LocalStore(Store):
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         if type(self) is not LocalStore:
             return super().__reduce_ex__(protocol)
-        settings = self.fsync, self.follow_symlinks, self.locks
-        return _unpickled, (self._root, self._read_only, *settings, *(() if self.page_cache else (False,)))
+        settings = self.fsync, self.follow_symlinks, self.locks, self.page_cache
+        return _unpickled, (self._root, self._read_only, *settings)
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return self._copy_with_read_only(read_only)

@@ -87,9 +87,9 @@ cdef class StoreSource:
         self.waits = waits
         self.suffix = suffix
         self.is_gone = is_gone
-        self.get_chunks = getattr(store, "_get_chunks", None) if getattr(store, "_bounds_chunks", False) else None
-        lend = getattr(store, "_lend_chunks", None)
-        self.get_chunks = self.get_chunks if lend is None else lend
+        self.get_chunks = getattr(store, "_lend_chunks", None)
+        if self.get_chunks is None and getattr(store, "_bounds_chunks", False):
+            self.get_chunks = getattr(store, "_get_chunks", None)
         self.most = most
         self.small = getattr(store, "_small_shard", 0)
         self.serve = getattr(store, "_serve", None)
