@@ -10,7 +10,7 @@ import pytest
 from engine_chains import make_chain, make_shard
 
 import zarrcore
-from zarrcore._core.engine import Chain, ChunkCache, MemorySource, NativeArray, StoreSource, sources
+from zarrcore._core.engine import Chain, ChunkCache, MemorySource, NativeArray, StoreSource, sessions
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError, StoreError
 from zarrcore.storage import MemoryStore
 
@@ -204,7 +204,7 @@ def test_an_interrupt_while_an_error_of_a_store_is_looked_at(
     class Broken(MemoryStore):
         def get_partial_values(self, key_ranges: Any) -> Any:
             if is_broken:
-                monkeypatch.setattr(sources, "getsignal", interrupt)
+                monkeypatch.setattr(sessions, "getsignal", interrupt)
                 raise OSError("no")
             return super().get_partial_values(key_ranges)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from zarrcore.engine.projection import axes_of, raw_dtype
 from zarrcore.indexing import Dim, Fields, Selection, plain_selection
 from zarrcore.metadata import layout
 from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
-from zarrcore.progress import Step
+
+if TYPE_CHECKING:
+    from zarrcore.progress import Step
 
 _MOST_POINTS = 1 << 22  # of one call of the engine, unless the array has more elements
 

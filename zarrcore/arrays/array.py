@@ -19,7 +19,6 @@ from zarrcore.arrays.selections import Indexable, Select
 from zarrcore.indexing import Fields
 from zarrcore.metadata import layout
 from zarrcore.node import SynchronousNode, bridge
-from zarrcore.progress import Progress, reporting
 from zarrcore.storage.path import StoreLike
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from zarrcore.arrays.tolerant import OnError
     from zarrcore.arrays.writer import ArrayWriter
     from zarrcore.info import NodeInfo
+    from zarrcore.progress import Progress
 
 
 class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
@@ -350,6 +350,8 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
             return tolerant.read(self._opened, selection, out, fields, threads, on_error)
         if progress is None:
             return self._get(indexing.plain_selection, selection, out, fields, threads)
+        from zarrcore.progress import reporting
+
         with reporting(progress, "reading") as step:
             return access.get_by(
                 self._opened, indexing.plain_selection, selection, out, fields, threads, step
@@ -450,6 +452,8 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         if progress is None:
             access.put_by(self._opened, indexing.plain_selection, selection, value, fields, threads)
             return
+        from zarrcore.progress import reporting
+
         with reporting(progress, "writing") as step:
             access.put_by(self._opened, indexing.plain_selection, selection, value, fields, threads, step)
 

@@ -16,7 +16,8 @@ load_modules(
         "keys": "KeyLock Place change_item changes_below key_events note_loss note_shape real_path "
         "shape_is_stale wait_for_writes while_changing",
         "files": "make_below open_below read_file remove_file size_below which_below write_file write_parts",
-        "sources": "Feed FileSpan LocalSource MemorySource OpenFile StoreSource trust",
+        "sessions": "FileSpan OpenFile trust",
+        "sources": "Feed LocalSource MemorySource StoreSource",
         "chains": "Chain Shard",
         "cache": "ChunkCache byte_limit",
         "selections": "",

@@ -108,6 +108,17 @@ def write_parts(
     follow_symlinks: bool | str,
 ) -> None: ...
 
+# sessions
+def trust(kind: type) -> None: ...
+
+@final
+class OpenFile:
+    def __init__(self, fd: int) -> None: ...
+
+@final
+class FileSpan:
+    def __init__(self, file: OpenFile, offset: int, size: int) -> None: ...
+
 # sources
 @final
 class LocalSource:
@@ -145,16 +156,6 @@ class StoreSource:
 class Feed:
     def answer(self, get: Callable[[str, Any, int | None], Any]) -> None: ...
     def lacking(self, n: int) -> int: ...
-
-@final
-class OpenFile:
-    def __init__(self, fd: int) -> None: ...
-
-@final
-class FileSpan:
-    def __init__(self, file: OpenFile, offset: int, size: int) -> None: ...
-
-def trust(kind: type) -> None: ...
 
 _Source = LocalSource | MemorySource | StoreSource
 

@@ -8,7 +8,7 @@ from zarrcore._core.engine.chains cimport Chain
 from zarrcore._core.engine.csrc cimport zc_array, zc_error, zc_fault, zc_given, zc_selection, zc_status, zc_trial
 from zarrcore._core.engine.keys cimport Place
 from zarrcore._core.engine.masks cimport MaskPoints
-from zarrcore._core.engine.sources cimport _Session
+from zarrcore._core.engine.sessions cimport Session
 
 
 @cython.final
@@ -32,7 +32,7 @@ cdef class NativeArray:
     cdef str _key(self, const int64_t *chunk)
     cdef int run(self, zc_selection *selection, int threads, bint write, bint write_empty, const zc_given *blocks=*,
                  bint prefetch=*, object token=*, const zc_trial *trial=*) except -1
-    cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, _Session session,
+    cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, Session session,
                            bint write, str prefix=*) except -1
     cdef object _inner_chunk(self, const zc_fault *fault, uint64_t number)
     cdef int _transfer(self, where, cnp.ndarray memory, str name, threads, field, bint points, bint write,

@@ -27,15 +27,8 @@ from zarrcore._core.engine.selections cimport (
     set_region,
     set_window,
 )
-from zarrcore._core.engine.sources cimport (
-    LocalSource,
-    MemorySource,
-    StoreSource,
-    _Session,
-    open_store,
-    own_scope,
-    poll_session,
-)
+from zarrcore._core.engine.sessions cimport Session, poll_session
+from zarrcore._core.engine.sources cimport LocalSource, MemorySource, StoreSource, open_store, own_scope
 from zarrcore._core.engine.threads cimport thread_number
 
 import numpy as np
@@ -212,7 +205,7 @@ cdef class NativeArray:
         cdef zc_met met
         cdef zc_error err
         cdef zc_status status
-        cdef _Session session = _Session.__new__(_Session)
+        cdef Session session = Session.__new__(Session)
 
         session.source = self.source
         session.token = token
@@ -252,7 +245,7 @@ cdef class NativeArray:
             tell_of_overlap(self.path, self._key(met.chunk)[self.c.prefix_len:])
         return 0
 
-    cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, _Session session,
+    cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, Session session,
                            bint write, str prefix="") except -1:
         """Turn a failure into the exception that names its place; `prefix` goes before the reason."""
         cause = session.causes[err.cause - 1] if err.cause else session.error

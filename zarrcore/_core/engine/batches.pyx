@@ -8,7 +8,8 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 from zarrcore._core.engine.arrays cimport NativeArray
 from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.selections cimport check_memory, set_points, set_region
-from zarrcore._core.engine.sources cimport StoreSource, _Session, open_store, poll_session
+from zarrcore._core.engine.sessions cimport Session, poll_session
+from zarrcore._core.engine.sources cimport StoreSource, open_store
 from zarrcore._core.engine.threads cimport thread_number
 
 import numpy as np
@@ -126,7 +127,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
     cdef NativeArray array
     cdef cnp.ndarray out
     cdef _Batch batch
-    cdef _Session session
+    cdef Session session
     cdef zc_fault fault
     cdef zc_error err
     cdef zc_status status
@@ -147,7 +148,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
                           else set_region(&batch.selections[i], &array.c, dims, out))
         place = places[_place_of(array)]
         if place == len(batch.sessions):
-            session = _Session.__new__(_Session)
+            session = Session.__new__(Session)
             session.source = array.source
             open_store(session, &batch.locals_[<size_t>place], &batch.stores[<size_t>place])
             batch.sessions.append(session)

@@ -11,7 +11,8 @@ from libc.string cimport memset
 
 from zarrcore._core.engine.arrays cimport NativeArray
 from zarrcore._core.engine.csrc cimport *
-from zarrcore._core.engine.sources cimport LocalSource, _Session, open_store, poll_session, set_local
+from zarrcore._core.engine.sessions cimport Session, poll_session
+from zarrcore._core.engine.sources cimport LocalSource, open_store, set_local
 
 from importlib import import_module
 from itertools import count
@@ -65,7 +66,7 @@ ctypedef struct _Owner:
 
 
 # A call on a store in Python: the session of the engine, and the thread state to come back to.
-cdef class _HandleSession(_Session):
+cdef class _HandleSession(Session):
     cdef void *gil
 
 

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 
 from zarrcore._core.engine.codecs cimport configure
 from zarrcore._core.engine.csrc cimport *
-from zarrcore._core.engine.sources cimport _Session, poll_session
+from zarrcore._core.engine.sessions cimport Session, poll_session
 
 from operator import index as as_index
 
@@ -47,7 +47,7 @@ cdef zc_status _fail_in_python(object error, zc_status status, zc_workspace *ws,
         status = ZC_ERR_CALLBACK             # KeyboardInterrupt and its like
     try:
         if session != NULL:
-            err.cause = (<_Session>session).keep_cause(error)
+            err.cause = (<Session>session).keep_cause(error)
         text = str(error).encode("utf-8", "replace")
         return zc_fail(err, status, b"%s", <const char *>text)
     except BaseException as second:          # its own str() failed, or there is no memory, or Ctrl-C came then

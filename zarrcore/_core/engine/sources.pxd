@@ -1,8 +1,8 @@
 # The stores of the engine, and what a call on one of them needs.
 cimport cython
-from libc.stdint cimport uint64_t
 
-from zarrcore._core.engine.csrc cimport zc_error, zc_symlinks, zc_local, zc_status, zc_store
+from zarrcore._core.engine.csrc cimport zc_local, zc_store, zc_symlinks
+from zarrcore._core.engine.sessions cimport Session
 
 
 @cython.final
@@ -35,22 +35,6 @@ cdef class StoreSource:
     cdef size_t window(self) except? 0
 
 
-cdef class _Session:
-    cdef object source
-    cdef object error
-    cdef object token         # the call ends when its attribute `cancelled` is true; None: there is none
-    cdef bint interrupted     # the exception is that of a signal handler
-
-    cdef list causes          # what codecs raised, see zc_error.cause
-    cdef dict versions        # of the values that the call has fetched parts of; None: of none yet
-
-    cdef dict seen(self)
-    cdef bint keep(self, object error) except -1
-    cdef uint64_t keep_cause(self, object error) except? 0
-    cdef zc_status fail(self, object error, zc_error *err)
-
-
 cdef str own_scope(object source)
-cdef int poll_session(void *arg) noexcept nogil
 cdef int set_local(LocalSource source, zc_local *out) except -1
-cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1
+cdef int open_store(Session session, zc_local *local, zc_store *out) except -1

@@ -3,8 +3,7 @@
 
 cimport cython
 cimport numpy as cnp
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.exc cimport PyErr_CheckSignals
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free
@@ -12,18 +11,22 @@ from libc.string cimport memcpy, memset
 
 from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.files cimport links_of
+from zarrcore._core.engine.sessions cimport (
+    Session,
+    drop_value,
+    error_of_a_signal,
+    give_back,
+    give_back_all,
+    hold_value,
+    is_of_a_signal,
+    lend,
+)
 
 import os
-import threading
-from _signal import getsignal, valid_signals                   # the module signal makes enumerations of them first
 
 from zarrcore import errors
 
 cnp.import_array()
-
-cdef extern from "Python.h":
-    Py_buffer *PyMemoryView_GET_BUFFER(object)
-    int Py_IsInitialized() nogil
 
 
 @cython.final
@@ -110,202 +113,6 @@ cdef str own_scope(object source):
     return f"object://{id(owner):#x}/"
 
 
-cdef class _Session:
-    """What one call needs while it runs: its source, and the first exception of its callbacks."""
-
-    cdef dict seen(self):
-        """Return the versions of the values whose parts have been fetched."""
-        if self.versions is None:
-            self.versions = {}
-        return self.versions
-
-    cdef bint keep(self, object error) except -1:
-        """Remember the first one; callbacks fail on several threads at once, and there may be no GIL."""
-        cdef bint first
-        with cython.critical_section(self):
-            first = self.error is None
-            if first:
-                self.error = error
-        return first
-
-    cdef uint64_t keep_cause(self, object error) except? 0:
-        """Remember what a codec raised; returns its number, from 1 on."""
-        cdef uint64_t number
-        with cython.critical_section(self):
-            if self.causes is None:
-                self.causes = []
-            self.causes.append(error)
-            number = len(self.causes)
-        return number
-
-    cdef zc_status fail(self, object error, zc_error *err):
-        if self.keep(error):
-            try:
-                self.interrupted = not getattr(error, "ends_the_call", False) and is_of_a_signal(error)
-            except BaseException as later:     # of a handler that ran meanwhile; a callback cannot raise it
-                self.error, self.interrupted = later, True
-        return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the store failed")
-
-
-cdef int poll_session(void *arg) noexcept with gil:
-    """Let Python handle its signals; an exception of a handler (KeyboardInterrupt) ends the call."""
-    cdef _Session session = <_Session>arg
-    try:
-        PyErr_CheckSignals()
-        return session.token is not None and session.token.cancelled
-    except BaseException as error:
-        if session.keep(error):
-            session.interrupted = True
-        return 1
-
-
-cdef bint is_of_a_signal(object error) except -1:
-    """Did a signal handler raise it, while Python code of a store ran?
-
-    Then it is no failure of the store, and asking again, key by key, would lose it.
-    """
-    if threading.get_ident() != threading.main_thread().ident:
-        return False
-    handlers = [getsignal(number) for number in valid_signals()]
-    codes = {getattr(getattr(handler, "__func__", handler), "__code__", None) for handler in handlers}
-    traceback = error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code in codes:
-            return True
-        traceback = traceback.tb_next
-    return False
-
-
-cdef object _of_a_signal(object error):
-    """Return an error if a signal handler raised it, or what one raises meanwhile; else None."""
-    try:
-        return error if is_of_a_signal(error) else None
-    except BaseException as later:     # a callback cannot raise it: the call would go on, without values
-        return later
-
-
-def trust(type kind not None):
-    """Take the memory of all objects of a class for that of bytes, which nobody changes: it is not copied."""
-    _trusted.add(kind)
-
-
-cdef set _trusted = {bytes}
-
-
-cdef bint _is_fixed(object owner):
-    """Is the memory that of a bytes object, which nobody changes?"""
-    return type(owner) in _trusted or (
-        isinstance(owner, cnp.ndarray) and type(owner.base) is bytes and not cnp.PyArray_ISWRITEABLE(owner))
-
-
-cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
-    """Make a bytes-like object the content of `out`, which keeps a reference to it."""
-    cdef Py_buffer *buffer
-    out.store = store
-    out.copied = type(value) is not bytes
-    if out.copied:
-        export = getattr(value, "as_buffer_like", None)
-        value = memoryview(value if export is None else export())     # one of our own: the store may release its
-        if not _is_fixed(value.obj) or not value.c_contiguous:
-            # Somebody might change it while a decompressor, which checks lengths before it uses them, is at work.
-            value = bytes(value)
-    if type(value) is bytes:
-        out.data = <const uint8_t *>PyBytes_AS_STRING(value)
-        out.size = PyBytes_GET_SIZE(value)
-    else:
-        buffer = PyMemoryView_GET_BUFFER(value)
-        out.data = <const uint8_t *>buffer.buf if buffer.len else <const uint8_t *>b""
-        out.size = buffer.len
-    Py_INCREF(value)
-    out.token = <void *>value
-    zc_metric_add(ZC_METRIC_BYTES_READ, out.size)
-    return 0
-
-
-@cython.final
-cdef class OpenFile:
-    """A file that is open until nothing uses it: it takes over the descriptor."""
-
-    cdef int fd
-
-    def __init__(self, int fd):
-        self.fd = fd
-
-    def __dealloc__(self):
-        cdef zc_file file
-        file.handle = self.fd
-        zc_file_close(&file)
-
-
-@cython.final
-cdef class FileSpan:
-    """A value that is `size` bytes of a file from `offset` on, which the engine reads itself.
-
-    The file has had so many; if it is cut off meanwhile, reading the value fails.
-    """
-
-    cdef OpenFile file
-    cdef uint64_t offset, size
-
-    def __init__(self, OpenFile file not None, uint64_t offset, uint64_t size):
-        self.file = file
-        self.offset = offset
-        self.size = size
-
-
-cdef zc_store _spans = zc_store_of_spans(_give_back)
-
-
-cdef int _lend_span(FileSpan span, zc_value *out) except -1:
-    """Make a part of a file the content of `out`, which keeps a reference to the file."""
-    memset(out, 0, sizeof(out[0]))
-    out.store = &_spans
-    out.size = span.size
-    out.begin = span.offset
-    out.file.handle = span.file.fd
-    out.copied = True             # another object when the file is opened again
-    Py_INCREF(span.file)
-    out.token = <void *>span.file
-    return 0
-
-
-cdef int _lend_checked(str key, object value, const zc_store *store, zc_value *out) except -1:
-    """The same, with the key in the message if the value is not bytes-like."""
-    if type(value) is bytes:
-        return _lend(value, store, out)
-    if type(value) is FileSpan:
-        return _lend_span(<FileSpan>value, out)
-    try:
-        return _lend(value, store, out)
-    except (TypeError, ValueError, BufferError) as error:
-        raise TypeError(f"key {key!r}: expected a bytes-like value, got {type(value).__name__}") from error
-
-
-cdef void _give_back(zc_value *value) noexcept with gil:
-    _give_back_all(value, 1)
-
-
-cdef void _hold(const void *token) noexcept with gil:
-    Py_INCREF(<object>token)
-
-
-cdef void _drop(const void *token) noexcept nogil:
-    if Py_IsInitialized():        # after the interpreter's end the object is gone
-        _drop_object(token)
-
-
-cdef void _drop_object(const void *token) noexcept with gil:
-    Py_DECREF(<object>token)
-
-
-cdef void _give_back_all(zc_value *values, size_t n) noexcept with gil:
-    cdef size_t i
-    for i in range(n):
-        if values[i].token != NULL:
-            Py_DECREF(<object>values[i].token)
-            values[i].token = NULL
-
-
 # -- dicts
 
 cdef extern from *:
@@ -348,7 +155,7 @@ cdef extern from *:
 
 cdef zc_status _memory_fetch(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                              size_t *failed, zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     cdef dict values = (<MemorySource>session.source).values
     cdef size_t i = 0
     zc_metric_add(ZC_METRIC_REQUESTS, n)
@@ -357,10 +164,10 @@ cdef zc_status _memory_fetch(const zc_store *store, const zc_request *requests, 
             key = zc_text(requests[i].key)
             value = zc_dict_value(values, key)
             if value is not None:
-                _lend_checked(key, value, store, &out[i])
+                lend(key, value, store, &out[i])
         return ZC_OK
     except BaseException as error:
-        _give_back_all(out, n)
+        give_back_all(out, n)
         failed[0] = i
         return session.fail(error, err)
 
@@ -383,7 +190,7 @@ cdef object _get_all(StoreSource source, list names):
 
 cdef zc_status _open(const zc_store *store, const char *key, cbool whole, zc_value *out,
                      zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     cdef object name
     try:
         name = zc_text(key)
@@ -402,7 +209,7 @@ cdef zc_status _open(const zc_store *store, const char *key, cbool whole, zc_val
         zc_metric_add(ZC_METRIC_REQUESTS, 1)
         if value is None:
             return ZC_ERR_MISSING
-        _lend_checked(name, value, store, out)
+        lend(name, value, store, out)
         return ZC_OK
     except BaseException as error:
         return session.fail(error, err)
@@ -440,7 +247,7 @@ cdef object _part_of(StoreSource source, tuple opened, object byte_range):
     return source.store.get(key, byte_range)
 
 
-cdef zc_status _fail_part(_Session session, object error, zc_error *err):
+cdef zc_status _fail_part(Session session, object error, zc_error *err):
     if isinstance(error, errors.ReplacedError):
         return zc_fail(err, ZC_ERR_REPLACED, b"%s", <const char *>b"the value was replaced while it was read")
     return session.fail(error, err)
@@ -448,7 +255,7 @@ cdef zc_status _fail_part(_Session session, object error, zc_error *err):
 
 cdef zc_status _store_read(const zc_value *value, uint64_t offset, void *dst, size_t n,
                            zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>value.store.self
+    cdef Session session = <Session>value.store.self
     try:
         return _copy_range(_part_of(<StoreSource>session.source, <tuple>value.token, (offset, n)), dst, n, err)
     except BaseException as error:
@@ -456,7 +263,7 @@ cdef zc_status _store_read(const zc_value *value, uint64_t offset, void *dst, si
 
 
 cdef zc_status _store_read_tail(const zc_value *value, void *dst, size_t n, zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>value.store.self
+    cdef Session session = <Session>value.store.self
     cdef StoreSource source = <StoreSource>session.source
     try:
         return _copy_range(_part_of(source, <tuple>value.token, source.suffix(n)), dst, n, err)
@@ -477,13 +284,13 @@ cdef int _lend_all(answer, list keys, str complaint, const zc_store *store, zc_v
     for i in range(<size_t>len(values)):
         at[0] = i
         if values[i] is not None:
-            _lend_checked(keys[i], values[i], store, &out[i])
+            lend(keys[i], values[i], store, &out[i])
     return 0
 
 
 cdef zc_status _store_fetch(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                             size_t *failed, zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     cdef size_t k, i = n      # the key that failed, if it is one of them
     zc_metric_add(ZC_METRIC_REQUESTS, n)
     try:
@@ -501,7 +308,7 @@ cdef zc_status _store_fetch(const zc_store *store, const zc_request *requests, s
         _lend_all(answer, names, f"get_many returned %d values for {n} keys", store, out, &i)
         return ZC_OK
     except BaseException as error:
-        _give_back_all(out, n)
+        give_back_all(out, n)
         if i < n:
             failed[0] = i
         return session.fail(error, err)
@@ -509,7 +316,7 @@ cdef zc_status _store_fetch(const zc_store *store, const zc_request *requests, s
 
 cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                                   zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     cdef StoreSource source = <StoreSource>session.source
     cdef list wanted = []
     cdef size_t i
@@ -528,8 +335,8 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
                   f"get_partial_values returned %d values for {n} requests", store, out, &i)
         return ZC_OK
     except BaseException as error:
-        _give_back_all(out, n)
-        ended = error if not isinstance(error, Exception) else _of_a_signal(error)
+        give_back_all(out, n)
+        ended = error if not isinstance(error, Exception) else error_of_a_signal(error)
         if ended is not None:
             return session.fail(ended, err)
         return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked again, key by key
@@ -537,7 +344,7 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
 
 cdef zc_status _store_recheck(const zc_store *store, const char *const *keys, size_t n, cbool *changed,
                               zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     cdef size_t i
     try:
         for i, answer in enumerate((<StoreSource>session.source).recheck([keys[i].decode() for i in range(n)])):
@@ -553,7 +360,7 @@ cdef class Feed:
 
     cdef zc_feed *feed
     cdef const zc_store *store
-    cdef _Session session
+    cdef Session session
     cdef StoreSource source
 
     def __dealloc__(self):
@@ -595,7 +402,7 @@ cdef class Feed:
             else:
                 value = get(key, (request.offset, request.n), None)
             if value is not None:
-                _lend_checked(key, value, self.store, &answer.value)
+                lend(key, value, self.store, &answer.value)
         except BaseException as error:
             # Ranges are asked for again by their key, under a lock, since the value may have been replaced meanwhile.
             if request.n == ZC_SIZE_MAX or not isinstance(error, Exception):
@@ -610,7 +417,7 @@ cdef class Feed:
 
 
 cdef zc_status _store_serve(const zc_store *store, zc_feed *feed, size_t n, zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     cdef Feed shared
     try:
         shared = Feed.__new__(Feed)
@@ -629,7 +436,7 @@ cdef zc_status _store_serve(const zc_store *store, zc_feed *feed, size_t n, zc_e
 
 cdef zc_status _replace(const zc_store *store, const char *key, const void *data, size_t n,
                         zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     cdef MemorySource memory
     try:
         value = PyBytes_FromStringAndSize(<const char *>data, n)
@@ -645,13 +452,13 @@ cdef zc_status _replace(const zc_store *store, const char *key, const void *data
 
 cdef zc_status _open_version(const zc_store *store, const char *key, zc_value *out, void **version,
                              zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     cdef StoreSource source = <StoreSource>session.source
     try:
         name = key.decode()
         value, found = source.store._get_version(name, source.most)
         if value is not None:
-            _lend_checked(name, value, store, out)
+            lend(name, value, store, out)
         if found is not None:
             Py_INCREF(found)
             version[0] = <void *>found
@@ -662,7 +469,7 @@ cdef zc_status _open_version(const zc_store *store, const char *key, zc_value *o
 
 cdef zc_status _replace_version(const zc_store *store, const char *key, const void *data, size_t n, const void *version,
                                 int attempt, cbool *done, zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     try:
         value = PyBytes_FromStringAndSize(<const char *>data, n)
         python = (<StoreSource>session.source).store
@@ -677,7 +484,7 @@ cdef void _forget_version(void *version) noexcept with gil:
 
 
 cdef zc_status _remove(const zc_store *store, const char *key, zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     try:
         if type(session.source) is MemorySource:
             (<MemorySource>session.source).values.pop(key.decode(), None)
@@ -690,7 +497,7 @@ cdef zc_status _remove(const zc_store *store, const char *key, zc_error *err) no
 
 cdef zc_status _check_place(const zc_store *store, const char *prefix, size_t prefix_len,
                             zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
+    cdef Session session = <Session>store.self
     cdef object source = session.source
     try:
         is_gone = (<MemorySource>source).is_gone if type(source) is MemorySource else (<StoreSource>source).is_gone
@@ -713,7 +520,7 @@ cdef int set_local(LocalSource source, zc_local *out) except -1:
     return 0
 
 
-cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
+cdef int open_store(Session session, zc_local *local, zc_store *out) except -1:
     """Set up the engine's view of the session's source."""
     cdef object source = session.source
     memset(out, 0, sizeof(out[0]))
@@ -723,8 +530,8 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
         zc_store_local(local, out)
         return 0
     out.self = <void *>session
-    out.close = _give_back
-    out.release = _give_back_all
+    out.close = give_back
+    out.release = give_back_all
     out.open = _open
     out.check = _check_place
     out.replace = _replace
@@ -732,8 +539,8 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
     if type(source) is MemorySource:
         out.fetch = _memory_fetch
         out.values_in_memory = True
-        out.hold = _hold
-        out.drop = _drop
+        out.hold = hold_value
+        out.drop = drop_value
         return 0
     if type(source) is not StoreSource:
         raise TypeError(f"source: expected a source of this module, got {type(source).__name__}")

@@ -10,7 +10,8 @@ from libc.string cimport memcmp, memcpy, memset
 from zarrcore._core.engine.arrays cimport NativeArray
 from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.selections cimport set_axis
-from zarrcore._core.engine.sources cimport LocalSource, MemorySource, _Session, poll_session, set_local
+from zarrcore._core.engine.sessions cimport Session, poll_session
+from zarrcore._core.engine.sources cimport LocalSource, MemorySource, set_local
 from zarrcore._core.engine.threads cimport thread_number
 
 import os
@@ -79,7 +80,7 @@ def list_stored(NativeArray array not None, size_t most, bint sizes=False):
     """
     cdef zc_local local
     cdef zc_stored found
-    cdef _Session session = _Session.__new__(_Session)
+    cdef Session session = Session.__new__(Session)
     cdef int code
     cdef Py_ssize_t n
     if type(array.source) is MemorySource:
