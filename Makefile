@@ -62,15 +62,19 @@ $(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
 
 # ---- tests ----
 
-test: style csrc-test fuzz-test pytest s3 ## style and types, C and Python tests
+# One environment is brought while others are, and while the package is compiled.
+test: $(ENV)/.complete ## style and types, C and Python tests
+	$(MAKE) --no-print-directory -s -j $(JOBS) build $(ZARR2)/.complete $(S3)/.complete
+	$(MAKE) --no-print-directory style csrc-test fuzz-test pytest s3
 
 # With PYTEST_ARGS one process, as for a debugger; else one for each core, and then the tests that want to be alone.
+# Those of tests/remote are left to `make s3`, which has all that they ask for.
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
 ifneq ($(PYTEST_ARGS),)
 	ZARRCORE_NEED_ZARR2=1 $(PYTEST) $(PYTEST_ARGS)
 else
-	ZARRCORE_NEED_ZARR2=1 $(PYTEST) -q -n $(JOBS) --dist worksteal -m "not alone"
-	ZARRCORE_NEED_ZARR2=1 $(PYTEST) -q -m alone
+	ZARRCORE_NEED_ZARR2=1 $(PYTEST) -q -n $(JOBS) --dist worksteal -m "not alone" --ignore tests/remote
+	ZARRCORE_NEED_ZARR2=1 $(PYTEST) -q -m alone $$(grep -lr 'mark\.alone' tests)
 endif
 
 SOAK ?= 200
@@ -152,7 +156,8 @@ tsan: $(ENV)/.complete ## the Python tests of concurrency under ThreadSanitizer
 
 comma := ,
 
-packages: smoke system-libs ## what is built for others: wheels for the other Pythons here, and with Debian's libraries
+packages: $(ENV)/.complete ## what is built for others: wheels for the other Pythons here, and with Debian's libraries
+	$(MAKE) --no-print-directory -j $(JOBS) smoke system-libs
 
 smoke: $(ENV)/.complete ## build a wheel for each other Python here, install it, import it, write and read back
 	$(PY) wheels/build_wheels.py --plain --others

@@ -19,6 +19,7 @@ ZARRCORE_EXTENSIONS=0                no extension modules: for an editable insta
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shlex
 import sys
@@ -184,6 +185,7 @@ class BuildExt(build_ext):
             build_dir="build/cython",
             compiler_directives=DIRECTIVES,
             force=bool(self.force),
+            nthreads=self.parallel if _forks() else 0,
         )
         sources = {module.name: module.sources for module in generated}
         core = self.build_core()
@@ -297,6 +299,11 @@ class BuildPy(build_py):
             target = Path(self.build_lib, "zarrcore", "include", Path(header).relative_to("csrc/include"))
             self.mkpath(str(target.parent))
             self.copy_file(header, str(target))
+
+
+def _forks() -> bool:
+    """Are processes copies of this one?  Others would start with running this file again."""
+    return multiprocessing.get_start_method() == "fork"
 
 
 def _older(target: str, sources: Sequence[str]) -> bool:
