@@ -166,6 +166,7 @@ class BuildExt(build_ext):
         if self.parallel is None or self.parallel is True:
             self.parallel = int(os.environ.get("ZARRCORE_JOBS") or os.cpu_count() or 1)
         self.inner_temp = Path(self.build_temp) / Toolchain("unix").flavour
+        self.for_tree = bool(self.inplace)  # which setuptools takes back while it builds
 
     def build_extensions(self) -> None:
         """Everything; called once the compiler is known."""
@@ -194,7 +195,7 @@ class BuildExt(build_ext):
             ext.export_symbols = [f"PyInit_{name.rpartition('.')[2]}" for name in names]
             self.compile_modules(ext, [source for name in names for source in sources[name]], core)
         super().build_extensions()
-        if not (self.inplace or self.editable_mode or self.tools.msvc) and self.tools.flavour == "release":
+        if not (self.for_tree or self.editable_mode or self.tools.msvc) and self.tools.flavour == "release":
             self.build_library()
 
     def build_library(self) -> None:

@@ -110,7 +110,10 @@ def build(
         "LINK": link,
     }
     command = ["make", "-s", "-C", str(ROOT / "csrc"), "linkable"]
-    subprocess.run([*command, *(f"{name}={value}" for name, value in variables.items())], check=True)
+    environ = {**os.environ, "MAKEFLAGS": ""}  # a make above this build has handed no jobs on
+    subprocess.run(
+        [*command, *(f"{name}={value}" for name, value in variables.items())], env=environ, check=True
+    )
     for path in (prefix / "lib").iterdir():
         if path.is_symlink():
             path.unlink()

@@ -56,6 +56,7 @@ def environment(root: Path) -> dict[str, str]:
         "ZARRCORE_LIBS": "system",
         "ZARRCORE_DEFLATE": "off",
         "ZARRCORE_ZSTD": "off",
+        "MAKEFLAGS": "",  # what runs this has handed no jobs on
     }
 
 

@@ -14,8 +14,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 class SourceError(RuntimeError):
@@ -59,12 +61,7 @@ def build_archive(tree: Tree, build_dir: Path) -> Path:
         return archive.resolve()
     partial = directory.with_name(f"{directory.name}.{os.getpid()}")
     try:
-        objects = compiler.compile(
-            [str(path) for path in tree.sources],
-            output_dir=str(partial),
-            include_dirs=[str(tree.include_dir)],
-            extra_postargs=arguments,
-        )
+        objects = _compile_all(compiler, tree, partial, arguments)
         if tree.private:
             of_source = dict(zip(tree.sources, objects, strict=True))
             hidden = [of_source[path] for path in tree.private]
@@ -78,6 +75,25 @@ def build_archive(tree: Tree, build_dir: Path) -> Path:
     else:
         partial.replace(directory)  # whole or not at all
     return archive.resolve()
+
+
+def _compile_all(compiler: Any, tree: Tree, directory: Path, arguments: Sequence[str]) -> list[str]:
+    """Compile the sources, several at a time; the objects, in the order of the sources."""
+    objects = compiler.object_filenames([str(path) for path in tree.sources], output_dir=str(directory))
+    for target in objects:
+        os.makedirs(os.path.dirname(target), exist_ok=True)  # before threads would race for it
+
+    def compile_one(source: Path) -> None:
+        compiler.compile(
+            [str(source)],
+            output_dir=str(directory),
+            include_dirs=[str(tree.include_dir)],
+            extra_postargs=list(arguments),
+        )
+
+    with ThreadPoolExecutor(max_workers=int(os.environ.get("ZARRCORE_JOBS") or os.cpu_count() or 1)) as pool:
+        list(pool.map(compile_one, tree.sources))  # list: raise the first failure here
+    return list(objects)
 
 
 def can_hide_names() -> bool:
