@@ -22,7 +22,7 @@ _MOST_WITHOUT_ZIP64 = (1 << 31) - 1
 class Directory(zipfile.ZipFile):
     """An open archive that checks what its directory says of an entry, also where only a part is read.
 
-    A part has no checksum of its own.  So the entry has to have the local header that the directory has for it,
+    A part has no checksum of its own.  So the local header has to be the one that the directory has,
     before it is read and afterwards: the file may be another one by then, written over by somebody else.
     """
 
