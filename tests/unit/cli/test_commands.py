@@ -400,6 +400,29 @@ def test_copy_goes_on_where_it_ended(command: Callable[..., Result], store: Path
     assert command("copy", store, target, "--overwrite", "--resume").code == 2
 
 
+def test_the_copy_of_one_array_goes_on_where_it_ended(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    """`--resume` was for groups."""
+    source, target = store / "counts", tmp_path / "one.zarr"
+    shown = command("copy", source, target, "--dry-run", "--resume")
+    assert shown.code == 0 and shown.out.startswith("copy / (") and not target.exists()
+    assert command("copy", source, target, "--resume").out.startswith("1 copied, 0 left out")
+    before = {path: path.stat().st_mtime_ns for path in target.rglob("*")}
+    assert command("copy", source, target, "--resume").out.startswith("0 copied, 1 left out, 0 B")
+    assert before == {path: path.stat().st_mtime_ns for path in target.rglob("*")}
+    failed = command("copy", source, target)
+    assert failed.code == 1 and "--resume goes on after a break" in failed.err
+    next(path for path in (target / "c").rglob("*") if path.is_file()).unlink()
+    assert command("copy", source, target, "--resume", "-v").out.startswith("copy / (")
+    np.testing.assert_array_equal(zarrcore.open_array(target)[...], zarrcore.open_array(source)[...])
+    assert command("copy", source, target, "--overwrite").out.startswith("1 copied")
+    assert command("copy", source, target, "--skip-unreadable").code == 2
+    failed = command("copy", source, source, "--overwrite")
+    assert failed.code == 1 and "lies in the other" in failed.err
+    np.testing.assert_array_equal(zarrcore.open_array(target)[...], zarrcore.open_array(source)[...])
+
+
 def test_a_dry_run_writes_nothing(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
     shown = command("copy", store, tmp_path / "copy.zarr", "--dry-run")
     assert "copy /region/depth" in shown.out and not (tmp_path / "copy.zarr").exists()
