@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from zarrcore.cli.alone import alone
 from zarrcore.cli.places import (
     is_remote,
     json_option,
@@ -77,7 +78,9 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
         if is_group and not chosen["skip_unreadable"]:
             _refuse_misfits(node, _layout(chosen))
         place = store_path(target, options, "r" if chosen["dry_run"] else "a")
-        with progress_bar("copying") as shown, place.store:  # an archive is complete when it is closed
+        keeps_away = nullcontext() if chosen["dry_run"] else alone(place)
+        # An archive is complete when it is closed.
+        with keeps_away, progress_bar("copying") as shown, place.store:
             create = _layout(chosen) | {"threads": chosen["threads"], "progress": shown}
             counts = (_copy_group if is_group else _copy_array)(node, place, chosen, create)
     if chosen["as_json"]:

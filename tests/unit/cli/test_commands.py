@@ -423,6 +423,32 @@ def test_the_copy_of_one_array_goes_on_where_it_ended(
     np.testing.assert_array_equal(zarrcore.open_array(target)[...], zarrcore.open_array(source)[...])
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
+@pytest.mark.parametrize("what", ["", "counts"])
+def test_two_copies_to_one_place_do_not_mix_their_chunks(store: Path, tmp_path: Path, what: str) -> None:
+    """With other layouts, chunks of the one were read as those of the other."""
+    target = tmp_path / "copy.zarr"
+    zarrcore.create_array(store / "counts", data=np.arange(1 << 20), chunks=64, overwrite=True)
+    layouts = [["--codec", "null"], ["--codec", "zstd"], ["--codec", "null"]]
+    for option in ("--resume", "--overwrite"):
+        copies = [
+            subprocess.Popen(
+                [sys.executable, "-m", "zarrcore", "copy", str(store / what), str(target), option, *layout],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for layout in layouts
+        ]
+        told = [one.communicate()[1] for one in copies]
+        assert 0 in [one.returncode for one in copies], told
+        for one, said in zip(copies, told, strict=True):
+            assert one.returncode == 0 or "another copy to this place is under way" in said
+        copied = zarrcore.open_array(target / "counts" if not what else target)
+        np.testing.assert_array_equal(copied[...], np.arange(1 << 20))
+        assert zarrcore.verify(target).ok
+
+
 def test_a_dry_run_writes_nothing(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
     shown = command("copy", store, tmp_path / "copy.zarr", "--dry-run")
     assert "copy /region/depth" in shown.out and not (tmp_path / "copy.zarr").exists()
