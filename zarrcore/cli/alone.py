@@ -57,7 +57,7 @@ def _path(scope: str) -> str | None:
 
 
 def _locked(path: str) -> int | None:
-    """Return the descriptor of the locked file; -1: another process has locked it, None: there are no locks."""
+    """Return the descriptor of the locked file; -1: another process has it, None: there are no locks."""
     import fcntl
 
     while True:

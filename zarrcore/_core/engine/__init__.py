@@ -15,7 +15,8 @@ load_modules(
         "libraries_origin",
         "keys": "KeyLock Place change_item changes_below key_events note_loss note_shape real_path "
         "shape_is_stale wait_for_writes while_changing",
-        "files": "age_by_mtime make_below open_below read_file remove_file size_below which_below write_file write_parts",
+        "files": "age_by_mtime make_below open_below read_file remove_file size_below which_below write_file "
+        "write_parts",
         "sources": "Feed FileSpan LocalSource MemorySource OpenFile StoreSource trust",
         "chains": "Chain Shard",
         "cache": "ChunkCache byte_limit",
