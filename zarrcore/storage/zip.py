@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, Self
@@ -15,7 +16,16 @@ from zarrcore._extension import own_form
 from zarrcore._locks import RLock
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import BaseZarrError, InvalidKeyError, ReadOnlyError, StoreError, printable, shown
+from zarrcore.errors import (
+    BaseZarrError,
+    ConflictError,
+    InvalidKeyError,
+    ReadOnlyError,
+    StoreError,
+    printable,
+    shown,
+)
+from zarrcore.storage.announced import ENGINE
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.byte_range import ByteRange, as_request, resolve_range
 from zarrcore.storage.local_errors import named
@@ -224,15 +234,19 @@ class ZipStore(Store):
         with self._archive as archive:
             if is_new and key in archive.NameToInfo:
                 return False
-            archive = self._archive.locked()  # which has what others have appended meanwhile
-            if is_new and key in archive.NameToInfo:
-                return False
-            try:
-                _append(archive, key, data)
-            except zipfile.LargeZipFile as error:
-                reason = f"{error}: allowZip64=True allows that"
-                raise StoreError(f"{self}: key {key!r}: {reason}", key=key) from error
-            return True
+            with self._archive.locked() as latest:  # which has what others have appended meanwhile
+                if is_new and key in latest.NameToInfo:
+                    return False
+                if latest is not archive and not archive.has_entry_of(latest, key):
+                    # The new value may be made of the one before, whose changes would be lost.
+                    reason = "another store has changed it since this one was opened; read it again"
+                    raise ConflictError(f"{self}: key {key!r}: {reason}", key=key)
+                try:
+                    _append(latest, key, data)
+                except zipfile.LargeZipFile as error:
+                    reason = f"{error}: allowZip64=True allows that"
+                    raise StoreError(f"{self}: key {key!r}: {reason}", key=key) from error
+                return True
 
     def delete(self, key: str) -> None:
         """Raise an error, unless `key` is absent: ZIP archives cannot delete entries."""
@@ -266,7 +280,7 @@ class ZipStore(Store):
 
     def close(self) -> None:
         """Close the archive.  The next use opens it again, to append if it was opened for writing."""
-        self._archive.close()
+        _announced(self._scope(""), self._archive.close)  # another archive may be there by then
 
     def __getstate__(self) -> dict[str, Any]:
         if self._archive.mode != "r" or not isinstance(self._archive.target, str | StorePath):
@@ -342,20 +356,29 @@ class _Archive:
                 finally:
                     self._lock_of_writer.release()
 
-    def locked(self) -> Directory:
-        """Return the archive to be written to: nobody else writes to it until it is closed.
+    @contextmanager
+    def locked(self) -> Iterator[Directory]:
+        """Yield the archive to be written to: nobody else writes to it until it is closed.
 
-        What others have appended since it was opened is in it.
+        What others have appended since it was opened is in it.  If nothing is written, others still may.
         """
         assert self._file is not None
         if isinstance(self.target, str) and not self._lock_of_writer.is_held:
             self._lock_of_writer.take(self.target)
             if state_of(self.target) != self._state:
-                self._file.lock = None
-                self._file.close()
-                self._file = None
-                self._file = self._open()
-        return self._file
+                _announced(f"zip:{id(self)}/", self._reopen)
+        try:
+            yield self._file
+        finally:
+            if not self._file.is_changed:
+                self._lock_of_writer.release()
+
+    def _reopen(self) -> None:
+        assert self._file is not None
+        self._file.lock = None
+        self._file.close()
+        self._file = None
+        self._file = self._open()
 
     def _restore(self) -> None:
         """Have an archive end as it did, if it could not be completed with what was appended."""
@@ -405,6 +428,12 @@ class _Archive:
             self.mode = "a"  # opened again, the archive keeps what has been written
             file.mode = "a"  # and ends with its directory, also where more was written and failed
         return file
+
+
+def _announced(scope: str, call: Callable[[], None]) -> None:
+    """Call what may have other values be in an archive: what the engine has kept of them counts no more."""
+    change = getattr(sys.modules.get(ENGINE), "while_changing", None)
+    call() if change is None else change(scope, ("",), call, (), {})
 
 
 def _is_empty(path: str) -> bool:

@@ -30,9 +30,7 @@ class Directory(zipfile.ZipFile):
     _offsets: list[int] | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._known: dict[
-            int, tuple[int, bytes]
-        ] = {}  # what :meth:`_start_of` found, by offset
+        self._known: dict[int, tuple[int, bytes]] = {}  # what :meth:`_start_of` found, by offset
         super().__init__(*args, **kwargs)
 
     def close(self) -> None:
@@ -109,6 +107,22 @@ class Directory(zipfile.ZipFile):
             self._offsets = sorted({*(entry.header_offset for entry in self.filelist), self.start_dir})
         at = bisect_right(self._offsets, info.header_offset)
         return self._offsets[at] if at < len(self._offsets) else self.start_dir
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything was written."""
+        return bool(self._didModify)  # type: ignore[has-type]
+
+    def has_entry_of(self, other: Directory, name: str) -> bool:
+        """Return whether a name stands for the same entry in another directory of the archive."""
+        ours, theirs = self.NameToInfo.get(name), other.NameToInfo.get(name)
+        if ours is None or theirs is None:
+            return ours is theirs
+        return (ours.header_offset, ours.CRC, ours.file_size) == (
+            theirs.header_offset,
+            theirs.CRC,
+            theirs.file_size,
+        )
 
     def was_taken_for_empty(self) -> bool:
         """Return whether zipfile found no directory, and would append another archive; if so, it is closed.

@@ -197,6 +197,40 @@ def test_reading_in_a_mode_that_writes_locks_nothing(path: Path) -> None:
 
 
 @has_locks
+def test_a_part_of_a_chunk_that_another_store_has_changed_is_not_lost(path: Path) -> None:
+    """The new value was made of the one that the archive had had when it was opened."""
+    write(path)
+    first, second = (zarrcore.open_array(ZipStore(path, mode="a"), path="a", mode="r+") for _ in range(2))
+    assert first[0] == second[0] == 1
+    first[0] = 70
+    first.store.close()
+    with pytest.raises(ChunkIOError, match="a/c/0.*another store has changed it since"):
+        second[1] = 80
+    second[9] = 90  # of another chunk
+    with pytest.raises(ChunkIOError, match="being written to"):
+        first[2] = 60
+    second[1] = 80
+    second.store.close()
+    with pytest.raises(ChunkIOError, match="another store has changed it since"):
+        first[2] = 60
+    first[2] = 60
+    first.store.close()
+    expected = [70, 80, 60, *VALUES[3:]]
+    expected[9] = 90
+    assert zarrcore.open_array(path, path="a", mode="r")[...].tolist() == expected
+
+
+@pytest.mark.parametrize("kind", ["file", "ranges"])
+def test_no_chunk_of_an_archive_that_was_closed_is_kept(path: Path, kind: str) -> None:
+    write(path)
+    array = zarrcore.open_array(OPENED[kind](path), path="a", mode="r").with_cache(1 << 20)
+    assert array[1:3].tolist() == array[1:3].tolist() == [2, 3]
+    write(path, 10)
+    array.store.close()
+    assert array[1:3].tolist() == [20, 30]
+
+
+@has_locks
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_does_not_keep_an_archive_locked(path: Path) -> None:
     def wait(of: int) -> bool:
