@@ -84,6 +84,7 @@ class Directory(zipfile.ZipFile):
         pairs: list[tuple[str, object, object]] = [
             ("name", name, info.orig_filename),
             ("method", method, info.compress_type),
+            ("encryption", flags & UNUSUAL, info.flag_bits & UNUSUAL),
         ]
         if not (flags | info.flag_bits) & _STREAMED:
             pairs += [("checksum", crc, info.CRC)]
