@@ -334,9 +334,9 @@ class StoreError(BaseZarrError):
 
 
 class ConflictError(StoreError):
-    """Another process has changed a metadata document at the same time.
+    """Another process has changed a metadata document at the same time, or another store a ZIP archive.
 
-    Nothing of the change was stored in the document.
+    Nothing of the change was stored in the document, or under the key.
     """
 
 

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,17 @@ static const char *kind_of(mode_t mode)
                             : "a device";
 }
 
+/* Times of files may be any; one that 64 bits cannot hold wraps, and is only compared. */
+static int64_t ns_of(struct timespec time)
+{
+    return (int64_t)((uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec);
+}
+
+static int64_t ns_between(int64_t before, int64_t after)
+{
+    return (int64_t)((uint64_t)after - (uint64_t)before);
+}
+
 /* Take over a descriptor, if it is that of a regular file. */
 static zc_status adopt(int fd, const char *name, zc_file *out, zc_error *err)
 {
@@ -139,8 +151,8 @@ static zc_status adopt(int fd, const char *name, zc_file *out, zc_error *err)
     }
     out->handle = fd;
     out->size = (uint64_t)st.st_size;
-    out->mtime_ns = (int64_t)MTIME(st).tv_sec * 1000000000 + MTIME(st).tv_nsec;
-    out->ctime_ns = (int64_t)CTIME(st).tv_sec * 1000000000 + CTIME(st).tv_nsec;
+    out->mtime_ns = ns_of(MTIME(st));
+    out->ctime_ns = ns_of(CTIME(st));
     out->inode = (uint64_t)st.st_ino;
     out->device = (uint64_t)st.st_dev;
     return ZC_OK;
@@ -177,12 +189,20 @@ zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t ca
     return ZC_OK;
 }
 
+static atomic_bool by_mtime_alone;
+
+void zc_file_ages_by_mtime(bool alone)
+{
+    atomic_store_explicit(&by_mtime_alone, alone, memory_order_relaxed);
+}
+
 int64_t zc_file_age_ns(const zc_file *file)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - file->mtime_ns;
+    const int64_t since_mtime = ns_between(file->mtime_ns, ns_of(now)), since_ctime = ns_between(file->ctime_ns, ns_of(now));
+    return since_mtime < since_ctime || atomic_load_explicit(&by_mtime_alone, memory_order_relaxed) ? since_mtime : since_ctime;
 }
 
 void zc_file_close(zc_file *file)

@@ -24,6 +24,7 @@
 #include "check.h"
 #include "engine/engine.h"
 #include "files.h"
+#include "io/file.h"
 #include "threads.h"
 
 enum {
@@ -727,6 +728,7 @@ int main(void)
         perror("no directory for the tests");
         return 1;
     }
+    zc_file_ages_by_mtime(true);          /* as replace_with_old_file needs it */
     RUN(interleaved_on_one_thread);
     RUN(on_many_threads);
     CHECK(remove_tree(root, sizeof root));

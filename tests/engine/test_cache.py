@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import zarrcore
 from zarrcore import errors
+from zarrcore._core.engine import age_by_mtime
 from zarrcore.storage import LocalStore, MemoryStore, WrapperStore, ZipStore
 from zarrcore.testing import strategies as zst
 
@@ -65,6 +66,7 @@ def age(root: Path) -> None:
     No two versions of a file get the same time, as none have that are written: the number of a file that was
     replaced may be given to the next one, which may have the same size.
     """
+    age_by_mtime(True)  # the other time of change cannot be set back
     for path in root.rglob("*"):
         if path.is_file() and path.stat().st_mtime_ns > YEAR_2001 + 10**15:
             stamp = YEAR_2001 + next(VERSIONS)
@@ -178,6 +180,20 @@ def test_a_file_that_has_just_changed_is_not_kept(tmp_path: Path) -> None:
         else:
             zarrcore.open_array(tmp_path)[0, 0] = value + 1
     assert array.cache.nchunks == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is one time of change, which can be set back")
+@pytest.mark.parametrize("date", [0, 10**9, 2**34], ids=["1970", "2001", "2514"])
+@pytest.mark.parametrize("layout", ["plain", "sharded"])
+def test_a_file_that_was_given_another_date_is_no_older(layout: str, date: int, tmp_path: Path) -> None:
+    """As by ``rsync -t`` and ``cp -p``: within the tick of the clock such a file may change once more."""
+    array = new(tmp_path, layout).with_cache(1 << 20)
+    for path in (tmp_path / "c").rglob("*"):
+        if path.is_file():
+            os.utime(path, (date, date))
+    age_by_mtime(False)
+    assert array[0, 0] == array[0, 0] == 0
+    assert array.cache.nchunks == array.cache.hits == 0
 
 
 def test_objects_that_are_replaced_in_memory_are_read_again() -> None:

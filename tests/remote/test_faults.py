@@ -174,3 +174,14 @@ def test_a_bucket_that_is_gone_is_no_array_of_fill_values(server: ObjectServer) 
             look()
     with pytest.raises(StoreError, match="NoSuchBucket"):
         asyncio.run(zarrcore.api.asynchronous.open_array(store=array.store, path="a", mode="r"))
+
+
+def test_no_document_of_a_server_that_is_not_there_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`verify` tried each document as often as the listing: 25 seconds for a refused connection."""
+    options = {"retry_config": {"max_retries": 0}}
+    store = make_store("http://127.0.0.1:9/data.zarr", storage_options=options)
+    asked = []
+    monkeypatch.setattr(type(store), "get", lambda self, key, *_: asked.append(key))
+    report = zarrcore.verify(store)
+    assert not report.ok and asked == []
+    assert "cannot be listed" in str(report) and "http://127.0.0.1:9" in str(report)

@@ -255,3 +255,33 @@ def test_blocks_of_arrays_with_shards_are_shards() -> None:
     assert array.blocks[1].tolist() == [6, 7, 8, 9, 10, 11]
     with pytest.raises(IndexError, match="block 3 is out of bounds for .* 2 blocks .each a shard"):
         array.blocks[3]
+
+
+@pytest.mark.parametrize("name", ["Array", "AsyncArray", "Group", "AsyncGroup"])
+def test_a_class_is_no_function_that_opens(name: str) -> None:
+    kind = "group" if "Group" in name else "array"
+    with pytest.raises(TypeError, match=f"{name}: expected metadata .* got 'x.zarr' alone; open_{kind} "):
+        getattr(zarrcore, name)("x.zarr")
+
+
+def test_lengths_that_are_no_shape() -> None:
+    array = zarrcore.ones((2, 2))
+    with pytest.raises(TypeError, match=r"resize: expected one shape, got 2 arguments: write resize\(\(3, 3"):
+        array.resize(3, 3)
+    assert array.shape == (2, 2)
+
+
+@pytest.mark.parametrize("level", [-1, "a", 1.5])
+def test_levels_of_a_tree_that_are_no_number(level: Any) -> None:
+    """A tree without a limit was shown."""
+    group = zarrcore.create_group({})
+    with pytest.raises(ValueError, match="level: expected None or a number of levels, at least 0, got"):
+        group.tree(level=level)
+    with pytest.raises(ValueError, match="max_nodes: expected a number of nodes"):
+        group.tree(max_nodes=-1)
+    assert group.tree(level=np.int64(1)).lines == ["/"]
+
+
+def test_requests_that_are_none() -> None:
+    with pytest.raises(TypeError, match="requests: expected pairs of an array and a selection, .* got 0"):
+        zarrcore.read_many(0)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,9 +14,14 @@ import pytest
 
 import zarrcore
 from zarrcore import registry
-from zarrcore.codecs import GzipCodec
+from zarrcore.codecs import BytesBytesCodec, BytesCodec, GzipCodec, ShardingCodec
 from zarrcore.dtype import Int32, data_type_registry
-from zarrcore.errors import DataTypeValidationError, MetadataValidationError, UnknownCodecError
+from zarrcore.errors import (
+    DataTypeValidationError,
+    MetadataValidationError,
+    UnknownCodecError,
+    ZarrUserWarning,
+)
 from zarrcore.grids import RegularGrid
 
 REGISTER: dict[str, Callable[[Any, Any], None]] = {
@@ -150,3 +156,27 @@ def test_entry_points_that_cannot_be_read_are_a_typed_error(
     known: registry.Registry[Any] = registry.Registry("codec", "zarrcore.codecs", UnknownCodecError)
     with pytest.raises(UnknownCodecError, match="entry points of the installed packages cannot be read"):
         known.get("example.unknown")
+
+
+def test_a_codec_that_nobody_will_find_is_named_in_a_warning(tmp_path: Path) -> None:
+    """The array could not be opened again, and nothing had said so."""
+
+    @dataclass(frozen=True)
+    class Own(BytesBytesCodec):
+        name = "example.own"
+
+        def encode(self, data: Any, spec: Any) -> bytes:
+            return bytes(data)
+
+        def decode(self, data: Any, spec: Any, max_size: int | None = None) -> bytes:
+            return bytes(data)
+
+    shards = ShardingCodec(chunk_shape=(2,), codecs=[BytesCodec(), Own()])
+    for layout in ({"compressors": [Own()]}, {"serializer": shards, "compressors": None}):
+        with pytest.warns(
+            ZarrUserWarning, match=r"'example.own' is not registered.*register_codec"
+        ) as seen:
+            zarrcore.create_array(tmp_path, shape=4, dtype="i4", overwrite=True, **layout)
+        assert seen[0].filename == __file__
+    with pytest.raises(UnknownCodecError, match=r"example\.own"):
+        zarrcore.open_array(tmp_path)

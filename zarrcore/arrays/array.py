@@ -550,7 +550,7 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
 
     # --- changing ---
 
-    def resize(self, new_shape: ShapeLike) -> None:
+    def resize(self, new_shape: ShapeLike, *lengths: int) -> None:
         """Change the lengths of the dimensions.
 
         Elements outside the new shape are removed, even if the array grows again later; new elements have the
@@ -560,11 +560,13 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         ----------
         new_shape : int or tuple of int
             A length for each dimension.
+        *lengths : int
+            There are none: the lengths are one argument, ``resize((3, 4))``.
 
         Raises
         ------
         TypeError, ValueError
-            If these are not lengths, or their number is not that of the dimensions.
+            If these are not lengths, are several arguments, or are not as many as there are dimensions.
         ReadOnlyError
             If the store is read-only.
         StoreError
@@ -580,6 +582,9 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
         """
         from zarrcore.arrays.chunks import resize
 
+        if lengths:
+            shape = (new_shape, *lengths)
+            raise TypeError(f"resize: expected one shape, got {len(shape)} arguments: write resize({shape})")
         resize(self._opened, new_shape)
 
     def append(self, data: ArrayLike, axis: int = 0) -> tuple[int, ...]:

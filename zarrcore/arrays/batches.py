@@ -77,6 +77,10 @@ def read_many(
            [20, 21]], dtype=int32)
     """
     reads: list[tuple[OpenArray, Selection]] = []
+    if not hasattr(requests, "__iter__"):
+        raise TypeError(
+            f"requests: expected pairs of an array and a selection, as in [(array, 0)], got {requests!r:.200}"
+        )
     for number, request in enumerate(requests):
         array, wanted = _pair(number, request)
         try:

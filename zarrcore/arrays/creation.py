@@ -23,7 +23,7 @@ from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.sources import places_within
-from zarrcore.arrays.trial import refuse_misread_codecs, refuse_unusable_codecs
+from zarrcore.arrays.trial import refuse_misread_codecs, refuse_unusable_codecs, warn_of_unknown_codecs
 from zarrcore.arrays.values import as_values, broadcast_values
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.codecs.v2 import parse_v2_codec
@@ -423,6 +423,7 @@ def create_new(
     if overwrite:
         refuse_own_source(place, values)
     refuse_misread_codecs(metadata)
+    warn_of_unknown_codecs(metadata)
     if values is None or not write_data:
         refuse_unusable_codecs(metadata)
         create_node(place, metadata, overwrite=overwrite, group=group)

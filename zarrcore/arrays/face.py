@@ -33,9 +33,14 @@ class ArrayFace(ArrayDescription, Selectable):
     def __init__(
         self,
         metadata: ArrayMetadata | dict[str, Any],
-        store_path: StorePath,
+        store_path: StorePath = None,  # type: ignore[assignment]
         config: ArrayConfigLike | None = None,
     ) -> None:
+        if store_path is None:
+            raise TypeError(
+                f"{type(self).__name__}: expected metadata and a StorePath, got {metadata!r:.100} alone; "
+                "open_array opens an array that is stored, create_array makes a new one"
+            )
         if isinstance(metadata, dict):
             from zarrcore.nodes.documents import array_metadata_from_dict
 

@@ -6,6 +6,7 @@ packages, of users, and filters whose encoding of some items fails) only a chunk
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ from zarrcore._validate import at
 from zarrcore.codecs.chain import CodecChain, IgnoredCodec, held_by, with_held
 from zarrcore.codecs.sharding import ShardingCodec
 from zarrcore.dtypes.layout import vary
-from zarrcore.errors import ChunkError, MetadataValidationError
+from zarrcore.errors import ChunkError, MetadataValidationError, ZarrUserWarning
+from zarrcore.metadata.departures import level_of_caller
 from zarrcore.registry import codec_registry
 
 if TYPE_CHECKING:
@@ -96,6 +98,24 @@ def refuse_misread_codecs(metadata: ArrayMetadata) -> None:
                 f"{names}: what is registered under these names reads something else than what these encode; "
                 "register them, or give them names of their own"
             )
+
+
+def warn_of_unknown_codecs(metadata: ArrayMetadata) -> None:
+    """Warn of codecs of users that nobody finds by their names, not even the process that stores them."""
+    if metadata.zarr_format != 3:
+        return
+    codecs = with_held(metadata.chain().codecs)
+    unknown = {
+        codec.name: codec for codec in codecs if is_a_users(codec) and codec.name not in codec_registry
+    }
+    for name, codec in unknown.items():
+        warnings.warn(
+            f"the codec {name!r} is not registered, so that nobody can open this array again: call "
+            f"zarrcore.registry.register_codec({name!r}, {type(codec).__name__}), or declare it in the group "
+            "zarrcore.codecs of entry points",
+            ZarrUserWarning,
+            stacklevel=level_of_caller(),
+        )
 
 
 def _has_name_of_another(codec: Codec) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from zarrcore.cli.alone import alone
 from zarrcore.cli.places import (
     is_remote,
     json_option,
@@ -77,7 +78,9 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
         if is_group and not chosen["skip_unreadable"]:
             _refuse_misfits(node, _layout(chosen))
         place = store_path(target, options, "r" if chosen["dry_run"] else "a")
-        with progress_bar("copying") as shown, place.store:  # an archive is complete when it is closed
+        keeps_away = nullcontext() if chosen["dry_run"] else alone(place)
+        # An archive is complete when it is closed.
+        with keeps_away, progress_bar("copying") as shown, place.store:
             create = _layout(chosen) | {"threads": chosen["threads"], "progress": shown}
             counts = (_copy_group if is_group else _copy_array)(node, place, chosen, create)
     if chosen["as_json"]:
@@ -120,11 +123,22 @@ def _layout(chosen: dict[str, Any]) -> dict[str, Any]:
 
 def _copy_array(array: Any, place: StorePath, chosen: dict[str, Any], create: dict[str, Any]) -> Counts:
     import zarrcore
+    from zarrcore.groups.copying import is_left_out
+    from zarrcore.node import state_of
 
-    if chosen["resume"] or chosen["dry_run"] or chosen["skip_unreadable"]:
-        raise click.UsageError("--resume, --dry-run and --skip-unreadable are for groups")
-    copied = zarrcore.from_array(place, data=array, overwrite=chosen["overwrite"], **create)
+    if chosen["skip_unreadable"]:
+        raise click.UsageError("--skip-unreadable is for groups: of an array nothing would be left")
+    skip, replace = is_left_out(state_of(array), place, _if_exists(chosen))
+    if (chosen["verbose"] or chosen["dry_run"]) and not chosen["as_json"]:
+        _named(f"{'skip' if skip else 'copy'} {array.name} {array.shape} {array.dtype}")
+    if skip or chosen["dry_run"]:
+        return int(not skip), int(skip), 0
+    copied = zarrcore.from_array(place, data=array, overwrite=replace, **create)
     return 1, 0, copied.nbytes
+
+
+def _if_exists(chosen: dict[str, Any]) -> str:
+    return "skip_initialized" if chosen["resume"] else "replace" if chosen["overwrite"] else "raise"
 
 
 def _copy_group(group: Any, place: StorePath, chosen: dict[str, Any], create: dict[str, Any]) -> Counts:
@@ -136,7 +150,7 @@ def _copy_group(group: Any, place: StorePath, chosen: dict[str, Any], create: di
     return zarrcore.copy_all(
         group,
         _target(place, number, chosen["dry_run"]),
-        if_exists="skip_initialized" if chosen["resume"] else "replace" if chosen["overwrite"] else "raise",
+        if_exists=_if_exists(chosen),
         dry_run=chosen["dry_run"],
         on_error="skip" if chosen["skip_unreadable"] else "raise",
         log=_named if (chosen["verbose"] or chosen["dry_run"]) and not chosen["as_json"] else None,

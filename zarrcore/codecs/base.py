@@ -200,6 +200,7 @@ class ArrayArrayCodec(Codec):
     ...         return -chunk
     ...
     ...     decode = encode
+    >>> zarrcore.registry.register_codec("example.negative", Negative)
     >>> array = zarrcore.create_array({}, shape=3, dtype="i4", filters=[Negative()])
     >>> array[:] = 5
     >>> array[:].tolist()
@@ -312,6 +313,7 @@ class ArrayBytesCodec(Codec):
     ...
     ...     def decode(self, data, spec):
     ...         return np.array(bytes(data).split(), spec.np_dtype).reshape(spec.shape)
+    >>> zarrcore.registry.register_codec("example.text", Text)
     >>> store = {}
     >>> array = zarrcore.create_array(store, shape=3, dtype="i4", serializer=Text(), compressors=None)
     >>> array[:] = [5, 6, 7]
@@ -414,6 +416,7 @@ class BytesBytesCodec(Codec):
     ...
     ...     def decode(self, data, spec=None, max_size=None):
     ...         return self.encode(data)
+    >>> zarrcore.registry.register_codec("example.inverted", Inverted)
     >>> array = zarrcore.create_array({}, shape=3, dtype="u1", compressors=Inverted())
     >>> array[:] = [5, 6, 7]
     >>> array[:].tolist()

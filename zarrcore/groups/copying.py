@@ -28,7 +28,8 @@ from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata.departures import level_of_caller
 from zarrcore.metadata.layout import grid_edges
 from zarrcore.nodes.create import refuse_bad_name
-from zarrcore.nodes.find import Unreadable, leads_on, readable
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import Unreadable, leads_on, read_node, readable
 from zarrcore.nodes.hidden import keys_to_copy
 from zarrcore.nodes.move import copy_value
 from zarrcore.nodes.reading import which_exist
@@ -204,19 +205,13 @@ class _Copy:
 
     def _in_the_way(self, source: Any, path: str, is_array: bool) -> tuple[bool, bool]:
         """Return whether a node is left out, and whether it replaces another, because of what is there."""
-        choice, target = self.options.if_exists, self.dest.place / path
+        target = self.dest.place / path
         refuse_own_source(source, target)
         existing = members.get(self.dest, path)
         if existing is None or not (is_array or isinstance(existing, OpenArray)):
             return False, False
-        if choice == "raise":
-            raise CopyError(f"{path!r} exists in {self.dest.place} already (if_exists='raise')")
-        skip = choice == "skip"
-        if choice == "skip_initialized" and isinstance(existing, OpenArray):
-            skip = _is_complete(existing, source)
-        if not skip:
-            refuse_own_source(source, target, replace=True)
-        return skip, True
+        told = f"{path!r} exists in {self.dest.place}"
+        return _left_out(source, target, existing, self.options.if_exists, told)
 
     def _new(self, source: Any, attributes: dict[str, Any], replace: bool) -> NewArray:
         """Return the array that is going to be stored; what cannot be stored is found here."""
@@ -271,6 +266,28 @@ class _Copy:
         self.dest.look_in_store()
         place = self.dest.place / step.path
         create_new(place, step.new, threads=self.options.threads, progress=progress)
+
+
+def is_left_out(source: Any, target: StorePath, if_exists: str) -> tuple[bool, bool]:
+    """Return whether the copy of one array is left out, and whether it replaces what is at its place."""
+    refuse_own_source(source, target)
+    found = read_node(target)
+    if found is None:
+        return False, False
+    existing = OpenArray(found, target) if is_array_metadata(found) else None
+    return _left_out(source, target, existing, if_exists, f"{target} exists")
+
+
+def _left_out(source: Any, target: StorePath, existing: Any, choice: str, told: str) -> tuple[bool, bool]:
+    """Return the same where there is something already, which `told` says."""
+    if choice == "raise":
+        raise CopyError(f"{told} already (if_exists='raise')")
+    skip = choice == "skip"
+    if choice == "skip_initialized" and isinstance(existing, OpenArray):
+        skip = _is_complete(existing, source)
+    if not skip:
+        refuse_own_source(source, target, replace=True)
+    return skip, True
 
 
 def _is_array(node: Any) -> bool:

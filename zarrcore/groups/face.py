@@ -60,7 +60,16 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
                 own = _returning(function, results[result])
                 setattr(cls, name, classmethod(own) if isinstance(member, classmethod) else own)
 
-    def __init__(self, metadata: GroupMetadata, store_path: StorePath) -> None:
+    def __init__(
+        self,
+        metadata: GroupMetadata,
+        store_path: StorePath = None,  # type: ignore[assignment]
+    ) -> None:
+        if store_path is None:
+            raise TypeError(
+                f"{type(self).__name__}: expected metadata and a StorePath, got {metadata!r:.100} alone; "
+                "open_group opens a group that is stored, create_group makes a new one"
+            )
         self._opened = OpenGroup(metadata, store_path)
 
     @classmethod

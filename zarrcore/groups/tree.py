@@ -34,6 +34,10 @@ def tree_of(
     place: StorePath, metadata: GroupMetadata, *, level: int | None = None, max_nodes: int = 500
 ) -> Tree:
     """Draw a group and what is below it: so many levels, and so many nodes."""
+    if level is not None and not (hasattr(level, "__index__") and level >= 0):
+        raise ValueError(f"level: expected None or a number of levels, at least 0, got {level!r}")
+    if not (hasattr(max_nodes, "__index__") and max_nodes >= 0):
+        raise ValueError(f"max_nodes: expected a number of nodes, at least 0, got {max_nodes!r}")
     lines = [printable(f"/{place.path}"), *islice(_branches(place, metadata, level), max_nodes + 1)]
     if len(lines) > max_nodes + 1:
         lines[-1] = f"... (only {max_nodes} nodes are shown)"

@@ -36,7 +36,7 @@ from zarrcore.nodes.foreign import ANY_CHUNK, is_litter
 from zarrcore.nodes.n5 import N5Store, n5_place
 from zarrcore.storage import LocalStore
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.remote import in_parallel
+from zarrcore.storage.remote import in_parallel, is_unreachable
 from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix
 
 _V2_NAMES = (*documents.NAMES[2], ZMETADATA_V2_JSON)
@@ -114,6 +114,8 @@ class NodeWalk:
                 node.unreadable = [*self._store._unreadable_names(key_prefix(path))]
         except Exception as error:
             node.errors[""] = error
+            if is_unreachable(error):
+                return node  # each document would be tried for as long again
             node.names = [ZARR_JSON, *_V2_NAMES]  # which may be there although they cannot be listed
         names = [name for name in (*node.names, *node.unreadable) if name in (ZARR_JSON, *_V2_NAMES)]
         if not names and "meta" in node.names:

@@ -267,7 +267,7 @@ class LocalStore(Store):
             found = os.fstat(file.fileno())
             size = found.st_size
             if versions is not None:
-                version = f"{found.st_dev} {found.st_ino} {size} {found.st_mtime_ns}"
+                version = f"{found.st_dev} {found.st_ino} {size} {found.st_mtime_ns} {found.st_ctime_ns}"
                 if versions.setdefault(key, version) != version:
                     raise self._replaced(key)
             return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
@@ -768,7 +768,7 @@ class LocalStore(Store):
         from zarrcore.storage.versions import Fetched
 
         before = self._version(key)
-        version = None if not before or time.time_ns() - before[2] < _YOUNG else repr(before)
+        version = None if not before or time.time_ns() - _changed_at(before) < _YOUNG else repr(before)
         if known is not None and version == known:
             return Fetched(version=known, is_unchanged=True)
         value = self.get(key, part) if most is None or part else self._get_chunks([key], most)[0]
@@ -840,6 +840,11 @@ class LocalStore(Store):
         from zarrcore._core.engine import LocalSource
 
         return LocalSource(self._root, self.fsync, True, self.follow_symlinks, self.page_cache)
+
+
+def _changed_at(version: tuple[int, ...]) -> int:
+    """Return when a file of a :meth:`LocalStore._version` was last changed, whatever date it was given."""
+    return max(version[2], version[4])
 
 
 def _unpickled(

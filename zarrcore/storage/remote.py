@@ -146,6 +146,22 @@ def _threads() -> _Threads:
         return _pool[2]
 
 
+_UNREACHABLE = re.compile(
+    r"error sending request|(tcp|dns) .*error|[Cc]onnect(ion)?.* refused|[Cc]annot connect to host"
+)
+
+
+def is_unreachable(error: BaseException | None) -> bool:
+    """Return whether an error says that there is no connection to a server, after all tries."""
+    while error is not None:
+        if isinstance(error, ConnectionError) or (
+            isinstance(error, StoreError) and _UNREACHABLE.search(str(error))
+        ):
+            return True
+        error = error.__cause__
+    return False
+
+
 class RemoteStore(Store):
     """A store that calls another package, whose exceptions it turns into errors that name the key."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, Self
@@ -15,7 +16,16 @@ from zarrcore._extension import own_form
 from zarrcore._locks import RLock
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import BaseZarrError, InvalidKeyError, ReadOnlyError, StoreError, printable, shown
+from zarrcore.errors import (
+    BaseZarrError,
+    ConflictError,
+    InvalidKeyError,
+    ReadOnlyError,
+    StoreError,
+    printable,
+    shown,
+)
+from zarrcore.storage.announced import ENGINE
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.byte_range import ByteRange, as_request, resolve_range
 from zarrcore.storage.local_errors import named
@@ -28,16 +38,18 @@ from zarrcore.storage.validation import (
     validate_key,
     validate_prefix,
 )
+from zarrcore.storage.zip_directory import UNUSUAL, Directory
+from zarrcore.storage.zip_locks import WriteLock, state_of
 from zarrcore.storage.zip_ranges import RangedArchive
 
 ZipMode = Literal["r", "w", "a", "x"]
 _MODES = ("r", "w", "a", "x")
-# Bytes of a local file header before the name; the lengths of name and extra field are its last words.
-_LOCAL_HEADER = 30
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError)
+_UNFINISHED = "is not a ZIP archive, or an unfinished one"
 _STEP = 1 << 20
 _SMALL_SHARD = 1 << 18  # bytes, decoded, that come sooner as a whole than by an index and ranges
 _LZMA_HEADER = 9  # a version, the size of the properties, and these
+_ENTRY_ROOM = 256  # bytes that an entry takes in addition to its value and twice its name, at most
 
 
 class ZipStore(Store):
@@ -48,6 +60,10 @@ class ZipStore(Store):
     disk is full, ends as it did before it was opened; one whose process is killed has no directory then.  ZIP
     archives cannot forget: setting a key again appends an entry in place of the old one, whose bytes stay in
     the file, and deleting a key that exists is refused.
+
+    One store at a time writes to an archive (on POSIX, where files can be locked): from its first write until
+    it is closed others are refused.  One that was opened before has what was appended when it writes, and may
+    go on reading what was there.
 
     Parameters
     ----------
@@ -162,7 +178,7 @@ class ZipStore(Store):
         bound = MAX_DOCUMENT_NBYTES
         limits = {id(entry): bound if most is None and is_document(key) else most for key, entry, _ in there}
 
-        def read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, part: ByteRange | None) -> bytes:
+        def read(archive: Directory, info: zipfile.ZipInfo, part: ByteRange | None) -> bytes:
             return _read(archive, info, part, limits[id(info)])
 
         for key, info, _ in there:  # before anything of it is asked for
@@ -214,11 +230,23 @@ class ZipStore(Store):
     def _set(self, key: str, value: Buffer, *, is_new: bool = False) -> bool:
         self._check_writable()
         data = as_view(value, validate_key(key))
+        assert isinstance(self._archive, _Archive)
         with self._archive as archive:
             if is_new and key in archive.NameToInfo:
                 return False
-            _append(archive, key, data)
-            return True
+            with self._archive.locked() as latest:  # which has what others have appended meanwhile
+                if is_new and key in latest.NameToInfo:
+                    return False
+                if latest is not archive and not archive.has_entry_of(latest, key):
+                    # The new value may be made of the one before, whose changes would be lost.
+                    reason = "another store has changed it since this one was opened; read it again"
+                    raise ConflictError(f"{self}: key {key!r}: {reason}", key=key)
+                try:
+                    _append(latest, key, data)
+                except zipfile.LargeZipFile as error:
+                    reason = f"{error}: allowZip64=True allows that"
+                    raise StoreError(f"{self}: key {key!r}: {reason}", key=key) from error
+                return True
 
     def delete(self, key: str) -> None:
         """Raise an error, unless `key` is absent: ZIP archives cannot delete entries."""
@@ -252,7 +280,7 @@ class ZipStore(Store):
 
     def close(self) -> None:
         """Close the archive.  The next use opens it again, to append if it was opened for writing."""
-        self._archive.close()
+        _announced(self._scope(""), self._archive.close)  # another archive may be there by then
 
     def __getstate__(self) -> dict[str, Any]:
         if self._archive.mode != "r" or not isinstance(self._archive.target, str | StorePath):
@@ -277,7 +305,9 @@ class _Archive:
         self._reset()
 
     def _reset(self) -> None:
-        self._file: zipfile.ZipFile | None = None
+        self._file: Directory | None = None
+        self._lock_of_writer = WriteLock()
+        self._state: tuple[int, ...] | None = None  # of the file when its directory was read
         self._end = 0, b""  # of an archive that is appended to: where its directory is, and what is in it
         self._lock = RLock()
         self._pid = os.getpid()
@@ -290,7 +320,7 @@ class _Archive:
         self.__dict__.update(state)
         self._reset()
 
-    def __enter__(self) -> zipfile.ZipFile:
+    def __enter__(self) -> Directory:
         if self._pid != os.getpid():  # the parent shares the offset, and may have held the lock
             if self.mode != "r" or not isinstance(self.target, str):
                 path = printable(str(self.target))
@@ -323,6 +353,32 @@ class _Archive:
                 except BaseException:
                     self._restore()
                     raise
+                finally:
+                    self._lock_of_writer.release()
+
+    @contextmanager
+    def locked(self) -> Iterator[Directory]:
+        """Yield the archive to be written to: nobody else writes to it until it is closed.
+
+        What others have appended since it was opened is in it.  If nothing is written, others still may.
+        """
+        assert self._file is not None
+        if isinstance(self.target, str) and not self._lock_of_writer.is_held:
+            self._lock_of_writer.take(self.target)
+            if state_of(self.target) != self._state:
+                _announced(f"zip:{id(self)}/", self._reopen)
+        try:
+            yield self._file
+        finally:
+            if not self._file.is_changed:
+                self._lock_of_writer.release()
+
+    def _reopen(self) -> None:
+        assert self._file is not None
+        self._file.lock = None
+        self._file.close()
+        self._file = None
+        self._file = self._open()
 
     def _restore(self) -> None:
         """Have an archive end as it did, if it could not be completed with what was appended."""
@@ -341,20 +397,50 @@ class _Archive:
             self.mode = "w"
             self._file = self._open()
 
-    def _open(self) -> zipfile.ZipFile:
-        if self.mode == "a" and isinstance(self.target, str):
-            _refuse_other_file(self.target)
+    def _open(self) -> Directory:
+        try:
+            return self._opened()
+        except BaseException:
+            self._lock_of_writer.release()
+            raise
+
+    def _opened(self) -> Directory:
+        mode = self.mode
+        if isinstance(self.target, str):
+            # Before a new archive is begun, or one is taken for empty, in whose place another one is begun.
+            if mode in ("w", "x") or (mode == "a" and _is_empty(self.target)):
+                self._lock_of_writer.take(self.target, os.O_CREAT | (os.O_EXCL if mode == "x" else 0))
+                mode = "w" if mode == "x" else mode
+            if mode == "a":
+                _refuse_other_file(self.target)
+            self._state = state_of(self.target)
         with _named_damage(str(self.target)):
-            file = zipfile.ZipFile(self.target, self.mode, self.compression, self._allow_zip64)
+            file = Directory(self.target, mode, self.compression, self._allow_zip64)
+        if isinstance(self.target, str) and not self._lock_of_writer.is_held and file.was_taken_for_empty():
+            raise StoreError(f"{printable(self.target)} {_UNFINISHED}")
+        file.lock = self._lock_of_writer
         _check_names(file, str(file.filename))
         self._end = 0, b""
-        if self.mode == "a" and isinstance(self.target, str) and file.fp is not None:
+        if mode == "a" and isinstance(self.target, str) and file.fp is not None:
             file.fp.seek(file.start_dir)
             self._end = file.start_dir, file.fp.read()
-        elif self.mode in ("w", "x"):
+        elif mode in ("w", "x"):
             self.mode = "a"  # opened again, the archive keeps what has been written
             file.mode = "a"  # and ends with its directory, also where more was written and failed
         return file
+
+
+def _announced(scope: str, call: Callable[[], None]) -> None:
+    """Call what may have other values be in an archive: what the engine has kept of them counts no more."""
+    change = getattr(sys.modules.get(ENGINE), "while_changing", None)
+    call() if change is None else change(scope, ("",), call, (), {})
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.path.getsize(path) == 0
+    except OSError:
+        return True
 
 
 @contextmanager
@@ -363,7 +449,7 @@ def _named_damage(where: str) -> Iterator[None]:
     try:
         yield
     except zipfile.BadZipFile as error:
-        raise StoreError(f"{printable(where)} is not a ZIP archive, or an unfinished one: {error}") from error
+        raise StoreError(f"{printable(where)} {_UNFINISHED}: {error}") from error
     except (NotImplementedError, UnicodeDecodeError, OverflowError, struct.error) as error:
         raise StoreError(f"{printable(where)} cannot be used: {shown(error)}") from error
     except OSError as error:
@@ -374,6 +460,9 @@ def _check_names(file: zipfile.ZipFile, where: str) -> None:
     try:
         for name in file.NameToInfo:
             validate_prefix(name) if name.endswith("/") else validate_key(name)
+        for info in file.filelist:
+            if "\0" in info.orig_filename:  # where zipfile ends a name
+                validate_key(info.orig_filename)
         if any(info.header_offset < 0 for info in file.filelist):
             raise StoreError(f"{printable(where)} is damaged: an entry lies before the beginning")
     except BaseException as error:
@@ -383,10 +472,10 @@ def _check_names(file: zipfile.ZipFile, where: str) -> None:
         raise
 
 
-def _ranged(file: Any, where: str) -> zipfile.ZipFile:
+def _ranged(file: Any, where: str) -> Directory:
     """Return the directory of an archive in another store."""
     with _named_damage(where):
-        directory = zipfile.ZipFile(file)
+        directory = Directory(file)
     _check_names(directory, where)
     return directory
 
@@ -396,21 +485,19 @@ def _refuse_other_file(path: str) -> None:
     try:
         with open(path, "rb") as file:
             if file.seek(0, os.SEEK_END) and not zipfile.is_zipfile(file):
-                raise StoreError(f"{printable(path)} is not a ZIP archive, or an unfinished one")
+                raise StoreError(f"{printable(path)} {_UNFINISHED}")
     except FileNotFoundError:
         return
 
 
-def _read(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, byte_range: ByteRange | None, most: int | None
-) -> bytes:
+def _read(archive: Directory, info: zipfile.ZipInfo, byte_range: ByteRange | None, most: int | None) -> bytes:
     """Return an entry of at most so many bytes, or a part of it; a whole entry is checked against its CRC."""
     if most is not None and info.file_size > most:
         raise zipfile.BadZipFile(too_large(info.file_size, most))
     start, stop = resolve_range(byte_range, info.file_size)
     is_plain = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
-    if stop - start < info.file_size and is_plain and not info.flag_bits & 0x1:  # which says "encrypted"
-        return _read_plain(archive, info, start, stop)
+    if stop - start < info.file_size and is_plain and not info.flag_bits & UNUSUAL:
+        return archive.part(info, start, stop)
     # Not all at once, whatever the entry claims: what follows, or comes after its end, is not decompressed.
     found, parts = 0, []
     for part in _steps(archive, info, stop):
@@ -421,10 +508,10 @@ def _read(
     return b"".join(parts)
 
 
-def _steps(archive: zipfile.ZipFile, info: zipfile.ZipInfo, stop: int) -> Iterator[bytes]:
+def _steps(archive: Directory, info: zipfile.ZipInfo, stop: int) -> Iterator[bytes]:
     """Yield the first bytes of an entry, up to `stop`, piece by piece."""
     make = _DECOMPRESSORS.get(info.compress_type)
-    if make is None or info.flag_bits & 0x1:  # which says "encrypted"
+    if make is None or info.flag_bits & UNUSUAL:
         with archive.open(info) as file:
             while stop > 0 and (part := file.read(min(_STEP, stop))):
                 stop -= len(part)
@@ -436,7 +523,7 @@ def _steps(archive: zipfile.ZipFile, info: zipfile.ZipInfo, stop: int) -> Iterat
     while stop > 0 and not decompressor.eof:
         data = b""
         if decompressor.needs_input and not (
-            data := _read_plain(archive, info, at, min(at + _STEP, info.compress_size))
+            data := archive.part(info, at, min(at + _STEP, info.compress_size))
         ):
             return
         at += len(data)
@@ -450,18 +537,18 @@ def _steps(archive: zipfile.ZipFile, info: zipfile.ZipInfo, stop: int) -> Iterat
         raise zipfile.BadZipFile("the value does not have the checksum stored with it")
 
 
-def _bzip2(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Any, int]:
+def _bzip2(archive: Directory, info: zipfile.ZipInfo) -> tuple[Any, int]:
     """Return a decompressor, and how many bytes of the entry it is to be given."""
     import bz2
 
     return bz2.BZ2Decompressor(), info.compress_size
 
 
-def _lzma(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Any, int]:
+def _lzma(archive: Directory, info: zipfile.ZipInfo) -> tuple[Any, int]:
     """The same; a dictionary has no more than the entry can refer to, whatever it claims."""
     import lzma
 
-    header = _read_plain(archive, info, 0, min(_LZMA_HEADER, info.compress_size))
+    header = archive.part(info, 0, min(_LZMA_HEADER, info.compress_size))
     if len(header) < _LZMA_HEADER or header[2:4] != b"\5\0" or header[4] >= 9 * 5 * 5:
         raise zipfile.BadZipFile("the header of LZMA is damaged")
     digits = header[4]
@@ -474,7 +561,7 @@ def _lzma(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Any, int]:
     return decompressor, info.compress_size - _LZMA_HEADER
 
 
-def _zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Any, int]:
+def _zstandard(archive: Directory, info: zipfile.ZipInfo) -> tuple[Any, int]:
     from compression import zstd  # type: ignore[import-not-found,unused-ignore]
 
     return zstd.ZstdDecompressor(), info.compress_size
@@ -500,24 +587,7 @@ def _errors_of(info: zipfile.ZipInfo) -> tuple[type[Exception], ...]:
     return _ZIP_ERRORS
 
 
-def _read_plain(archive: zipfile.ZipFile, info: zipfile.ZipInfo, start: int, stop: int) -> bytes:
-    """Return a part of an uncompressed entry, without reading the bytes before it."""
-    file = archive.fp
-    assert file is not None
-    file.seek(info.header_offset)
-    header = file.read(_LOCAL_HEADER)
-    if len(header) != _LOCAL_HEADER or header[:4] != b"PK\3\4":
-        raise zipfile.BadZipFile(f"there is no local header at byte {info.header_offset}")
-    # The extra field of the local header may differ from the central directory's, so its length is read here.
-    skip = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-    file.seek(info.header_offset + _LOCAL_HEADER + skip + start)
-    data = file.read(stop - start)
-    if len(data) != stop - start:
-        raise zipfile.BadZipFile(f"the archive ends within bytes {start}..{stop} of the entry")
-    return data
-
-
-def _append(archive: zipfile.ZipFile, key: str, data: bytes | memoryview) -> None:
+def _append(archive: Directory, key: str, data: bytes | memoryview) -> None:
     import time
 
     info = zipfile.ZipInfo(key, date_time=time.localtime()[:6])
@@ -528,6 +598,7 @@ def _append(archive: zipfile.ZipFile, key: str, data: bytes | memoryview) -> Non
     if old is not None:
         archive.filelist = [entry for entry in entries if entry is not old]
     try:
+        archive.check_room(len(data) + 2 * len(info.filename) + _ENTRY_ROOM)
         archive.writestr(info, data)
     except BaseException:
         # zipfile lists an entry that was begun, with the size and the checksum of the whole.

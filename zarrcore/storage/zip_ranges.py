@@ -19,14 +19,14 @@ from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.spans import Span, joined
 from zarrcore.storage.validation import as_view, too_large
 from zarrcore.storage.versions import Fetched
+from zarrcore.storage.zip_directory import LOCAL_HEADER, UNUSUAL, Directory
 
 _TAIL = 1 << 17  # bytes at the end of an archive in which its directory probably is
-_LOCAL_HEADER = 30  # bytes before the name
 _SLACK = 64  # bytes that an extra field probably has at most
 _MOST_ENDS = 64 << 20
 
 Wanted: TypeAlias = tuple[zipfile.ZipInfo, ByteRange | None]
-Read: TypeAlias = Callable[[zipfile.ZipFile, zipfile.ZipInfo, ByteRange | None], bytes]
+Read: TypeAlias = Callable[[Directory, zipfile.ZipInfo, ByteRange | None], bytes]
 
 
 class RangedArchive:
@@ -45,7 +45,7 @@ class RangedArchive:
     mode = "r"
     compression = zipfile.ZIP_STORED
 
-    def __init__(self, place: StorePath, opened: Callable[[Any, str], zipfile.ZipFile]) -> None:
+    def __init__(self, place: StorePath, opened: Callable[[Any, str], Directory]) -> None:
         self.target = place
         self._opened = opened
         self._lock = forkable(RLock())
@@ -60,11 +60,11 @@ class RangedArchive:
             self._close()
 
     def _close(self) -> None:
-        self._zip: zipfile.ZipFile | None = None
+        self._zip: Directory | None = None
         self._version: str | None = None
         self._size = 0
         self._offsets: list[int] = []  # of all entries and of the directory, sorted
-        self._headers: dict[int, bytes] = {}  # by the offset of an entry, the fixed part of its local header
+        self._headers: dict[int, bytes] = {}  # local headers, up to the extra field, by their offset
         self._ends: OrderedDict[tuple[int, Span], bytes] = OrderedDict()
         self._nbytes_of_ends = 0
 
@@ -73,7 +73,7 @@ class RangedArchive:
 
     # --- the directory ---
 
-    def __enter__(self) -> zipfile.ZipFile:
+    def __enter__(self) -> Directory:
         self._lock.acquire()
         try:
             if self._zip is None:
@@ -165,7 +165,7 @@ class RangedArchive:
         if not info.file_size and not info.compress_size:
             part = None
         at, end = info.header_offset, self._end_of(info)
-        head = _LOCAL_HEADER + len(info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437"))
+        head = _header_size(info)
         if not _is_ranged(info, part):
             # With the extra field, whose length is in the local header alone.
             return self._within(at, min(end, at + head + _SLACK + len(info.extra) + info.compress_size))
@@ -182,7 +182,7 @@ class RangedArchive:
         if header is None or not _is_ranged(info, part):  # what cannot be read fails, and names the reason
             return []
         lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-        start = info.header_offset + _LOCAL_HEADER + lengths
+        start = info.header_offset + LOCAL_HEADER + lengths
         first, last = resolve_range(part, info.file_size)
         return self._within(start + first, start + last)
 
@@ -198,7 +198,7 @@ class RangedArchive:
         """Note where the contents of entries begin, from their local headers."""
         for info, part in wanted:
             at = info.header_offset
-            header = _find(segments, at, at + _LOCAL_HEADER) if _is_ranged(info, part) else None
+            header = _find(segments, at, at + _header_size(info)) if _is_ranged(info, part) else None
             if header is not None and header[:4] == b"PK\3\4":
                 self._headers[at] = header
 
@@ -233,8 +233,8 @@ class _Segments(io.RawIOBase):
         start, self._at = self._at, max(self._at, stop)
         if start >= stop:
             return b""
-        if stop - start == _LOCAL_HEADER and (header := self._archive._headers.get(start)) is not None:
-            return header
+        if stop - start <= len(header := self._archive._headers.get(start, b"")):
+            return header[: stop - start]
         for segments in self._rounds:
             if (data := _find(segments, start, stop)) is not None:
                 return data
@@ -252,18 +252,23 @@ def _find(segments: list[tuple[int, bytes]], start: int, stop: int) -> bytes | N
     return data[start - at : stop - at] if stop <= at + len(data) else None
 
 
+def _header_size(info: zipfile.ZipInfo) -> int:
+    """Return how many bytes the local header of an entry has before its extra field, if it is sound."""
+    return LOCAL_HEADER + len(info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437"))
+
+
 def _is_ranged(info: zipfile.ZipInfo, part: ByteRange | None) -> bool:
     """Return whether less than all of an entry is read: it is not compressed."""
     is_plain = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
     start, stop = resolve_range(part, info.file_size)
-    return is_plain and stop - start < info.file_size and not info.flag_bits & 0x1
+    return is_plain and stop - start < info.file_size and not info.flag_bits & UNUSUAL
 
 
 def _place(info: zipfile.ZipInfo, part: ByteRange | None) -> tuple[int, Span]:
     return info.header_offset, resolve_range(part, info.file_size)
 
 
-def _tried(read: Read, view: zipfile.ZipFile, info: zipfile.ZipInfo, part: ByteRange | None) -> Any:
+def _tried(read: Read, view: Directory, info: zipfile.ZipInfo, part: ByteRange | None) -> Any:
     try:
         return read(view, info, part)
     except Exception as error:

@@ -400,6 +400,55 @@ def test_copy_goes_on_where_it_ended(command: Callable[..., Result], store: Path
     assert command("copy", store, target, "--overwrite", "--resume").code == 2
 
 
+def test_the_copy_of_one_array_goes_on_where_it_ended(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    """`--resume` was for groups."""
+    source, target = store / "counts", tmp_path / "one.zarr"
+    shown = command("copy", source, target, "--dry-run", "--resume")
+    assert shown.code == 0 and shown.out.startswith("copy / (") and not target.exists()
+    assert command("copy", source, target, "--resume").out.startswith("1 copied, 0 left out")
+    before = {path: path.stat().st_mtime_ns for path in target.rglob("*")}
+    assert command("copy", source, target, "--resume").out.startswith("0 copied, 1 left out, 0 B")
+    assert before == {path: path.stat().st_mtime_ns for path in target.rglob("*")}
+    failed = command("copy", source, target)
+    assert failed.code == 1 and "--resume goes on after a break" in failed.err
+    next(path for path in (target / "c").rglob("*") if path.is_file()).unlink()
+    assert command("copy", source, target, "--resume", "-v").out.startswith("copy / (")
+    np.testing.assert_array_equal(zarrcore.open_array(target)[...], zarrcore.open_array(source)[...])
+    assert command("copy", source, target, "--overwrite").out.startswith("1 copied")
+    assert command("copy", source, target, "--skip-unreadable").code == 2
+    failed = command("copy", source, source, "--overwrite")
+    assert failed.code == 1 and "lies in the other" in failed.err
+    np.testing.assert_array_equal(zarrcore.open_array(target)[...], zarrcore.open_array(source)[...])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
+@pytest.mark.parametrize("what", ["", "counts"])
+def test_two_copies_to_one_place_do_not_mix_their_chunks(store: Path, tmp_path: Path, what: str) -> None:
+    """With other layouts, chunks of the one were read as those of the other."""
+    target = tmp_path / "copy.zarr"
+    zarrcore.create_array(store / "counts", data=np.arange(1 << 20), chunks=64, overwrite=True)
+    layouts = [["--codec", "null"], ["--codec", "zstd"], ["--codec", "null"]]
+    for option in ("--resume", "--overwrite"):
+        copies = [
+            subprocess.Popen(
+                [sys.executable, "-m", "zarrcore", "copy", str(store / what), str(target), option, *layout],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for layout in layouts
+        ]
+        told = [one.communicate()[1] for one in copies]
+        assert 0 in [one.returncode for one in copies], told
+        for one, said in zip(copies, told, strict=True):
+            assert one.returncode == 0 or "another copy to this place is under way" in said
+        copied = zarrcore.open_array(target / "counts" if not what else target)
+        np.testing.assert_array_equal(copied[...], np.arange(1 << 20))
+        assert zarrcore.verify(target).ok
+
+
 def test_a_dry_run_writes_nothing(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
     shown = command("copy", store, tmp_path / "copy.zarr", "--dry-run")
     assert "copy /region/depth" in shown.out and not (tmp_path / "copy.zarr").exists()

@@ -34,6 +34,7 @@ from zarrcore.storage import (
     SuffixByteRequest,
     WrapperStore,
     cache_files,
+    local,
     resolve_range,
 )
 from zarrcore.storage.versions import Fetched
@@ -555,7 +556,20 @@ def test_a_directory_that_all_may_write_to_is_refused(far: Versioned, near: Path
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is one time of change, which can be set back")
-def test_a_file_that_changes_in_place_and_gets_its_old_date_is_read_again(near: Path, tmp_path: Path) -> None:
+def test_a_file_that_was_given_another_date_is_no_older(near: Path, tmp_path: Path) -> None:
+    far = LocalStore(tmp_path / "far")
+    far.set("a", b"old")
+    os.utime(tmp_path / "far" / "a", ns=(10**18, 10**18))
+    store = CacheStore(far, near, max_bytes=1 << 20)
+    assert store.get("a") == store.get("a") == b"old"
+    assert store.cache_stats()["hits"] == 0 and store.cache_stats()["unversioned"] == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is one time of change, which can be set back")
+def test_a_file_that_changes_in_place_and_gets_its_old_date_is_read_again(
+    near: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "_changed_at", lambda version: version[2])
     far = LocalStore(tmp_path / "far")
     far.set("a", b"old")
     file = tmp_path / "far" / "a"

@@ -15,7 +15,8 @@ load_modules(
         "libraries_origin",
         "keys": "KeyLock Place change_item changes_below key_events note_loss note_shape real_path "
         "shape_is_stale wait_for_writes while_changing",
-        "files": "make_below open_below read_file remove_file size_below which_below write_file write_parts",
+        "files": "age_by_mtime make_below open_below read_file remove_file size_below which_below write_file "
+        "write_parts",
         "sessions": "FileSpan OpenFile trust",
         "sources": "Feed LocalSource MemorySource StoreSource",
         "chains": "Chain Shard",

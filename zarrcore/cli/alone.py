@@ -1,0 +1,80 @@
+"""One copy to a place at a time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from zarrcore.errors import CopyError
+
+if TYPE_CHECKING:
+    from zarrcore.storage import StorePath
+
+
+@contextmanager
+def alone(place: StorePath) -> Iterator[None]:
+    """Keep away other copies to the same place by this user on this machine: their chunks would be mixed.
+
+    It is a lock of a file in the directory for temporary ones, so that nothing is left at the place.  A ZIP
+    archive has a lock of its own; there is none for remote stores, and on Windows.
+    """
+    from zarrcore.storage import LocalStore
+
+    if sys.platform == "win32" or not isinstance(place.store, LocalStore):
+        yield
+        return
+    path = _path(place.store._scope(place.path))
+    fd = None if path is None else _locked(path)
+    if fd == -1:
+        raise CopyError(f"{place}: another copy to this place is under way")
+    try:
+        yield
+    finally:
+        if fd is not None and path is not None:
+            with suppress(OSError):
+                os.unlink(path)
+            os.close(fd)
+
+
+def _path(scope: str) -> str | None:
+    """Return the path of the file for a place; None if there is no directory that is this user's alone."""
+    from hashlib import sha256
+    from stat import S_ISDIR
+    from tempfile import gettempdir
+
+    directory = os.path.join(gettempdir(), f"zarrcore-{os.getuid()}")
+    with suppress(OSError):
+        os.mkdir(directory, 0o700)
+    with suppress(OSError):
+        found = os.lstat(directory)
+        if S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
+            name = sha256(scope.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+            return os.path.join(directory, f"{name}.copying")
+    return None
+
+
+def _locked(path: str) -> int | None:
+    """Return the descriptor of the locked file; -1: another process has it, None: there are no locks."""
+    import fcntl
+
+    while True:
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(fd), os.lstat(path)):
+                return fd
+        except BlockingIOError:
+            os.close(fd)
+            return -1
+        except FileNotFoundError:  # the one who had it has removed it just now
+            pass
+        except OSError:
+            os.close(fd)
+            return None
+        os.close(fd)

@@ -1,0 +1,142 @@
+"""The directory of a ZIP archive, and parts of entries without compression."""
+
+from __future__ import annotations
+
+import os
+import struct
+import zipfile
+from bisect import bisect_right
+from typing import Any
+
+from zarrcore.storage.zip_locks import WriteLock
+
+LOCAL_HEADER = 30  # bytes before the name of an entry
+UNUSUAL = 0x2061  # flags: encrypted, patched, strongly encrypted, and a directory that is
+_HEADER = struct.Struct("<6xHH4xIIIHH")
+_IN_EXTRA_FIELD = 0xFFFFFFFF
+_STREAMED = 0x8  # a flag: sizes and checksum come after the value
+_UTF_8 = 0x800
+_MOST_WITHOUT_ZIP64 = (1 << 31) - 1
+
+
+class Directory(zipfile.ZipFile):
+    """An open archive that checks what its directory says of an entry, also where only a part is read.
+
+    A part has no checksum of its own.  So the local header has to be the one that the directory has,
+    before it is read and afterwards: the file may be another one by then, written over by somebody else.
+    """
+
+    lock: WriteLock | None = None  # which keeps other writers out
+    _offsets: list[int] | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._known: dict[int, tuple[int, bytes]] = {}  # what :meth:`_start_of` found, by offset
+        super().__init__(*args, **kwargs)
+
+    def close(self) -> None:
+        """Complete the archive, also where it is collected, and let others write to it."""
+        super().close()
+        if self.lock is not None:
+            self.lock.release()
+
+    def part(self, info: zipfile.ZipInfo, start: int, stop: int) -> bytes:
+        """Return a part of an uncompressed entry, without reading the bytes before it."""
+        at = info.header_offset
+        may_change = self._others_may_write
+        known = self._known.get(at) if may_change else None
+        first, header = known or self._start_of(info)
+        data = self._bytes_at(first + start, stop - start)
+        if len(data) != stop - start:
+            raise zipfile.BadZipFile(f"the archive ends within bytes {start}..{stop} of the entry")
+        if may_change:
+            if self._bytes_at(at, len(header)) != header:
+                raise zipfile.BadZipFile("the archive was written over since it was opened")
+            self._known[at] = first, header
+        return data
+
+    @property
+    def _others_may_write(self) -> bool:
+        """Whether it is a file of a path that this object has not written to: who writes keeps others out."""
+        return not self._filePassed and not self._didModify  # type: ignore[attr-defined]
+
+    def _bytes_at(self, at: int, n: int) -> bytes:
+        file = self.fp
+        assert file is not None
+        if self._others_may_write and hasattr(os, "pread"):
+            parts = []  # past Python's buffer, which may have what was there before
+            while n > 0 and (part := os.pread(file.fileno(), n, at)):
+                parts.append(part)
+                at += len(part)
+                n -= len(part)
+            return b"".join(parts)
+        file.seek(at)
+        return file.read(n)
+
+    def _start_of(self, info: zipfile.ZipInfo) -> tuple[int, bytes]:
+        """Return where the value of an entry begins, and its local header, which is the one of this entry."""
+        at = info.header_offset
+        header = self._bytes_at(at, LOCAL_HEADER)
+        if len(header) != LOCAL_HEADER or header[:4] != b"PK\3\4":
+            raise zipfile.BadZipFile(f"there is no local header at byte {at}")
+        flags, method, crc, stored, size, n_name, n_extra = _HEADER.unpack(header)
+        header = self._bytes_at(at, LOCAL_HEADER + n_name)
+        name = header[LOCAL_HEADER:].decode("utf-8" if flags & _UTF_8 else "cp437", "replace")
+        pairs: list[tuple[str, object, object]] = [
+            ("name", name, info.orig_filename),
+            ("method", method, info.compress_type),
+            ("encryption", flags & UNUSUAL, info.flag_bits & UNUSUAL),
+        ]
+        if not (flags | info.flag_bits) & _STREAMED:
+            pairs += [("checksum", crc, info.CRC)]
+            if _IN_EXTRA_FIELD not in (stored, size):
+                pairs += [("size", stored, info.compress_size), ("size", size, info.file_size)]
+        for what, found, expected in pairs:
+            if found != expected:
+                told = f"another {what} than the directory: {found!r}, not {expected!r}"
+                raise zipfile.BadZipFile(f"the local header at byte {at} has {told}")
+        # The extra field of the local header may differ from the directory's, so its length is read here.
+        start: int = at + LOCAL_HEADER + n_name + n_extra
+        if start + info.compress_size > self._end_of(info):
+            raise zipfile.BadZipFile("the entry overlaps with another one, or with the directory")
+        return start, header
+
+    def _end_of(self, info: zipfile.ZipInfo) -> int:
+        """Return where the next entry begins, or the directory."""
+        if self._didModify:  # type: ignore[attr-defined]
+            return self.start_dir
+        if self._offsets is None:
+            self._offsets = sorted({*(entry.header_offset for entry in self.filelist), self.start_dir})
+        at = bisect_right(self._offsets, info.header_offset)
+        return self._offsets[at] if at < len(self._offsets) else self.start_dir
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything was written."""
+        return bool(self._didModify)  # type: ignore[has-type]
+
+    def has_entry_of(self, other: Directory, name: str) -> bool:
+        """Return whether a name stands for the same entry in another directory of the archive."""
+        ours, theirs = self.NameToInfo.get(name), other.NameToInfo.get(name)
+        if ours is None or theirs is None:
+            return ours is theirs
+        return (ours.header_offset, ours.CRC, ours.file_size) == (
+            theirs.header_offset,
+            theirs.CRC,
+            theirs.file_size,
+        )
+
+    def was_taken_for_empty(self) -> bool:
+        """Return whether zipfile found no directory, and would append another archive; if so, it is closed.
+
+        Somebody else has begun to write to it then.
+        """
+        is_new: bool = self._didModify  # type: ignore[attr-defined, has-type]
+        if is_new:
+            self._didModify = False
+            self.close()
+        return is_new
+
+    def check_room(self, nbytes: int) -> None:
+        """Refuse an entry after which an archive without zip64 could not be completed."""
+        if not self._allowZip64 and self.start_dir + nbytes > _MOST_WITHOUT_ZIP64:  # type: ignore[attr-defined]
+            raise zipfile.LargeZipFile("the archive would have more than 2 GiB")

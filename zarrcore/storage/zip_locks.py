@@ -1,0 +1,86 @@
+"""One writer of a ZIP archive at a time: two would write over each other's entries."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import IO
+
+from zarrcore.errors import StoreError, printable
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EINVAL}  # of a file system
+State = tuple[int, ...]
+
+
+class WriteLock:
+    """The lock of an archive, held from the first write until it is released, or while this object lives.
+
+    A lock belongs to an open file, so that it keeps other stores of this process away as well.  There is none
+    on Windows, and on file systems that have no locks.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None  # which is closed, too, where nobody calls release
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the archive is locked, as far as there are locks."""
+        return self._file is not None
+
+    def take(self, path: str, flags: int = 0) -> None:
+        """Lock the file of that name, which is opened with these flags; if somebody else has it, raise."""
+        if self._file is None:
+            fd = os.open(path, os.O_RDWR | flags, 0o666)
+            file = os.fdopen(fd, "rb", buffering=0)
+            if not _locked(fd):
+                file.close()
+                raise StoreError(
+                    f"{printable(path)} is being written to by another store, of this process or of another "
+                    "one: the archive can be written to when that one is closed"
+                )
+            self._file = file
+
+    def release(self) -> None:
+        """Unlock the file; nothing happens if it is not locked."""
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                _unlock(file.fileno())  # also if a child made by fork has the descriptor
+            finally:
+                file.close()
+
+
+def state_of(path: str) -> State | None:
+    """Return what differs when somebody else has written to an archive; None if there is none."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+if sys.platform == "win32":
+
+    def _locked(fd: int) -> bool:
+        return True
+
+    def _unlock(fd: int) -> None:
+        pass
+
+else:
+    import fcntl
+
+    def _locked(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            return error.errno in _NO_LOCKS
+        return True
+
+    def _unlock(fd: int) -> None:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_UN)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
