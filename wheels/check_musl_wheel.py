@@ -50,6 +50,13 @@ TEST_PACKAGES = (
     "rich>=13",
 )
 """Those of the extra `test` that have wheels for musl; numcodecs, ml_dtypes and zarr have none."""
+LEFT_OUT = (
+    "test_format_2_takes_names_and_offers_close_ones",  # needs numcodecs
+    "test_too_large_values",  # needs bz2 and lzma
+    "spawn",  # a child finds no module of tests, since the source tree is kept out of its way
+)
+OF_NEWER_NUMPY = ("test_where_without_out_warns", "Tensor", "test_many_selections_fill_memory_of_the_caller")
+"""NumPy before 2.2 does not warn, and takes all memory that DLPack hands over for read-only."""
 RELR = (1, 2, 4)
 """The first musl that knows packed relocations, which wheels of NumPy have since 2.2: older ones crash."""
 TESTS = ("tests/unit/array", "tests/unit/storage", "tests/kernels", "tests/engine")
@@ -120,7 +127,9 @@ def try_wheel(python: Path, wheel: Path, wheels: Path, work: Path, arguments: Se
     print(run(library, environ={"CC": str(work / "musl-cc")}), end="", flush=True)
     install(interpreter, wheels, TEST_PACKAGES)
     jobs = str(len(os.sched_getaffinity(0)))
-    chosen = arguments or ("-n", jobs, "--dist", "worksteal", "-m", "not alone", *TESTS)
+    left_out = [*LEFT_OUT, *(OF_NEWER_NUMPY if musl_version() < RELR else ())]
+    fast = ["-n", jobs, "--dist", "worksteal", "-m", "not alone", "-k", f"not ({' or '.join(left_out)})"]
+    chosen = arguments or [*fast, *TESTS]
     tests = [interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen]
     environ = {"PYTHONSAFEPATH": "1", "CC": str(work / "musl-cc")}
     print(run(tests, environ=environ, cwd=ROOT), end="", flush=True)

@@ -180,7 +180,7 @@ def _library_faults(modules: dict[str, str], policy: str = "manylinux") -> list[
         dynamic = "\n".join(_output("readelf", "-d", path))
         needed = re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic)
         found += [f"{name} needs {library}" for library in needed if not known.fullmatch(library)]
-        if "(RELR)" in dynamic:  # glibc's loader says so, older ones of musl crash
+        if "(RELR)" in dynamic:  # an older glibc refuses to load it, an older musl crashes
             found.append(f"{name} has packed relocations (DT_RELR): it needs musl 1.2.4 or glibc 2.36")
     return found
 
