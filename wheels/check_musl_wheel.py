@@ -53,6 +53,7 @@ TEST_PACKAGES = (
 LEFT_OUT = (
     "test_format_2_takes_names_and_offers_close_ones",  # needs numcodecs
     "test_too_large_values",  # needs bz2 and lzma
+    "test_memory_that_runs_out",  # c-blosc prints that it has none, which the test does not expect
     "spawn",  # a child finds no module of tests, since the source tree is kept out of its way
 )
 OF_NEWER_NUMPY = ("test_where_without_out_warns", "Tensor", "test_many_selections_fill_memory_of_the_caller")
