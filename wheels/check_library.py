@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Do programs in C, CMake, Fortran and pybind11 build against an installed wheel, and run?
 
-    check_library.py PYTHON DIRECTORY
+    check_library.py PYTHON DIRECTORY [TRIAL...]
 
 PYTHON is an interpreter with zarrcore installed, and nothing else is asked where libzarrcore is; DIRECTORY is
-for what is built.  What was not tried because a tool is missing is named.
+for what is built.  What was not tried because a tool is missing is named.  For another C library or CPU,
+``CC`` is the compiler of programs in C, and ``RUN`` what runs them.
 """
 
 from __future__ import annotations
@@ -53,14 +54,15 @@ class Trial:
 
     def check(self, program: Path) -> None:
         """The example that prints a region prints all numbers."""
-        printed = run([program, self.array])
+        printed = run([*shlex.split(os.environ.get("RUN", "")), program, self.array])
         assert [float(line) for line in printed.splitlines() if line[:1].isdigit()] == list(range(84)), (
             printed
         )
 
     def compile(self, name: str, flags: Sequence[str]) -> None:
         target = self.directory / name
-        run(["cc", EXAMPLES / "c" / "read_region.c", "-o", target, *flags])
+        compiler = shlex.split(os.environ.get("CC") or "cc")
+        run([*compiler, EXAMPLES / "c" / "read_region.c", "-o", target, *flags])
         self.check(target)
 
     def c(self) -> None:
@@ -123,13 +125,14 @@ TRIALS = {
 }
 
 
-def main(python: str, directory: Path) -> None:
-    """Try all."""
+def main(python: str, directory: Path, chosen: Sequence[str] = ()) -> None:
+    """Try those chosen, or all."""
     trial = Trial(python, directory)
-    done = [name for name, tool in TRIALS.items() if shutil.which(tool) is not None]
+    wanted = {name: tool for name, tool in TRIALS.items() if name in (chosen or TRIALS)}
+    done = [name for name, tool in wanted.items() if shutil.which(tool) is not None]
     for name in done:
         getattr(trial, name)()
-    missing = sorted({tool for tool in TRIALS.values() if shutil.which(tool) is None})
+    missing = sorted({tool for tool in wanted.values() if shutil.which(tool) is None})
     print(
         f"libzarrcore of the wheel works in {', '.join(done)}"
         + (f"; not there: {', '.join(missing)}" if missing else "")
@@ -137,4 +140,4 @@ def main(python: str, directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]).resolve())
+    main(sys.argv[1], Path(sys.argv[2]).resolve(), sys.argv[3:])

@@ -3,8 +3,9 @@
 
 Its files must be those in contents.txt; its modules must show nothing but their init functions.
 
-``check_wheel.py [--manylinux TAG] WHEEL...`` checks; with a tag (2_17) also what auditwheel said and which
-shared libraries are needed.  ``check_wheel.py --write`` writes contents.txt from the tree.
+``check_wheel.py [--policy NAME] WHEEL...`` checks; with a policy (manylinux_2_17, musllinux_1_2) also what
+auditwheel said and which shared libraries are needed.  ``check_wheel.py --write`` writes contents.txt from
+the tree.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ LICENSES = (
     "zlib.txt",
     "zstd.txt",
 )
-SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux[\w-]*)\.so\.\d+")
+SYSTEM_LIBRARIES = {
+    "manylinux": re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux[\w-]*)\.so\.\d+"),
+    "musllinux": re.compile(r"libc\.so|libc\.musl-\w+\.so\.1"),
+}
 
 
 def contents(names: Iterable[str]) -> list[str]:
@@ -83,7 +87,7 @@ def _has_entry_points(root: Path) -> bool:
     return any(project.get(key) for key in ("scripts", "gui-scripts", "entry-points"))
 
 
-def faults(wheel: Path, manylinux: str | None = None) -> list[str]:
+def faults(wheel: Path, policy: str | None = None) -> list[str]:
     """All that is wrong with this wheel, as sentences."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
@@ -98,8 +102,8 @@ def faults(wheel: Path, manylinux: str | None = None) -> list[str]:
             library = {name: archive.extract(name, directory) for name in names if SHARED.fullmatch(name)}
             found += _library_symbol_faults(library)
             modules |= library
-            if manylinux is not None:
-                found += _tag_faults(wheel, manylinux) + _library_faults(modules)
+            if policy is not None:
+                found += _tag_faults(wheel, policy) + _library_faults(modules, policy)
     return found
 
 
@@ -160,21 +164,24 @@ def _init_functions(module: Path) -> set[str]:
     return {f"PyInit_{name}" for name in names}
 
 
-def _tag_faults(wheel: Path, manylinux: str) -> list[str]:
+def _tag_faults(wheel: Path, policy: str) -> list[str]:
     tags = wheel.stem.rpartition("-")[2].split(".")
-    if any(tag.startswith(f"manylinux_{manylinux}_") for tag in tags):
+    if any(tag.startswith(f"{policy}_") for tag in tags):
         return []
-    return [f"platform {'.'.join(tags)}: expected manylinux_{manylinux}"]
+    return [f"platform {'.'.join(tags)}: expected {policy}"]
 
 
-def _library_faults(modules: dict[str, str]) -> list[str]:
-    """Shared libraries other than those that every Linux system has."""
+def _library_faults(modules: dict[str, str], policy: str = "manylinux") -> list[str]:
+    """Shared libraries other than those that every system of the policy's kind has."""
     if which("readelf") is None:
         return []
-    found = []
+    known, found = SYSTEM_LIBRARIES[policy.partition("_")[0]], []
     for name, path in modules.items():
-        needed = re.findall(r"\(NEEDED\).*\[(.+)\]", "\n".join(_output("readelf", "-d", path)))
-        found += [f"{name} needs {library}" for library in needed if not SYSTEM_LIBRARIES.fullmatch(library)]
+        dynamic = "\n".join(_output("readelf", "-d", path))
+        needed = re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic)
+        found += [f"{name} needs {library}" for library in needed if not known.fullmatch(library)]
+        if "(RELR)" in dynamic:  # an older glibc refuses to load it, an older musl crashes
+            found.append(f"{name} has packed relocations (DT_RELR): it needs musl 1.2.4 or glibc 2.36")
     return found
 
 
@@ -186,14 +193,14 @@ def main(argv: Sequence[str]) -> int:
     """Check each wheel and report."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", action="store_true", help="write contents.txt from the tree")
-    parser.add_argument("--manylinux", metavar="TAG", help="the policy that auditwheel must have found: 2_17")
+    parser.add_argument("--policy", metavar="NAME", help="what auditwheel must have found: manylinux_2_17")
     parser.add_argument("wheels", nargs="*", type=Path)
     options = parser.parse_args(argv)
     if options.write:
         CONTENTS.write_text("\n".join(tree_contents()) + "\n", encoding="utf-8")
     status = 0
     for wheel in options.wheels:
-        problems = faults(wheel, options.manylinux)
+        problems = faults(wheel, options.policy)
         for problem in problems:
             print(f"{wheel}: {problem}", file=sys.stderr)
         status |= bool(problems)

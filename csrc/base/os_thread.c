@@ -8,7 +8,7 @@
 
 #include "base/os_thread.h"
 
-/* Codecs work on the heap; what is deepest on the stack is a few KiB per nested job. */
+/* Most codecs work on the heap; the encoder of blosclz has a table of 64 KiB on the stack, and a nested job a few KiB. */
 #define STACK_NBYTES ((size_t)1 << 20)
 
 #ifdef _WIN32

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/types.h> /* dev_t, which musl's sysmacros.h does not have */
 #ifdef __linux__
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #endif
 #include <sys/uio.h>
@@ -24,6 +25,9 @@
 #include "base/counts.h"
 #include "io/file.h"
 
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 8                    /* newer than some C libraries */
+#endif
 #define PIECE_MIN ((uint64_t)128 << 10)
 #define PIECE_MAX ((uint64_t)2 << 20)
 
@@ -62,10 +66,12 @@ static uint64_t piece_of(uint64_t device)
 
 size_t zc_file_read_ready(const zc_file *file, uint64_t offset, void *dst, size_t n, bool *refused)
 {
-#if defined(RWF_NOWAIT) && defined(__GLIBC__) /* musl has preadv2 since 1.2.5, and no wheel knows which musl it meets */
+#if defined(SYS_preadv2) /* glibc has the function since 2.26, musl since 1.2.5, and wheels are for older ones too */
     if (offset <= INT64_MAX) {
         const struct iovec to = {dst, n};
-        const ssize_t got = preadv2((int)file->handle, &to, 1, (off_t)offset, RWF_NOWAIT);
+        /* The system takes the offset in two halves; where a long is one of 64 bits, the first has it all. */
+        const long low = (long)offset, high = sizeof(long) < sizeof offset ? (long)(offset >> 32) : 0;
+        const long got = syscall(SYS_preadv2, (int)file->handle, &to, 1L, low, high, RWF_NOWAIT);
         *refused = got < 0 && errno != EAGAIN && errno != EINTR;
         return got > 0 ? (size_t)got : 0;
     }

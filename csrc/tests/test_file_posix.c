@@ -21,6 +21,8 @@ int main(void)
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -255,6 +257,26 @@ static void metadata_of_the_system(void)
     zc_file_close(&file);
 }
 
+/* The system's own answer, by whatever C library: one that lacks preadv2 had every read go by the clock. */
+static void what_is_in_memory_is_read_without_waiting(void)
+{
+#if defined(__linux__) && defined(SYS_preadv2)
+    char text[10] = "";
+    bool refused = true;
+    zc_file file;
+
+    put("ready", "0123456789");
+    CHECK(zc_file_open(dir, "ready", &file, &err) == ZC_OK);
+    const struct iovec to = {text, 4};
+    const long n = syscall(SYS_preadv2, (int)file.handle, &to, 1, 2L, 0L, 8 /* RWF_NOWAIT */);
+    const bool denied = n < 0 && errno != EAGAIN;
+    CHECK(zc_file_read_ready(&file, 2, text, 4, &refused) == (n > 0 ? (size_t)n : 0));
+    CHECK(refused == denied && (n < 4 || memcmp(text, "2345", 4) == 0));
+    CHECK(zc_file_read_ready(&file, (uint64_t)1 << 40, text, 4, &refused) == 0 && refused == denied);
+    zc_file_close(&file);
+#endif
+}
+
 static void modes_are_those_of_new_files(void)
 {
     struct stat st;
@@ -453,6 +475,7 @@ int main(void)
         {"a_directory_that_goes_while_it_is_held_is_made_again", a_directory_that_goes_while_it_is_held_is_made_again},
         {"special_files_do_not_hang", special_files_do_not_hang},
         {"metadata_of_the_system", metadata_of_the_system},
+        {"what_is_in_memory_is_read_without_waiting", what_is_in_memory_is_read_without_waiting},
         {"modes_are_those_of_new_files", modes_are_those_of_new_files},
         {"a_full_disk_leaves_no_trace", a_full_disk_leaves_no_trace},
         {"special_files_are_not_loaded", special_files_are_not_loaded},

@@ -131,8 +131,10 @@ def test_missing_files_are_found(tmp_path: Path, missing: str, capsys: pytest.Ca
     ],
 )
 def test_tag(tmp_path: Path, platform: str, good: bool) -> None:
-    found = check_wheel.faults(make_wheel(tmp_path, listed(), platform), manylinux="2_17")
+    found = check_wheel.faults(make_wheel(tmp_path, listed(), platform), policy="manylinux_2_17")
     assert found == ([] if good else [f"platform {platform}: expected manylinux_2_17"])
+    (fault,) = check_wheel.faults(make_wheel(tmp_path, listed(), platform), policy="musllinux_1_2")
+    assert fault == f"platform {platform}: expected musllinux_1_2"
 
 
 @pytest.mark.usefixtures("no_tools")
@@ -164,6 +166,10 @@ def test_symbols_and_libraries_are_found(tmp_path: Path) -> None:
     modules = {"zarrcore/engine.so": str(module)}
     assert check_wheel._symbol_faults(modules) == ["zarrcore/engine.so exports ZSTD_compress"]
     assert check_wheel._library_faults(modules) == ["zarrcore/engine.so needs libother.so"]
+    needed = check_wheel._library_faults(modules, "musllinux_1_2")
+    assert needed[0] == "zarrcore/engine.so needs libother.so"
+    assert set(needed[1:]) <= {"zarrcore/engine.so needs libc.so.6"}, "glibc, by a compiler for that"
+    assert check_wheel.SYSTEM_LIBRARIES["musllinux"].fullmatch("libc.musl-x86_64.so.1")
     assert check_wheel._library_symbol_faults({"zarrcore/lib/libzarrcore.so.1": str(other)}) == [
         f"zarrcore/lib/libzarrcore.so.1 exports {name}" for name in ("PyInit_engine", "ZSTD_compress")
     ]
@@ -176,6 +182,26 @@ def test_symbols_and_libraries_are_found(tmp_path: Path) -> None:
         "zarrcore/engine/_modules.so exports ZSTD_compress",
         "zarrcore/engine/_modules.so has no PyInit_chains",
     ]
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or not shutil.which("cc") or not shutil.which("readelf"),
+    reason="builds and reads ELF files",
+)
+def test_relocations_that_older_loaders_do_not_know_are_found(tmp_path: Path) -> None:
+    """musl before 1.2.4 does not look at them: the module crashes at the first pointer."""
+    source = tmp_path / "m.c"
+    source.write_text("static int i, j; int *PyInit_engine[] = {&i, &j, &i, &j};\n")
+    for flag in ("nopack-relative-relocs", "pack-relative-relocs"):
+        command = ["cc", "-shared", "-fPIC", "-o", tmp_path / f"{flag}.so", source, f"-Wl,-z,{flag}"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0 or "warning" in done.stderr:
+            pytest.skip("this linker does not pack relocations")
+    packed = {"packed.so": str(tmp_path / "pack-relative-relocs.so")}
+    plain = {"plain.so": str(tmp_path / "nopack-relative-relocs.so")}
+    assert check_wheel._library_faults(plain) == []
+    (fault,) = check_wheel._library_faults(packed)
+    assert fault.startswith("packed.so has packed relocations (DT_RELR): it needs musl 1.2.4")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads ELF files")
@@ -220,6 +246,13 @@ def test_sdist_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_step_that_fails_shows_its_output() -> None:
     with pytest.raises(build_wheels.StepError, match="no such luck"):
         build_wheels.run([sys.executable, "-c", "import sys; sys.exit('no such luck')"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+def test_step_that_crashes_without_a_word_is_said_to_have_crashed() -> None:
+    """The build of a wheel for musl ended with a list of files that all were compiled."""
+    with pytest.raises(build_wheels.StepError, match=": status -15"):
+        build_wheels.run([sys.executable, "-c", "import os; os.kill(os.getpid(), 15)"])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pythons.sh is a shell script")

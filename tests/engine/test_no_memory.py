@@ -9,6 +9,7 @@ to 3.13 crash when there is no memory for an iterator over the items of a dict, 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="replaces malloc of glibc"),
+    pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="replaces malloc of glibc"),
     pytest.mark.skipif("san" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer has its own malloc"),
     pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler"),
 ]

@@ -9,13 +9,14 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-import numcodecs
 import numpy as np
 import pytest
 from engine_chains import make_chain
 
 from zarrcore._core.engine import LocalSource, MemorySource, NativeArray
 from zarrcore.errors import ChunkDecodeError, ChunkError
+
+numcodecs = pytest.importorskip("numcodecs")
 
 SHAPE, CHUNKS = (600, 600), (600, 500)
 KEY = "c/0/0"

@@ -29,7 +29,7 @@ from zarrcore.storage.cache_files import CacheFiles, Known, Piece
 from zarrcore.storage.logged import LoggingStore
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.tags import Tags
-from zarrcore.storage.validation import validate_key
+from zarrcore.storage.validation import absolute_path, validate_key
 from zarrcore.storage.versions import Fetched, replaced
 
 P = ParamSpec("P")
@@ -121,7 +121,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
             raise ValueError(
                 f"nothing distinguishes {store!r} from others in later processes: give it a name="
             )
-        self.directory = os.path.abspath(os.fsdecode(directory))
+        self.directory = absolute_path(directory)
         self.max_bytes, self.immutable, self.max_age, self.name = (
             int(max_bytes),
             bool(immutable),

@@ -18,6 +18,7 @@ from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.local_errors import explained, forgive_others, named, require_directories_above
 from zarrcore.storage.validation import (
+    absolute_path,
     as_view,
     is_document,
     validate_key,
@@ -119,7 +120,7 @@ class LocalStore(Store):
         if locks not in ("file", "warn", "none", None):
             raise ValueError(f"LocalStore: locks: expected 'file', 'warn' or 'none', got {locks!r}")
         # Absolute, so that the store means the same directory after chdir and in another process.
-        self._root: str = os.path.abspath(os.fsdecode(root))
+        self._root: str = absolute_path(root)
         self._real_root: str | None = None
         self._real_paths: dict[str, tuple[int, int, str]] = {}  # with device and inode
         if fsync is None or locks is None or page_cache is None:
@@ -453,7 +454,7 @@ class LocalStore(Store):
         from zarrcore.storage.moving import finish, goes_on, move_directory
 
         self._check_writable()
-        target = os.path.abspath(os.fsdecode(dest_root))
+        target = absolute_path(dest_root)
         if not os.path.lexists(target):
             move_directory(self._root, target, sync=self.fsync)
         elif not os.path.islink(target) and goes_on(self._root, target):

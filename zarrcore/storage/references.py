@@ -36,7 +36,7 @@ from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.spans import Span, joined
 from zarrcore.storage.urls import store_of_url
-from zarrcore.storage.validation import is_document, too_large, validate_key, validate_prefix
+from zarrcore.storage.validation import absolute_path, is_document, too_large, validate_key, validate_prefix
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import FileSpan, OpenFile
@@ -317,7 +317,7 @@ def _scheme(url: Any) -> str:
 
 
 def _local_path(url: str) -> str:
-    return os.path.abspath(unquote(url[7:]) if url.startswith("file://") else url)
+    return absolute_path(unquote(url[7:]) if url.startswith("file://") else url)
 
 
 def _directory(url: str, options: Any) -> Store:

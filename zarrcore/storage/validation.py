@@ -20,7 +20,8 @@ from zarrcore._validate import describe
 from zarrcore.errors import InvalidKeyError, StoreError
 
 # Most keys are plain words, which is found out sooner than that nothing bad is in a key.
-_is_plain = re.compile(r"\.?[\w-][\w.-]*+(?:/\.?[\w-][\w.-]*+)*+", re.ASCII).fullmatch
+# The group may give back: CPython before 3.11.5 takes "a/" for a whole match of one that may not.
+_is_plain = re.compile(r"\.?[\w-][\w.-]*+(?:/\.?[\w-][\w.-]*+)*", re.ASCII).fullmatch
 # Names of files that are not in UTF-8 contain U+DC80 to U+DCFF (PEP 383); no name contains other halves of
 # pairs.  One search decides; only a bad key pays for finding out why.
 _BAD_KEY = pattern(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|[\0\ud800-\udc7f\udd00-\udfff]")
@@ -115,6 +116,20 @@ def validate_prefix(prefix: str) -> str:
     if _is_plain(bare) is None and _BAD_KEY.search(bare) is not None:
         raise InvalidKeyError(f"invalid key prefix {prefix!r}: {_problem(bare)}")
     return bare + "/"
+
+
+def absolute_path(path: str | bytes | os.PathLike[Any]) -> str:
+    """Return the absolute path of a file or directory.
+
+    Raises
+    ------
+    ValueError
+        If NUL is in it: CPython before 3.11.5 ends the path there, which is another file.
+    """
+    text = os.fsdecode(path)
+    if "\0" in text:
+        raise ValueError(f"a path holds no NUL character, got {text!r}")
+    return os.path.abspath(text)
 
 
 def as_view(value: Buffer, key: str) -> bytes | memoryview:

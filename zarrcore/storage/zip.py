@@ -31,6 +31,7 @@ from zarrcore.storage.byte_range import ByteRange, as_request, resolve_range
 from zarrcore.storage.local_errors import named
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.validation import (
+    absolute_path,
     as_view,
     is_document,
     join_path,
@@ -295,7 +296,7 @@ class _Archive:
         self, target: str | os.PathLike[str] | IO[bytes], mode: ZipMode, compression: int, allow_zip64: bool
     ) -> None:
         if isinstance(target, (str, os.PathLike)):
-            target = os.path.abspath(os.fsdecode(target))
+            target = absolute_path(target)
         elif not (hasattr(target, "read") and hasattr(target, "seek")):
             raise TypeError(f"ZipStore: expected a path or a binary file object, got {type(target).__name__}")
         self.target = target

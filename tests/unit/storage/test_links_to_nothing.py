@@ -66,9 +66,9 @@ def test_chunks_below_a_link_to_nothing_are_not_absent(
     ):
         with pytest.raises(ChunkIOError, match=r"array 'a', chunk \(0, 0\), key 'a/.*symbolic link"):
             call()
-    with pytest.raises(StoreError, match="symbolic link"):
+    with pytest.raises(StoreError, match="(?i)symbolic link"):
         array.store.get(f"{place}/0")
-    with pytest.raises(StoreError, match="symbolic link"):
+    with pytest.raises(StoreError, match="(?i)symbolic link"):
         array.store.delete(f"{place}/0")
 
 
@@ -275,7 +275,7 @@ def test_a_link_to_itself_hides_no_others(tmp_path: Path) -> None:
     assert [name for name, _ in root.members(max_depth=None)] == ["b"]
     assert "b" in str(root.tree())
     assert "a/c/0/0" in store.list()
-    with pytest.raises(NodeIOError, match="symbolic link"):
+    with pytest.raises(NodeIOError, match="(?i)symbolic link"):
         zarrcore.open_group(store, path="g/loop", mode="r")
 
 

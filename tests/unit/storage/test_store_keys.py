@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import pytest
@@ -101,6 +102,19 @@ def test_listings_agree(values):
 def test_bad_keys(key):
     with pytest.raises(InvalidKeyError, match="invalid store key"):
         validate_key(key)
+
+
+def test_every_short_key_is_judged_by_its_components():
+    """An expression that finds plain keys soon took "a/" for one, in CPython before 3.11.5."""
+    for length in range(1, 7):
+        for key in map("".join, itertools.product("a./\0", repeat=length)):
+            parts = key.split("/")
+            if any(part in ("", ".", "..") or "\0" in part for part in parts):
+                with pytest.raises(InvalidKeyError, match="invalid store key"):
+                    validate_key(key)
+            else:
+                assert validate_key(key) == key
+                assert normalize_path(key) == key
 
 
 @pytest.mark.parametrize("key", [None, 3, b"bytes"])

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -663,6 +664,29 @@ def test_a_write_to_the_place_of_a_directory_changes_nothing(store):
 def test_paths_with_a_nul_are_refused(tmp_path):
     with pytest.raises(ValueError, match="NUL|null"):
         LocalStore(f"{tmp_path}/a\0b").set("k", b"")
+
+
+def test_no_path_ends_at_a_nul(tmp_path):
+    """CPython before 3.11.5 took what comes before it for all: an array was made in another directory."""
+    path = f"{tmp_path}/a\0b"
+    store = LocalStore(tmp_path / "there")
+    store.set("k", b"")
+    makers = [
+        lambda: LocalStore(path),
+        lambda: LocalStore(Path(path)),
+        lambda: store.move(path),
+        lambda: zarrcore.storage.ZipStore(path, mode="w"),
+        lambda: zarrcore.storage.CacheStore(store, path, max_bytes=100, immutable=True),
+        lambda: zarrcore.storage.ReferenceStore({"a": [f"file://{path}", 0, 1]}).get("a"),
+        lambda: zarrcore.open_array(path, mode="r"),
+        lambda: zarrcore.create_array(path, shape=3, dtype="i4"),
+        lambda: zarrcore.create_group(f"file://{path}"),
+    ]
+    for number, make in enumerate(makers):
+        with pytest.raises((ValueError, zarrcore.errors.StoreError), match="NUL character") as caught:
+            make()
+        assert "a\\x00b" in str(caught.value), number
+    assert os.listdir(tmp_path) == ["there"]
 
 
 _WRITERS = {
