@@ -332,7 +332,7 @@ def test_names_that_are_none_are_refused(library: Any, error_of: Any, name: Any)
 
 
 def test_names_that_come_more_than_once_are_one(library: Any, error_of: Any) -> None:
-    """As from a store that goes through whole keys, one name for each key below it: nodes were listed as often."""
+    """As from a store that goes through whole keys: nodes were listed once for each key below them."""
     memory = Memory(library)
 
     def every_key(user: int, prefix: bytes, reply: int) -> int:
