@@ -16,8 +16,9 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-versions zarr-python-guide xarray-suite dask-suite pytest soak \
-        demo packages smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind examples-valgrind csrc-foreign fuzz fuzz-test \
-        asan tsan bench bench-capi bench-random style lint workflows lib wheel wheel-aarch64 wheel-musl portable contents stubs docs clean
+        demo packages smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind examples-valgrind examples-tsan csrc-foreign \
+        fuzz fuzz-test asan tsan bench bench-capi bench-random style lint workflows lib wheel wheel-aarch64 wheel-musl portable \
+        contents stubs docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,9 +124,14 @@ VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=d
 csrc-valgrind: $(ENV)/.complete ## the same under valgrind, which is slow
 	ZC_EMULATED=1 ZC_TEST_PATIENCE=20 $(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check RUN="$(VALGRIND)" $(NATIVE)
 
+EXAMPLES = $(addprefix tests/capi/test_,examples.py wrappers.py readers.py life.py)
 examples-valgrind: lib ## the examples in C, C++ and Fortran, and the library's whole life on several threads, under valgrind
-	ZARRCORE_TEST_PREFIX=$(CURDIR)/build/lib ZARRCORE_RUN_UNDER="$(VALGRIND)" $(PYTEST) -q \
-	    $(addprefix tests/capi/test_,examples.py wrappers.py readers.py life.py)
+	ZARRCORE_TEST_PREFIX=$(CURDIR)/build/lib ZARRCORE_RUN_UNDER="$(VALGRIND)" $(PYTEST) -q $(EXAMPLES) $(PYTEST_ARGS)
+
+examples-tsan: $(ENV)/.complete ## the same under ThreadSanitizer
+	$(MAKE) --no-print-directory -s -j $(JOBS) -C csrc lib SANITIZE=thread PREFIX=../build/lib-thread $(NATIVE)
+	ZARRCORE_TEST_PREFIX=$(CURDIR)/build/lib-thread ZARRCORE_SANITIZE=thread TSAN_OPTIONS="exitcode=66 history_size=7" \
+	    $(PYTEST) -q $(EXAMPLES) $(PYTEST_ARGS)
 
 # New inputs that libFuzzer finds go to build/fuzz, and are used again the next time.
 FUZZ_SECONDS ?= 60

@@ -16,6 +16,9 @@ _Static_assert((int)ZARRCORE_ERR_STALE == (int)ZC_ERR_STALE, "one numbering");
 _Static_assert(sizeof(((zarrcore_error *)0)->message) == sizeof(((zc_error *)0)->message), "nothing is cut");
 _Static_assert(sizeof(((zarrcore_error *)0)->codec) == sizeof(((zc_error *)0)->codec), "nothing is cut");
 
+/* Bytes that no structure will ever have: such a size was not set by the caller. */
+#define STRUCT_MOST 4096
+
 /* Bytes of the error record of ABI version 1: a smaller one is left alone. */
 #define ERROR_SIZE_1 ((size_t)(offsetof(zarrcore_error, message) + sizeof(((zarrcore_error *)0)->message)))
 
@@ -102,7 +105,7 @@ bool zc_take_struct(void *out, size_t size, const void *given, size_t least)
     uint32_t n;
 
     memcpy(&n, given, sizeof n);
-    if (n < least || n % _Alignof(void *) != 0) {        /* no structure of pointers has another size */
+    if (n < least || n > STRUCT_MOST || n % _Alignof(void *) != 0) {     /* no structure of pointers has another size */
         return false;
     }
     memset(out, 0, size);

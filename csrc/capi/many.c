@@ -62,7 +62,6 @@ static zc_status add_region(many *m, size_t i, zc_error *err)
     const zarrcore_region *const r = &m->regions[i];
     zc_selection *const selection = &m->selections[m->n_calls];
     const int ndim = r->ndim >= 0 && r->ndim <= ZC_MAX_DIMS ? (int)r->ndim : -1;
-    const zc_region region = {r->start, r->step, r->count, r->strides, r->memory, 0, r->nbytes, NULL, NULL};
     zc_session *session;
     zc_types types;
     bool empty;
@@ -74,11 +73,9 @@ static zc_status add_region(many *m, size_t i, zc_error *err)
     zarrcore_array *const handle = (zarrcore_array *)r->array;
     zc_buffer_follow_fork(&handle->buffer);
     m->alone[i] = types.differ || atomic_load(&handle->buffer.n) > 0;
-    if (m->alone[i]) {
-        return ZC_OK;
-    }
+    const zc_region region = {r->start, r->step, r->count, r->strides, r->memory, 0, r->nbytes, types.differ ? &types.memory : NULL, NULL};
     status = zc_region_select(handle->array, &region, selection, &empty, err);
-    if (status == ZC_OK && !empty && (status = find_session(m, handle, &session, err)) == ZC_OK) {
+    if (status == ZC_OK && !m->alone[i] && !empty && (status = find_session(m, handle, &session, err)) == ZC_OK) {
         m->calls[m->n_calls] = (zc_call){.array = handle->array, .store = &session->store, .selection = selection};
         m->region_of[m->n_calls++] = i;
     }

@@ -44,20 +44,27 @@ static zc_status count_axis(const zc_region *r, int d, int64_t length, int64_t *
     return ZC_OK;
 }
 
-/* Place a dimension of a region with elements; a negative step is turned round, for the engine counts upwards. */
-static zc_status place_axis(const zc_region *r, int d, zc_selection *selection, zc_error *err)
+/* Give a dimension of a region with elements its stride; *span, the bytes from the lowest to the highest address, grows. */
+static zc_status span_axis(const zc_region *r, int d, zc_axis *axis, size_t *span, zc_error *err)
 {
-    zc_axis *const axis = &selection->axis[d];
-    const int64_t last = axis->count - 1;
-    size_t span;
+    size_t more;
 
     axis->stride = r->strides != NULL ? r->strides[d] : axis->stride;
     if (axis->stride == INT64_MIN ||
-        !zc_mul_size(1, (uint64_t)(axis->stride < 0 ? -axis->stride : axis->stride), &span) ||
-        !zc_mul_size(span, (uint64_t)last, &span)) {
+        !zc_mul_size(1, (uint64_t)(axis->stride < 0 ? -axis->stride : axis->stride), &more) ||
+        !zc_mul_size(more, (uint64_t)(axis->count - 1), &more) || !zc_add_size(*span, more, span)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "dimension %d: strides of %lld bytes leave the address space", d,
                        (long long)axis->stride);
     }
+    return ZC_OK;
+}
+
+/* Place the dimension; a negative step is turned round, for the engine counts upwards. */
+static void place_axis(const zc_region *r, int d, zc_selection *selection)
+{
+    zc_axis *const axis = &selection->axis[d];
+    const int64_t last = axis->count - 1;
+
     axis->start = r->start != NULL ? r->start[d] : 0;
     axis->step = r->step != NULL && last > 0 ? r->step[d] : 1;
     if (axis->step < 0) {
@@ -66,21 +73,24 @@ static zc_status place_axis(const zc_region *r, int d, zc_selection *selection, 
         selection->memory += last * axis->stride;
         axis->stride = -axis->stride;
     }
-    return ZC_OK;
 }
 
-/* The elements, from the lowest to the highest address, must fit. */
-static zc_status check_size(const zc_selection *selection, size_t span, size_t nbytes, zc_error *err)
+/* Nobody looks at memory before it is known to be large enough. */
+static zc_status place(const zc_region *r, size_t item_size, zc_selection *selection, zc_error *err)
 {
-    for (int d = 0; d < selection->ndim && nbytes != SIZE_MAX; d++) {
-        const int64_t stride = selection->axis[d].stride;
-        size_t more;
-        if (!zc_mul_size((size_t)(stride < 0 ? -stride : stride), (uint64_t)(selection->axis[d].count - 1), &more) ||
-            !zc_add_size(span, more, &span)) {
-            span = SIZE_MAX;
-        }
+    size_t span = item_size;
+    zc_status status = ZC_OK;
+
+    for (int d = 0; d < selection->ndim && status == ZC_OK; d++) {
+        status = span_axis(r, d, &selection->axis[d], &span, err);
     }
-    return span <= nbytes ? ZC_OK : zc_fail(err, ZC_ERR_SIZE, "the region needs %zu bytes of memory, there are %zu", span, nbytes);
+    if (status == ZC_OK && span > r->nbytes) {
+        status = zc_fail(err, ZC_ERR_SIZE, "the region needs %zu bytes of memory, there are %zu", span, r->nbytes);
+    }
+    for (int d = 0; d < selection->ndim && status == ZC_OK; d++) {
+        place_axis(r, d, selection);
+    }
+    return status;
 }
 
 zc_status zc_region_select(const zc_array *array, const zc_region *r, zc_selection *selection, bool *empty, zc_error *err)
@@ -104,10 +114,7 @@ zc_status zc_region_select(const zc_array *array, const zc_region *r, zc_selecti
     if (!zc_selection_whole(array->ndim, count, item_size, r->memory, selection)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "the region has more elements than can be counted");
     }
-    for (int d = 0; d < array->ndim && status == ZC_OK; d++) {
-        status = place_axis(r, d, selection, err);
-    }
-    return status == ZC_OK ? check_size(selection, item_size, r->nbytes, err) : status;
+    return place(r, item_size, selection, err);
 }
 
 static int transfer(const zarrcore_array *array, const zc_region *r, bool write, bool write_empty, zarrcore_error *error)

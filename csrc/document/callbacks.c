@@ -437,7 +437,9 @@ static zc_status list_prefix(const zarrcore_callbacks *call, const char *prefix,
         return zc_fail(err, ZC_ERR_UNSUPPORTED, "the store cannot list what is there");
     }
     zc_foreign++;
-    return end_call(&reply, back(call->list(call->user, prefix, &reply)), ZARRCORE_OK, "list", prefix, err);
+    const zc_status status = end_call(&reply, back(call->list(call->user, prefix, &reply)), ZARRCORE_OK, "list", prefix, err);
+    zc_names_sort(out);      /* who keeps whole keys may hand over one name for each key below it */
+    return status;
 }
 
 static zc_status tree_list(const zarrcore_store *store, const char *path, zc_names *out, zc_error *err)

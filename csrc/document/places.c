@@ -128,14 +128,25 @@ zc_status zc_names_add(zc_names *names, const char *text, size_t n, bool is_belo
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(((const zc_name *)a)->text, ((const zc_name *)b)->text);
+    const zc_name *const left = a, *const right = b;
+    const int order = strcmp(left->text, right->text);
+
+    return order != 0 ? order : left->is_below - right->is_below;
 }
 
 void zc_names_sort(zc_names *names)
 {
+    size_t n = 0;
+
     if (names->n > 1) {
         qsort(names->at, names->n, sizeof *names->at, compare_names);
     }
+    for (size_t i = 0; i < names->n; i++) {
+        if (n == 0 || compare_names(&names->at[n - 1], &names->at[i]) != 0) {
+            names->at[n++] = names->at[i];
+        }
+    }
+    names->n = n;
 }
 
 void zc_names_free(zc_names *names)

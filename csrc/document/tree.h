@@ -50,6 +50,7 @@ typedef struct zc_names {
 } zc_names;
 
 zc_status zc_names_add(zc_names *names, const char *text, size_t n, bool is_below, zc_error *err);
+/* In order, and each once. */
 void zc_names_sort(zc_names *names);
 void zc_names_free(zc_names *names);
 

@@ -646,7 +646,8 @@ typedef struct zarrcore_callbacks {
     int (*remove)(void *user, const char *key, zarrcore_reply *reply);
 
     /* The names directly below a prefix, which is "" or ends with a slash, to zarrcore_reply_name: of "a/b" and "a/c/d", those below "a/"
-     * are "b" and, with is_below, "c".  Nothing is there: none.  NULL: what has to list is ZARRCORE_ERR_UNSUPPORTED. */
+     * are "b" and, with is_below, "c".  They may come in any order, and more than once.  Nothing is there: none.  NULL: what has to list is
+     * ZARRCORE_ERR_UNSUPPORTED. */
     int (*list)(void *user, const char *prefix, zarrcore_reply *reply);
 
     /* Nobody uses the store any more: its last owner, array and list have been released.  Called once if zarrcore_open_callbacks succeeds,

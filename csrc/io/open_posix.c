@@ -12,6 +12,7 @@
 #include "io/open_posix.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,7 @@ static int open_by_steps(int at, const char *path, int flags)
 static int open_without_links(int at, const char *path, int flags)
 {
 #if defined(SYS_openat2)
+    static atomic_bool is_unknown;           /* to the system, as before Linux 5.6: it is not asked again */
     int large = 0;
 #ifdef O_LARGEFILE
     large = (flags & O_PATH) == 0 ? O_LARGEFILE : 0;
@@ -121,12 +123,16 @@ static int open_without_links(int at, const char *path, int flags)
     } how = {(uint64_t)(unsigned)(flags | large), (flags & O_CREAT) != 0 ? NEW_MODE : 0, no_symlinks};
     long fd;
 
+    if (atomic_load_explicit(&is_unknown, memory_order_relaxed)) {
+        return open_by_steps(at, path, flags);
+    }
     do {
         fd = syscall(SYS_openat2, at, path, &how, sizeof how);
     } while (fd < 0 && errno == EINTR);
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {    /* EPERM: some sandboxes, of calls that they do not know */
         return (int)fd;
     }
+    atomic_store_explicit(&is_unknown, errno == ENOSYS, memory_order_relaxed);
 #elif defined(O_NOFOLLOW_ANY)
     return zc_open_again(at, path, flags | O_NOFOLLOW_ANY, NEW_MODE);
 #endif

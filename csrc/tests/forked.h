@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a child of fork() has to say to valgrind.
+ * What programs that fork() have to say to valgrind and to ThreadSanitizer.
  */
 #ifndef ZC_TESTS_FORKED_H
 #define ZC_TESTS_FORKED_H
@@ -18,5 +18,14 @@ static inline void check_forked(void)
     VALGRIND_CLO_CHANGE("--leak-check=no");
 #endif
 }
+
+/* A child of a process with threads may start some, too: ThreadSanitizer would end it.  Its library looks for the function outside. */
+#ifndef _WIN32
+__attribute__((visibility("default"), weak)) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+#endif
 
 #endif

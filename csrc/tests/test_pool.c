@@ -28,13 +28,6 @@ int main(void)
 
 #define MS INT64_C(1000000)
 
-/* Threads in a child of a process with threads: the tests need it, ThreadSanitizer's default is to die. */
-__attribute__((visibility("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "die_after_fork=0";
-}
-
 static int64_t now_ns(void)
 {
     struct timespec t;

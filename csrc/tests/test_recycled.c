@@ -24,13 +24,6 @@ int main(void)
 
 #define SIZE ((size_t)40 << 20)
 
-/* ThreadSanitizer ends a child of fork() that starts threads, unless told otherwise. */
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "die_after_fork=0";
-}
-
 /* Pages of AddressSanitizer's allocator, and of systems that cannot take them back, do not wait. */
 static bool can_wait(void)
 {

@@ -19,7 +19,7 @@ from zarrcore.storage import MemoryStore, ZipStore
 
 pytestmark = pytest.mark.timeout(600)  # the first test builds the library
 
-ARGUMENT = -2
+ARGUMENT, OVERFLOW = -2, -10
 SHAPE = (12, 10)
 
 MAY_BE_NULL = {
@@ -229,6 +229,22 @@ def test_hostile_arguments_of_each_function(sharded: Sharded) -> None:
     after = np.zeros(SHAPE)
     assert api.region(sharded.handle, after) == 0
     np.testing.assert_array_equal(after.ravel(), before.ravel())
+
+
+@pytest.mark.parametrize("name", ["read_as", "write_as", "read", "write"])
+@pytest.mark.parametrize("stride", [2**62, -(2**62), 2**63 - 1, -(2**63)])
+def test_strides_of_steps_backwards_are_checked_before_they_are_followed(
+    sharded: Sharded, name: str, stride: int
+) -> None:
+    """No pointer is moved by them, which the sanitizers of `make asan` would see."""
+    arguments = sharded.arguments(name) | {
+        "start": pair(1, 1),
+        "step": pair(-1, -1),
+        "count": pair(2, 2),
+        "strides": pair(stride, stride),
+    }
+    assert getattr(sharded.api, name)(*arguments.values()) == OVERFLOW
+    assert b"leave the address space" in sharded.error.message
 
 
 def test_open_survives_null(api: Any, error_of: Any) -> None:

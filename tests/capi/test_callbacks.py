@@ -331,6 +331,31 @@ def test_names_that_are_none_are_refused(library: Any, error_of: Any, name: Any)
     tree.close()
 
 
+def test_names_that_come_more_than_once_are_one(library: Any, error_of: Any) -> None:
+    """As from a store that goes through whole keys: nodes were listed once for each key below them."""
+    memory = Memory(library)
+
+    def every_key(user: int, prefix: bytes, reply: int) -> int:
+        for key in memory.values:
+            if key.startswith(prefix.decode()):
+                name, *below = key[len(prefix) :].split("/", 1)
+                library.reply_name(reply, name.encode(), bool(below))
+        return 0
+
+    memory.replace("list", every_key)
+    tree = Tree(library, error_of, memory.open(error_of))
+    for name in ("g/b", "g/a", "g/a/c"):
+        tree.create_group(name)
+    memory.values["g/a"] = b"a value whose key is the name of a group, too"
+    for group, names in ("", [b"g"]), ("g", [b"a", b"b"]):
+        with tree.nodes(group) as nodes:
+            found = [library.node_name(nodes, i) for i in range(library.count_nodes(nodes))]
+        assert found == names
+    tree.erase("g")
+    assert list(memory.values) == ["zarr.json"]
+    tree.close()
+
+
 def test_prefixes_without_end_are_not_followed(library: Any, error_of: Any) -> None:
     memory = Memory(library)
     memory.replace("list", lambda user, prefix, reply: library.reply_name(reply, b"x", 1))

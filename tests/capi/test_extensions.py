@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -23,9 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.skipif(sys.platform == "win32", reason="builds as POSIX does"),
-    pytest.mark.skipif(bool(os.environ.get("ZARRCORE_SANITIZE")), reason="its modules are not instrumented"),
 ]
 STRICT = "-Wall -Wextra -Wpedantic -Werror"
+SANITIZE = os.environ.get("ZARRCORE_SANITIZE", "")  # as `make asan` and `make tsan` say
+not_instrumented = pytest.mark.skipif(bool(SANITIZE), reason="its modules are not instrumented")
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -72,6 +74,7 @@ def check_sums(module: ModuleType) -> None:
         module.region_sum(values, 0, 1)
 
 
+@not_instrumented
 def test_flags_of_the_command_line(tmp_path: Path) -> None:
     """As a compiler takes them; extension modules have nothing to link."""
     flags = run([sys.executable, "-m", "zarrcore", "--cflags"], tmp_path)
@@ -79,13 +82,20 @@ def test_flags_of_the_command_line(tmp_path: Path) -> None:
     assert "usage" in run([sys.executable, "-m", "zarrcore", "--help"], tmp_path).lower()
 
 
+@pytest.mark.threads
 def test_setuptools(tmp_path: Path) -> None:
     source = copied(tmp_path) / "c_extension"
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    run([*command], source, CFLAGS=f"{STRICT} -std=c11")
-    check_sums(load(source, "region_sum"))
+    instrument = f" -fsanitize={SANITIZE}" if SANITIZE else ""
+    run([*command], source, CFLAGS=f"{STRICT} -std=c11{instrument}", LDFLAGS=instrument)
+    module = load(source, "region_sum")
+    check_sums(module)
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(check_sums, module) for _ in range(8)]:
+            done.result()
 
 
+@not_instrumented
 def test_a_compiler_and_the_flags_alone(tmp_path: Path) -> None:
     import sysconfig
 
@@ -102,6 +112,7 @@ def test_a_compiler_and_the_flags_alone(tmp_path: Path) -> None:
     check_sums(load(source, "region_sum"))
 
 
+@not_instrumented
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no cc")
 def test_meson(prefix: Path, tmp_path: Path) -> None:
     pytest.importorskip("mesonbuild", reason="no meson (pip install meson ninja)")
@@ -125,6 +136,7 @@ def test_meson(prefix: Path, tmp_path: Path) -> None:
         assert [float(line) for line in printed.splitlines()[-12:]] == values.ravel().tolist()
 
 
+@not_instrumented
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
 def test_pybind11(tmp_path: Path) -> None:
     pytest.importorskip("pybind11", reason="no pybind11 (pip install pybind11)")

@@ -140,6 +140,7 @@ def test_which_of_many_failed(api: Any, tmp_path: Path, error_of: Any) -> None:
         region(handles[0], memory[2], name="S4"),
         Region(handles[0], b"f4", 2**32 + 2, memory=memory[2].ctypes.data, nbytes=2**62),
         Region(handles[0], None, 2),
+        region(handles[0], np.zeros(SHAPE, "f8"), (1, 1)),  # to be converted
     ):
         memory[0][...] = 0
         assert read(good, wrong) == ARGUMENT

@@ -328,6 +328,7 @@ def test_structures_of_other_versions(library: Any, error_of: Any, memory: Memor
         (later.now, b"later version"),
         (Watch(Watch.progress.offset - 1, 0, None, unset, None), b"too small"),
         (Watch(0, 0, None, unset, None), b"too small"),
+        (Watch(0x7FFFFFF8, 0, None, unset, None), b"struct_size"),  # which nobody has set
         (Watch(ctypes.sizeof(Watch), 1, None, unset, None), b"reserved"),
     ):
         assert library.set_watch(refused, error) == ARGUMENT
