@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import zipfile
@@ -31,13 +32,26 @@ class Directory(zipfile.ZipFile):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._known: dict[int, tuple[int, bytes]] = {}  # what :meth:`_start_of` found, by offset
+        self._pid = os.getpid()
         super().__init__(*args, **kwargs)
 
     def close(self) -> None:
-        """Complete the archive, also where it is collected, and let others write to it."""
-        super().close()
+        """Complete the archive, also where it is collected, and let others write to it.
+
+        A child made by fork leaves that to its parent, which goes on writing.
+        """
+        if self._pid == os.getpid():
+            super().close()
+        else:
+            self._abandon()
         if self.lock is not None:
             self.lock.release()
+
+    def _abandon(self) -> None:
+        """Close the file, and write nothing of what was to be written."""
+        file, self.fp = self.fp, None
+        if not self._filePassed and isinstance(file, io.BufferedIOBase):  # type: ignore[attr-defined]
+            file.raw.close()
 
     def part(self, info: zipfile.ZipInfo, start: int, stop: int) -> bytes:
         """Return a part of an uncompressed entry, without reading the bytes before it."""

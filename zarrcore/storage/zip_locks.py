@@ -22,6 +22,7 @@ class WriteLock:
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None  # which is closed, too, where nobody calls release
+        self._pid = os.getpid()
 
     @property
     def is_held(self) -> bool:
@@ -42,11 +43,12 @@ class WriteLock:
             self._file = file
 
     def release(self) -> None:
-        """Unlock the file; nothing happens if it is not locked."""
+        """Unlock the file; nothing happens if it is not locked, and in a child made by fork."""
         file, self._file = self._file, None
         if file is not None:
             try:
-                _unlock(file.fileno())  # also if a child made by fork has the descriptor
+                if self._pid == os.getpid():  # the lock is that of all who have the descriptor
+                    _unlock(file.fileno())
             finally:
                 file.close()
 

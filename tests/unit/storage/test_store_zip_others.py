@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import struct
@@ -251,6 +252,28 @@ def test_a_child_does_not_keep_an_archive_locked(path: Path) -> None:
     os.close(reads)
     os.close(writes)
     assert in_child(lambda: ZipStore(path).get("y") == b"value")
+
+
+@has_locks
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_that_ends_neither_completes_nor_unlocks_an_archive(path: Path) -> None:
+    """It wrote a directory into the archive of its parent, which went on, and let others write to it."""
+    store = ZipStore(path, mode="w")
+    store.set("x", b"value")
+    size = path.stat().st_size
+
+    def collect() -> bool:
+        nonlocal store
+        del store
+        gc.collect()
+        return path.stat().st_size == size
+
+    assert in_child(collect)
+    with ZipStore(path, mode="a") as other, pytest.raises(StoreError):
+        other.set("y", b"value")
+    store.set("z", b"value")
+    store.close()
+    assert zipfile.ZipFile(path).namelist() == ["x", "z"]
 
 
 APPENDS = """
