@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from obstore.store import HTTPStore
 
 import zarrcore
 from zarrcore.errors import ArrayNotFoundError, ChunkIOError, GroupNotFoundError, ReadOnlyError, StoreError
-from zarrcore.storage import FsspecStore, ObjectStore
+from zarrcore.storage import FsspecStore, ObjectStore, make_store
 
 VALUES = np.arange(40 * 30, dtype="i4").reshape(40, 30)
 LARGE = np.arange(400 * 300, dtype="i4").reshape(400, 300)  # a shard of this size is not fetched whole
@@ -258,3 +260,37 @@ def test_what_is_not_there_is_not_there_on_a_server_that_lists(
     assert list(zarrcore.open_group(listed(), mode="r").store.list_prefix("plain/c/")) == []
     with pytest.raises(GroupNotFoundError):
         zarrcore.open(listed(), path="nothing", mode="r")
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {"retry_config": {"max_retries": 0}, "client_options": {"default_headers": {"X-Token": "me"}}},
+    {"client_options": {"default_headers": {"X-Token": b"me"}, "timeout": timedelta(seconds=20)}},
+    {"client_options": {"default_headers": {"X-Token": "me"}, "connect_timeout": "5s", "user_agent": "us"}},
+    {"client_kwargs": {"headers": {"X-Token": "me"}, "trust_env": True, "connect_timeout": 5}},
+    {"headers": {"X-Token": "me"}, "block_size": 4096},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.usefixtures("tree")
+def test_what_lists_is_given_the_options_of_what_reads(files: Any, options: dict[str, Any]) -> None:
+    """Options in the words of obstore were handed to aiohttp, and listing was a TypeError."""
+    pytest.importorskip("aiohttp")
+    handler, url = files
+    handler.page = staticmethod(lambda path, name: page_of(path))
+    handler.parse_request = only_with_a_token
+    with zarrcore.config.set({"pickle.credentials": True}):
+        store = pickle.loads(pickle.dumps(make_store(f"{url}/", storage_options=options)))
+    group = zarrcore.open_group(store, mode="r")
+    assert sorted(group) == sorted(NAMES)
+    assert group["plain"][...] == 0
+
+
+def only_with_a_token(self: Files) -> bool:
+    """Read a request, which has an answer only with the header that the options have."""
+    if not BaseHTTPRequestHandler.parse_request(self):
+        return False
+    if self.headers.get("X-Token") == "me":
+        return True
+    self._answer(401, b"")
+    return False

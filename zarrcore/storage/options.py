@@ -225,6 +225,34 @@ def for_http(url: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return options.done()
 
 
+def for_pages(made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of a web server as obstore takes them in the words of fsspec, which lists its pages.
+
+    What has no counterpart there, such as tries again, is left out: pages are only listed by it.
+    """
+    from aiohttp import ClientTimeout
+
+    client = dict(made.get("client_options") or {})
+    headers = {
+        name: value.decode("latin-1") if isinstance(value, bytes) else value
+        for name, value in dict(client.get("default_headers") or {}).items()
+    }
+    if "user_agent" in client:
+        headers.setdefault("User-Agent", client["user_agent"])
+    times = {
+        word: client[name].total_seconds()
+        for name, word in (("timeout", "total"), ("connect_timeout", "connect"))
+        if isinstance(client.get(name), timedelta)
+    }
+    options = {
+        "headers": headers,
+        "proxy": client.get("proxy_url"),
+        "ssl": False if client.get("allow_invalid_certificates") else None,
+        "timeout": ClientTimeout(**times) if times else None,
+    }
+    return {name: value for name, value in options.items() if value not in (None, {})}
+
+
 TRANSLATORS: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
     "S3Store": for_s3,
     "GCSStore": for_gcs,

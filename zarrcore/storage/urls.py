@@ -9,10 +9,10 @@ from urllib.parse import quote, unquote
 
 from zarrcore.storage import buckets, clients
 from zarrcore.storage.base import Store
-from zarrcore.storage.credentials import WITHHELD, Credentials, unwrapped, without_credentials
+from zarrcore.storage.clients import Client
 from zarrcore.storage.fsspec import FsspecStore
 from zarrcore.storage.obstore import ObjectStore
-from zarrcore.storage.options import UnknownOptionError
+from zarrcore.storage.options import UnknownOptionError, for_pages
 from zarrcore.storage.place import StorePath, is_archive
 from zarrcore.storage.validation import join_path
 
@@ -52,35 +52,27 @@ def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> 
         error.add_note(f"if it is an option of {package}: pip install {package}")
         raise error from None
     if kind == "HTTPStore":
-        return _WebStore(client, path=path, options=options, immutable=immutable)
+        trust_env = bool(dict(options.get("client_kwargs") or {}).get("trust_env"))
+        return _WebStore(client, path=path, immutable=immutable, trust_env=trust_env)
     return ObjectStore(client, path=path, immutable=immutable)
 
 
 class _WebStore(ObjectStore):
     """A web server.  Few can list; where there is aiohttp, fsspec lists what their pages link to."""
 
-    def __init__(self, store: Any, *, path: str, options: Mapping[str, Any], immutable: bool) -> None:
-        super().__init__(store, path=path, immutable=immutable)
-        self._options = dict(options)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            **vars(self),
-            "_options": without_credentials(self._options),
-            "_all": Credentials(self._options),
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        options = unwrapped(state.pop("_all"))
-        vars(self).update(state)
-        if options is not WITHHELD:  # else the client refuses all requests
-            self._options = options
+    def __init__(self, client: Client, *, path: str, immutable: bool, trust_env: bool) -> None:
+        super().__init__(client, path=path, immutable=immutable)
+        self._trust_env = trust_env
 
     def _lists(self) -> Any:
         """Return what lists: another store, or the methods of the class above."""
         if find_spec("fsspec") is None or find_spec("aiohttp") is None:
             return super()
-        return FsspecStore.from_url(join_path(self._client.args[0], quote(self.path)), self._options)
+        _ = self._client.store  # which refuses if it came without its credentials
+        options = for_pages(self._client.options)
+        if self._trust_env:
+            options["client_kwargs"] = {"trust_env": True}
+        return FsspecStore.from_url(join_path(self._client.args[0], quote(self.path)), options)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return self._lists().list_prefix(prefix)  # type: ignore[no-any-return]
