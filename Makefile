@@ -83,9 +83,9 @@ soak: build ## long runs of the tests of faults, of several processes, of models
 	ZC_SOAK=$(SOAK) $(PYTEST) -q -n $(JOBS) --dist worksteal --timeout=0 tests/faults tests/threads/test_process_locks.py \
 	    tests/remote/test_conflicts.py tests/model tests/conformance/test_metadata_grammar.py
 
-# Sessions of aiohttp that zarr-python's stores leave open are not ours.
+# Sessions of aiohttp that zarr-python's stores leave open are not ours.  Two processes for each core: they wait for servers.
 s3: build $(S3)/.complete ## the tests of remote stores, with servers of their own
-	ZARRCORE_NEED_S3=1 PYTHONPATH=$(CURDIR) $(S3)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -p no:cacheprovider tests/s3 tests/remote \
+	ZARRCORE_NEED_S3=1 PYTHONPATH=$(CURDIR) $(S3)/bin/python -m pytest -q -n $$((2 * $(JOBS))) --dist worksteal -p no:cacheprovider tests/s3 tests/remote \
 	    -W "ignore:Unclosed:ResourceWarning" -W "ignore:Exception ignored:pytest.PytestUnraisableExceptionWarning"
 
 $(SUITE)/.complete: tests/interop/zarr-suite-requirements.txt $(ENV)/.complete

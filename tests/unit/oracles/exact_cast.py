@@ -97,6 +97,7 @@ def finite(kind: Kind) -> tuple[list[Fraction], list[int]]:
     return tuple(map(list, zip(*sorted(table.items()), strict=True)))  # type: ignore[return-value]
 
 
+@cache
 def specials(kind: Kind) -> dict[str, int]:
     """The bits of the infinities of a floating-point type, and of a NaN, as far as it has them."""
     if kind.bits > 16:
