@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from object_server import ObjectServer
 
 import zarrcore
 from zarrcore.errors import StoreError
-from zarrcore.storage import FsspecStore, ObjectStore, Store, make_store
+from zarrcore.storage import FsspecStore, ObjectStore, Store, clients, make_store
 
 pytest.importorskip("obstore")
 
@@ -106,6 +107,34 @@ def test_an_array_is_opened_by_the_child(server: ObjectServer) -> None:
 
     def check() -> None:
         assert np.array_equal(zarrcore.open_array("s3://bucket/b", storage_options=words)[...], VALUES)
+
+    assert in_fork(check)
+
+
+class S3Store:
+    """One that tells where it ends."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.process = os.getpid()
+
+    def __del__(self) -> None:
+        if self.process != os.getpid():
+            os._exit(9)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_no_child_ends_a_store_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its connections were closed, which waited for ever if a thread of the parent held their lock."""
+    package = SimpleNamespace(store=SimpleNamespace(S3Store=S3Store))
+    monkeypatch.setattr(clients, "obstore", lambda: package)
+    mine = [clients.Client("S3Store", ("bucket",), {}), clients.Client.of(S3Store())]
+    assert all(client.store.process == os.getpid() for client in mine)
+
+    def check(generations: int = 2) -> None:
+        assert mine[0].store.process == os.getpid()  # one of its own, in the place of the other
+        if generations > 1:
+            assert in_fork(lambda: check(generations - 1))
+        mine.clear()
 
     assert in_fork(check)
 

@@ -11,6 +11,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from typing import Any
 
 from zarrcore._locks import Lock, forkable
+from zarrcore._weak import WeakSet
 from zarrcore.errors import StoreError
 from zarrcore.storage.credentials import (
     WITHHELD,
@@ -34,6 +35,9 @@ _IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "Perman
 _package: Any = None  # obstore, as this process may use it
 _inherited: str | None = None  # the file of its extension, if the parent had loaded that before the fork
 _lock = forkable(Lock())
+_clients: WeakSet[Client] = WeakSet()
+_of_parents: list[Any] = []
+"""Stores that a parent of this process made: what ends one waits for locks that only its threads release."""
 
 
 def is_installed() -> bool:
@@ -60,6 +64,7 @@ def obstore() -> Any:
 
 def _forked() -> None:
     global _package, _inherited
+    _of_parents.extend(client._made for client in _clients if client._made is not None)
     _package = None
     if _inherited is None and _EXTENSION in sys.modules:
         _inherited = sys.modules[_EXTENSION].__file__
@@ -108,6 +113,7 @@ class Client:
     """
 
     __slots__ = (
+        "__weakref__",
         "_is_withheld",
         "_made",
         "_notes",
@@ -138,6 +144,7 @@ class Client:
         self.compares = kind in _COMPARING and self.config("conditional_put") != "disabled"
         self.knows_absence = False  # whether it has told that something is not there
         self._is_withheld = False  # whether it came out of a pickle without its credentials
+        _clients.add(self)
 
     @classmethod
     def of(cls, store: Any) -> Client:
