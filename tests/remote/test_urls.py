@@ -166,6 +166,16 @@ def test_a_bucket_in_another_region(server: ObjectServer) -> None:
     assert len(seen.requests) == 1  # the region is remembered
 
 
+@pytest.mark.threads
+def test_threads_that_learn_of_another_region_at_once(server: ObjectServer) -> None:
+    """The first one learned it; the others, whose requests were on their way by then, failed."""
+    server.region = "eu-north-1"
+    server.objects["bucket/k"] = b"value"
+    for trial in range(5):
+        store = make_store("s3://bucket", storage_options=options(server, key=f"{trial}"))
+        assert store.get_partial_values([("k", None)] * 8) == [b"value"] * 8
+
+
 @pytest.mark.parametrize(
     ("url", "words", "expected"),
     [

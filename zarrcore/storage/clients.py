@@ -162,14 +162,15 @@ class Client:
         """The store of obstore."""
         if self._is_withheld:
             refuse_without(" ".join((self.kind, *map(repr, self.args))))
-        if self._made is None or self._process != os.getpid():
+        made = self._made  # which another thread may take away, once it knows a region
+        if made is None or self._process != os.getpid():
             if self.kind == "MemoryStore":
                 raise StoreError("a MemoryStore of obstore cannot be used after a fork")
             package = obstore()
             with _lock:
-                self._made = getattr(package.store, self.kind)(*self.args, **{**self.options, **self._region})
-                self._process = os.getpid()
-        return self._made
+                made = getattr(package.store, self.kind)(*self.args, **{**self.options, **self._region})
+                self._made, self._process = made, os.getpid()
+        return made
 
     @property
     def identity(self) -> Any:
@@ -186,21 +187,29 @@ class Client:
         """Return an option of the store, or None."""
         return self.options.get(name) or dict(self.options.get("config") or {}).get(name)
 
-    def finds_region(self, error: BaseException) -> bool:
-        """Return whether a request has failed because the bucket is in another region, which is known now."""
+    def finds_region(self, error: BaseException, used: Any) -> bool:
+        """Return whether a request has failed because the bucket is in another region, which is known now.
+
+        `used` is the store that the request was sent by: another thread may have learned the region since.
+        """
         if self.kind != "S3Store" or not any(words in str(error) for words in _IN_OTHER_REGION):
             return False
+        if self._made is not used:
+            return True
         bucket = self.args[0] if self.args else self.config("bucket")
         region = _region_of(bucket, self.config("endpoint") or "https://s3.amazonaws.com")
-        if region is None or region == self._region.get("region"):
+        if region is None:
             return False
-        self._region = {"region": region}
-        self._made = None
-        return True
+        with _lock:
+            if region != self._region.get("region"):
+                self._region = {"region": region}
+                self._made = None
+        return self._made is not used
 
 
 def _region_of(bucket: str, endpoint: str) -> str | None:
     """Return the region of a bucket of S3, which everyone may ask for; None if there is no answer."""
+    from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
 
@@ -209,7 +218,7 @@ def _region_of(bucket: str, endpoint: str) -> str | None:
             return answer.headers.get(_REGION)  # type: ignore[no-any-return]
     except HTTPError as error:
         return error.headers.get(_REGION)
-    except (URLError, OSError):
+    except (URLError, OSError, HTTPException, ValueError):  # also what is no answer, or no URL
         return None
 
 

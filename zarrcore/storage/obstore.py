@@ -186,15 +186,15 @@ class ObjectStore(RemoteStore):
 
     def _ask(self, verb: str, *args: Any, **options: Any) -> Any:
         """Call a function of obstore."""
-        package = obstore()
+        package, store = obstore(), self.store
         try:
-            return getattr(package, verb)(self.store, *args, **options)
+            return getattr(package, verb)(store, *args, **options)
         except FileNotFoundError as error:
             _require_bucket(error)
             self._client.knows_absence = True
             raise
         except package.exceptions.BaseError as error:
-            if not self._client.finds_region(error):
+            if not self._client.finds_region(error, store):
                 raise
         return getattr(package, verb)(self.store, *args, **options)
 
@@ -603,12 +603,12 @@ class ObjectStore(RemoteStore):
 
     def _first_page(self, start: str) -> Iterator[Any]:
         """Return the pages of a listing; the first one, fetched here, shows if the bucket is elsewhere."""
-        package = obstore()
+        package, store = obstore(), self.store
         try:
-            pages = package.list(self.store, prefix=start or None)
+            pages = package.list(store, prefix=start or None)
             first = next(pages, None)
         except package.exceptions.BaseError as error:
-            if not self._client.finds_region(error):
+            if not self._client.finds_region(error, store):
                 raise
             return iter(package.list(self.store, prefix=start or None))
         return chain(() if first is None else (first,), pages)
