@@ -241,6 +241,17 @@ class ObjectStore(RemoteStore):
     def _ends(self) -> Ends:
         return self._client.ends_for_good if self._immutable else self._client.ends
 
+    def _events(self, key: str) -> int:
+        """Return how often this process has changed a value of which nobody is asked whether it is the same.
+
+        Stores with other options, which have clients of their own, may have changed it.
+        """
+        if not self._immutable:
+            return 0
+        from zarrcore._core.engine import key_events
+
+        return key_events(self._scope(""), key)
+
     def _forget(self, key: str) -> None:
         """Forget what is kept of a value, which is being replaced or removed."""
         for kept in (self._client.ends, self._client.ends_for_good, self._client.tags):
@@ -391,6 +402,7 @@ class ObjectStore(RemoteStore):
         kept = self._kept_end(key, request, versions)
         if kept is not None:
             return kept
+        events = self._events(key)
         options = {"if_match": versions[key]} if key in versions and request is not None else {}
         if request is not None:
             wanted = None if isinstance(request, OffsetByteRequest) else _range_of(request)
@@ -415,7 +427,7 @@ class ObjectStore(RemoteStore):
             self._ends.drop(path)
             return Elsewhere()
         if isinstance(request, SuffixByteRequest):
-            self._ends.note(path, request.suffix, tag, bytes(data))
+            self._ends.note(path, request.suffix, tag, bytes(data), events)
         return data
 
     @property
@@ -438,7 +450,7 @@ class ObjectStore(RemoteStore):
         """Return the end of a value that is kept; what follows is then read of the same version."""
         if not isinstance(request, SuffixByteRequest):
             return None
-        kept = self._ends.find(self._root + key, request.suffix)
+        kept = self._ends.find(self._root + key, request.suffix, self._events(key))
         if kept is None or not self._is_one(key, kept[0], versions):
             return None
         if self._notes_tags:
@@ -447,7 +459,7 @@ class ObjectStore(RemoteStore):
 
     def _part(self, key: str, request: ByteRequest | None, versions: dict[str, str]) -> Buffer | None:
         """Return a part of a value, of the version whose parts were read before."""
-        path, tags = self._root + key, self._client.tags
+        path, tags, events = self._root + key, self._client.tags, self._events(key)
         same = versions.get(key)
         if same is None and self._notes_tags and not isinstance(request, SuffixByteRequest):
             same = tags.noted(path)  # of an index that is in a cache, to which the range belongs
@@ -461,7 +473,7 @@ class ObjectStore(RemoteStore):
         if found.value is None:
             self._refuse_hidden(key)
         elif isinstance(request, SuffixByteRequest):
-            self._ends.note(path, request.suffix, found.version, bytes(found.value))
+            self._ends.note(path, request.suffix, found.version, bytes(found.value), events)
         return found.value
 
     def _is_one(self, key: str, tag: str | None, versions: dict[str, str]) -> bool:
