@@ -19,6 +19,7 @@ from zarrcore.storage.credentials import (
     has_credentials,
     refuse_without,
     unwrapped,
+    with_own_token,
     without_credentials,
 )
 from zarrcore.storage.ends import Ends
@@ -27,6 +28,7 @@ from zarrcore.storage.tags import Tags
 _MOST_SHARED = 64
 _MOST_NOTES = 1000
 _EXTENSION = "obstore._obstore"
+_OF_CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_", "MSI_")
 _REGION = "x-amz-bucket-region"
 _COMPARING = ("S3Store", "GCSStore", "AzureStore", "MemoryStore")
 _IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "PermanentRedirect")
@@ -168,7 +170,8 @@ class Client:
                 raise StoreError("a MemoryStore of obstore cannot be used after a fork")
             package = obstore()
             with _lock:
-                made = getattr(package.store, self.kind)(*self.args, **{**self.options, **self._region})
+                options = {**self.options, **self._region}
+                made = getattr(package.store, self.kind)(*self.args, **with_own_token(options))
                 self._made, self._process = made, os.getpid()
         return made
 
@@ -242,7 +245,7 @@ _shared: dict[Hashable, Client] = {}
 
 def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Client:
     """Return the client that all of this process use who want the same, and with it its connections."""
-    key = kind, _hashable(args), _hashable(options)
+    key = kind, _hashable(args), _hashable(options), _environment()
     try:
         known = _shared.get(key)
     except TypeError:
@@ -254,6 +257,15 @@ def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Clie
         while len(_shared) >= _MOST_SHARED and key not in _shared:
             del _shared[next(iter(_shared))]
         return _shared.setdefault(key, client)
+
+
+def _environment() -> frozenset[tuple[str, str]]:
+    """Return what obstore finds in the environment when it makes a store: keys may be replaced later."""
+    return frozenset(
+        (name, value)
+        for name, value in os.environ.items()
+        if name.startswith(_OF_CLOUDS) or name.upper().endswith("_PROXY")
+    )
 
 
 def _hashable(value: Any) -> Any:
