@@ -29,6 +29,17 @@ _MOST_SHARED = 64
 _MOST_NOTES = 1000
 _EXTENSION = "obstore._obstore"
 _OF_CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_", "MSI_")
+_SERVERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "S3Store": {"endpoint": ("AWS_ENDPOINT_URL", "AWS_ENDPOINT")},
+    "GCSStore": {"base_url": ("GOOGLE_BASE_URL",)},
+    "AzureStore": {
+        "endpoint": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+        "account_name": ("AZURE_STORAGE_ACCOUNT_NAME",),
+        "use_fabric_endpoint": ("AZURE_USE_FABRIC_ENDPOINT",),
+        "use_emulator": ("AZURE_STORAGE_USE_EMULATOR",),
+    },
+}
+"""For each kind of store the options that say which server it is, and the variables where obstore finds them."""
 _REGION = "x-amz-bucket-region"
 _COMPARING = ("S3Store", "GCSStore", "AzureStore", "MemoryStore")
 _IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "PermanentRedirect")
@@ -122,6 +133,7 @@ class Client:
         "kind",
         "knows_absence",
         "options",
+        "server",
         "tags",
     )
 
@@ -133,6 +145,7 @@ class Client:
         self._process = os.getpid()
         self._region: dict[str, str] = {}  # that of the bucket, once it is known that it is another one
         self._notes: dict[str, dict[str, Any]] = {}
+        self.server = self._server()
         self.ends = Ends()
         self.ends_for_good = Ends(trusted=True)  # for stores whose values do not change
         self.tags = Tags()
@@ -189,6 +202,15 @@ class Client:
     def config(self, name: str) -> Any:
         """Return an option of the store, or None."""
         return self.options.get(name) or dict(self.options.get("config") or {}).get(name)
+
+    def _server(self) -> str:
+        """Return what distinguishes the server from others, which may have buckets of the same names.
+
+        It is "" for the public one, where a name is that of one bucket.
+        """
+        known = _SERVERS.get(self.kind, {})
+        found = [self.config(name) or _first_of(outside) for name, outside in known.items()]
+        return "/".join(str(part).rstrip("/") for part in found if part)
 
     def finds_region(self, error: BaseException, used: Any) -> bool:
         """Return whether a request has failed because the bucket is in another region, which is known now.
@@ -257,6 +279,11 @@ def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Clie
         while len(_shared) >= _MOST_SHARED and key not in _shared:
             del _shared[next(iter(_shared))]
         return _shared.setdefault(key, client)
+
+
+def _first_of(names: tuple[str, ...]) -> str | None:
+    """Return the first variable of the environment that there is."""
+    return next((found for name in names if (found := os.environ.get(name))), None)
 
 
 def _environment() -> frozenset[tuple[str, str]]:

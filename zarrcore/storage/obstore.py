@@ -780,7 +780,7 @@ class ObjectStore(RemoteStore):
     def __str__(self) -> str:
         return shown(self._url_of_root() or f"object_store://{join_path(str(self.store), self.path)}")
 
-    def _url_of_root(self, *, endpoint: str = "") -> str | None:
+    def _url_of_root(self, *, server: str = "") -> str | None:
         """Return the URL of the root of the store; None if it is not in a cloud or on the web."""
         kind, made = self._client.kind, self._client.args
         if kind == "HTTPStore":
@@ -789,18 +789,18 @@ class ObjectStore(RemoteStore):
             return None
         bucket = self._client.config("bucket") or self._client.config("container_name") or "".join(made[:1])
         above = normalize_path(self._client.config("prefix") or "")
-        return join_path(f"{_OF_URLS[kind]}://{endpoint}{bucket}", above, self.path)
+        return join_path(f"{_OF_URLS[kind]}://{server}{bucket}", above, self.path)
 
     def _address(self, path: str) -> str:
-        endpoint = self._client.config("endpoint")  # two servers may each have a bucket of one name
-        place = self._url_of_root(endpoint=f"{endpoint}/" if endpoint else "")
+        server = self._client.server  # two of them may each have a bucket of one name
+        place = self._url_of_root(server=f"{server}/" if server else "")
         return super()._address(path) if place is None else f"{join_path(place, path)}/"
 
     def _scope(self, path: str) -> str:
         return super()._scope(path) if self._url_of_root() is None else self._address(path)
 
     def _identity(self) -> object:
-        return self.read_only, self._client.identity, self.path
+        return self.read_only, self._client.identity, self._client.server, self.path
 
     def _lasting_name(self) -> str | None:
         return None if self._client.kind == "MemoryStore" else self._address("")
