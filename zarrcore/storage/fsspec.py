@@ -244,7 +244,7 @@ class FsspecStore(RemoteStore):
         if stop is None or stop - (start or 0) <= _MUCH or self._files.async_impl:
             return stop
         info = self._info(key)
-        return stop if info is None else min(stop, info["size"])
+        return stop if info is None else max(start or 0, min(stop, info["size"]))
 
     def _answer(self, key: str, span: _Span, answer: Any) -> bytes | None:
         absent = self.allowed_exceptions
