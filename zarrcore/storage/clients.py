@@ -39,7 +39,7 @@ _SERVERS: dict[str, dict[str, tuple[str, ...]]] = {
         "use_emulator": ("AZURE_STORAGE_USE_EMULATOR",),
     },
 }
-"""For each kind of store the options that say which server it is, and the variables where obstore finds them."""
+"""For each kind of store the options that say which server it is, and where obstore finds them outside."""
 _REGION = "x-amz-bucket-region"
 _COMPARING = ("S3Store", "GCSStore", "AzureStore", "MemoryStore")
 _IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "PermanentRedirect")

@@ -18,9 +18,9 @@ from zarrcore.errors import StoreError, masked
 
 # Names of options of fsspec's filesystems, of obstore, and of headers of HTTP.
 _NAMES = re.compile(
-    r"secret|token|passw|passphrase|account_key|access_key|api.?key|encryption_key|service_account_key|sas|"
-    r"^(?:key|pwd|pkey|user|username|auth|credential|credentials|connection_string)$|authorization|cookie|"
-    r"signature$",
+    r"secret|token|passw|passphrase|api.?key|(?:encryption|customer|private).?key|[-_]key$|sas|"
+    r"^(?:key|pwd|pkey|user|username|credential|credentials|connection_string)$|authorization|cookie|"
+    r"(?:^|[-_])auth(?:$|[-_])|signature$",
     re.IGNORECASE,
 )
 _OF_PLACES = re.compile(r"(?:_file|_path|_filename|_uri|_url|_endpoint)$", re.IGNORECASE)
