@@ -210,6 +210,21 @@ class StoreTests:
         store.set("k", b"0123456789")
         assert _bytes(store.get("k", byte_range)) == b"0123456789"[expected]
 
+    @pytest.mark.parametrize(
+        ("make", "expected"),
+        [
+            (lambda: (np.int8(100), np.int8(100)), slice(100, 200)),
+            (lambda: (np.uint8(200), np.uint8(100)), slice(200, 250)),
+            (lambda: RangeByteRequest(np.int8(100), np.int16(200)), slice(100, 200)),
+            (lambda: OffsetByteRequest(np.int8(100)), slice(100, 250)),
+            (lambda: SuffixByteRequest(np.uint8(5)), slice(245, 250)),
+        ],
+    )
+    def test_byte_ranges_of_small_integers(self, store: Store, make: Any, expected: slice) -> None:
+        """Sums of them, and what is counted from the end, do not fit into their type."""
+        store.set("k", bytes(range(250)))
+        assert _bytes(store.get("k", make())) == bytes(range(250))[expected]
+
     @pytest.mark.parametrize("byte_range", ["0-3", 5, (1, 2, 3), (-1, 2), (0, -2), slice(0, 2)])
     def test_bad_byte_ranges(self, store: Store, byte_range: Any) -> None:
         store.set("k", b"0123456789")
