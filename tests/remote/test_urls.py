@@ -15,7 +15,16 @@ from object_server import ObjectServer
 
 import zarrcore
 from zarrcore.errors import StoreError
-from zarrcore.storage import FsspecStore, ObjectStore, StorePath, clients, make_store, profiles, urls
+from zarrcore.storage import (
+    FsspecStore,
+    ObjectStore,
+    StorePath,
+    ZipStore,
+    clients,
+    make_store,
+    profiles,
+    urls,
+)
 from zarrcore.testing.store import StoreTests
 
 pytest.importorskip("obstore")
@@ -524,6 +533,12 @@ def test_words_of_obstore_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(make_store("s3://bucket", storage_options=words), FsspecStore)
     with pytest.raises(StoreError, match=r"does not know 'skip_signature'.*zarrcore\[remote\]"):
         make_store("s3://bucket", storage_options={"skip_signature": True})
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:9", "[::1]:9"])
+def test_an_archive_on_a_web_server(host: str) -> None:
+    """The address of IPv6 was taken for a chain of filesystems, and the archive for a directory."""
+    assert isinstance(make_store(f"http://{host}/data.zip"), ZipStore)
 
 
 def test_what_only_fsspec_opens() -> None:

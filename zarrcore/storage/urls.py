@@ -36,13 +36,13 @@ def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> 
     """
     options = dict(storage_options or {})
     immutable = bool(options.pop("immutable", False))
-    if is_archive(url) and "::" not in url:
+    kind = buckets.kind_of(url)
+    if is_archive(url) and (kind is not None or "::" not in url):  # which is in addresses of IPv6 as well
         from zarrcore.storage.zip import ZipStore
 
         above, _, name = url.rpartition("/")
         name = unquote(name) if url.lower().startswith("http") else name
         return ZipStore(StorePath(store_of_url(f"{above}/", storage_options), name))
-    kind = buckets.kind_of(url)
     if kind is None:
         return FsspecStore.from_url(url, options)
     if not clients.is_installed():
