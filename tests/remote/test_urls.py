@@ -436,6 +436,17 @@ def test_a_profile_with_keys_for_a_role(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert isinstance(store.store.credential_provider, profiles.BotoKeys)
 
 
+def test_a_profile_without_keys(server: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The error was that None has no credentials."""
+    pytest.importorskip("botocore")
+    file = tmp_path / "config"
+    file.write_text("[profile mine]\nregion = there\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(file))
+    store = make_store("s3://bucket", storage_options={"profile": "mine", "endpoint_url": server.url})
+    with pytest.raises(StoreError, match="botocore finds no keys for the profile 'mine'"):
+        store.get("k")
+
+
 @pytest.mark.parametrize(
     ("retries", "expected"),
     [

@@ -107,6 +107,8 @@ class BotoKeys:
         return Session(profile=self._profile).get_credentials()
 
     def __call__(self) -> dict[str, Any]:
+        if self._keys is None:
+            raise StoreError(f"botocore finds no keys for the profile {self._profile!r} of AWS")
         keys = self._keys.get_frozen_credentials()
         return {
             "access_key_id": keys.access_key,
