@@ -14,7 +14,7 @@ import pytest
 from object_server import ObjectServer
 
 import zarrcore
-from zarrcore.errors import StoreError
+from zarrcore.errors import StoreError, masked
 from zarrcore.storage import (
     FsspecStore,
     ObjectStore,
@@ -581,3 +581,5 @@ def test_no_text_has_the_keys(server: ObjectServer) -> None:
         make_store("gs://bucket", storage_options={"service_account_key": "hidden key"})
     assert "hidden" not in str(caught.value)
     assert "hidden" not in str(make_store("https://me:hidden@host/a"))
+    assert "hidden" not in str(make_store("https://me:all@hidden@host/a"))  # the last sign ends it
+    assert "hidden" not in str(StoreError(masked("sftp://me:all@hidden@host/a")))
