@@ -119,7 +119,7 @@ def test_files_without_a_scheme(server: ObjectServer) -> None:
         assert np.array_equal(pickle.loads(pickle.dumps(array))[...], VALUES)
 
 
-def test_files_without_a_scheme_are_opened_once(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_without_scheme_are_opened_once(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The place of each was kept by another name than it was looked for, and found anew for each value."""
     pytest.importorskip("obstore")
     opened: list[Any] = []

@@ -436,7 +436,7 @@ def test_a_profile_with_keys_for_a_role(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert isinstance(store.store.credential_provider, profiles.BotoKeys)
 
 
-def test_a_profile_without_keys(server: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_profile_with_no_key(server: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The error was that None has no credentials."""
     pytest.importorskip("botocore")
     file = tmp_path / "config"

@@ -65,6 +65,7 @@ _RANGES = (
     ((9, 10**15), slice(9, 10)),
 )
 
+_NUMPY: Any = np  # type checkers do not take its integers for those of Python
 _KEYS = ["a/b", "a/c/d", "a/c/e", "ab/f", "e/f/g", "zarr.json"]  # those of the fixture `tree`
 # A prefix, the keys that begin with it, and the names directly below it.
 _LISTINGS: tuple[tuple[str, list[str], list[str]], ...] = (
@@ -213,11 +214,11 @@ class StoreTests:
     @pytest.mark.parametrize(
         ("make", "expected"),
         [
-            (lambda: (np.int8(100), np.int8(100)), slice(100, 200)),
-            (lambda: (np.uint8(200), np.uint8(100)), slice(200, 250)),
-            (lambda: RangeByteRequest(np.int8(100), np.int16(200)), slice(100, 200)),
-            (lambda: OffsetByteRequest(np.int8(100)), slice(100, 250)),
-            (lambda: SuffixByteRequest(np.uint8(5)), slice(245, 250)),
+            (lambda: (_NUMPY.int8(100), _NUMPY.int8(100)), slice(100, 200)),
+            (lambda: (_NUMPY.uint8(200), _NUMPY.uint8(100)), slice(200, 250)),
+            (lambda: RangeByteRequest(_NUMPY.int8(100), _NUMPY.int16(200)), slice(100, 200)),
+            (lambda: OffsetByteRequest(_NUMPY.int8(100)), slice(100, 250)),
+            (lambda: SuffixByteRequest(_NUMPY.uint8(5)), slice(245, 250)),
         ],
     )
     def test_byte_ranges_of_small_integers(self, store: Store, make: Any, expected: slice) -> None:
