@@ -24,7 +24,7 @@ class Ends:
     ----------
     trusted : bool
         Nobody but this process changes values: every end is kept, and nobody compares tags.  In their place,
-        `events` tells how often this process has changed the value: see `key_events` of the engine.
+        `events` is how often this process has changed the value: see `key_events` of the engine.
     """
 
     def __init__(self, *, trusted: bool = False) -> None:

@@ -242,7 +242,7 @@ class ObjectStore(RemoteStore):
         return self._client.ends_for_good if self._immutable else self._client.ends
 
     def _events(self, key: str) -> int:
-        """Return how often this process has changed a value of which nobody is asked whether it is the same.
+        """Return how often this process has changed a value, where nobody asks whether it is the same.
 
         Stores with other options, which have clients of their own, may have changed it.
         """
