@@ -24,7 +24,7 @@ def printable(text: str) -> str:
 
 
 _CREDENTIALS = pattern(
-    r"""(https?://)[^\s/?#@]+@ | (://)[^\s/?#@:]*:[^\s/?#@]*@ |
+    r"""(https?://)[^\s/?#]+@ | (://)[^\s/?#@:]*:[^\s/?#]*@ |
     ([?&#;][\w.%-]*(?:token|sig|signature|secret|password|key|credential|auth|session|sessionid)=)[^\s&#'"]+""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -153,6 +153,43 @@ def test_servers_with_buckets_of_one_name_are_told_apart(server: ObjectServer, t
             assert CacheStore(store, tmp_path, max_bytes=1 << 20, immutable=True).get("a") == b"%d" % number
 
 
+@pytest.mark.parametrize("how", ["base_url", "environment", "environment of s3fs"])
+def test_servers_that_other_words_name_are_told_apart(
+    server: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, how: str
+) -> None:
+    """Copies of a bucket of one server were read as those of a bucket of another one."""
+    with ObjectServer() as other:
+        for number, each in enumerate((server, other)):
+            each.objects["bucket/a"] = b"%d" % number
+            store: Any
+            if how == "base_url":
+                store = make_store("gs://bucket", storage_options={"token": "anon", "base_url": each.url})
+            elif how == "environment":
+                monkeypatch.setenv("AWS_ENDPOINT", each.url)
+                store = make_store("s3://bucket", storage_options={"anon": True, "use_ssl": False})
+            else:
+                pytest.importorskip("s3fs")
+                monkeypatch.setenv("AWS_ENDPOINT_URL", each.url)
+                options = {"anon": True, "skip_instance_cache": True}
+                store = FsspecStore.from_url("s3://bucket", options)
+            near = CacheStore(store, tmp_path, max_bytes=1 << 20, immutable=True)
+            assert near.get("a") == b"%d" % number
+
+
+def test_accounts_with_containers_of_one_name_are_told_apart() -> None:
+    words: list[dict[str, Any]] = [
+        {"account_name": "a"},
+        {"account_name": "b"},
+        {"account_name": "a", "endpoint": "https://a.blob.core.chinacloudapi.cn"},
+        {"account_name": "a", "use_fabric_endpoint": True},
+    ]
+    stores = [make_store("az://data/x", storage_options=given) for given in words]
+    assert len({store._lasting_name() for store in stores}) == len(stores)
+    assert len({store._scope("") for store in stores}) == len(stores)
+    same = make_store("abfs://data@a.dfs.core.windows.net/x")
+    assert same._lasting_name() == stores[0]._lasting_name()
+
+
 def test_faults_are_errors_and_never_kept(server: ObjectServer, near: Any, words: dict[str, Any]) -> None:
     words["retry_config"] = {"max_retries": 0}
     zarrcore.create_array(near()._store, data=VALUES, chunks=(500, 500))

@@ -204,6 +204,9 @@ def test_references_and_web_servers(server: ObjectServer, tmp_path: Path) -> Non
         {"password": "x"}, {"auth": ("me", "x")}, {"service_account_key": "x"},
         {"sse_customer_encryption_key": "x"}, {"s3": {"key": "x", "endpoint_url": "http://h"}},
         {"client_options": {"default_headers": {"X-Api-Key": "x"}}}, {"target_options": {"username": "x"}},
+        {"headers": {"Ocp-Apim-Subscription-Key": "x"}}, {"headers": {"X-Auth": "x"}},
+        {"headers": {"X-Goog-Encryption-Key": "x"}}, {"sse_customer_key_base64": "x"},
+        {"s3_additional_kwargs": {"SSECustomerKey": "x"}}, {"private_key": "x"}, {"basic_auth": ("me", "x")},
     ],
 )  # fmt: skip
 def test_options_with_credentials(options: dict[str, Any]) -> None:
@@ -220,6 +223,7 @@ def test_options_with_credentials(options: dict[str, Any]) -> None:
         {"federated_token_file": "/a"}, {"client_kwargs": {"endpoint_url": "https://h:9000"}},
         {"web_identity_token_file": "/a"}, {"auto_mkdir": True}, {"credential_provider": print},
         {"client_options": {"default_headers": {"User-Agent": "x"}}}, {"profile": "p"},
+        {"sse_kms_key_id": "arn"}, {"author": "me"}, {"key_filename": "/a"}, {"headers": {"X-Author": "me"}},
     ],
 )  # fmt: skip
 def test_options_without_credentials(options: dict[str, Any]) -> None:

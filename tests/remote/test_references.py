@@ -17,6 +17,7 @@ import zarrcore
 from zarrcore.errors import BaseZarrError, ReadOnlyError, StoreError
 from zarrcore.storage import MemoryStore, OffsetByteRequest, ReferenceStore, SuffixByteRequest, make_store
 from zarrcore.storage.caching import CacheStore
+from zarrcore.storage.urls import store_of_url
 
 VALUES = np.arange(64 * 100, dtype="<i4").reshape(64, 100)
 DOCUMENT = {
@@ -116,6 +117,24 @@ def test_files_without_a_scheme(server: ObjectServer) -> None:
     array = zarrcore.open_array("reference://", path="a", mode="r", storage_options=options)
     with zarrcore.config.set({"pickle.credentials": True}):
         assert np.array_equal(pickle.loads(pickle.dumps(array))[...], VALUES)
+
+
+def test_files_without_scheme_are_opened_once(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place of each was kept by another name than it was looked for, and found anew for each value."""
+    pytest.importorskip("obstore")
+    opened: list[Any] = []
+
+    def counted(*args: Any) -> Any:
+        opened.append(args)
+        return store_of_url(*args)
+
+    monkeypatch.setattr("zarrcore.storage.references.store_of_url", counted)
+    server.objects["bucket/file"] = b"0123456789"
+    words = {"key": "testing", "secret": "s", "endpoint_url": server.url}
+    refs = {"a/0": ["bucket/file", 2, 3], "a/1": ["bucket/file", 5, 2]}
+    store = ReferenceStore(refs, storage_options=words, remote_protocol="s3")
+    assert [store.get(key) for key in ("a/0", "a/1", "a/0")] == [b"234", b"56", b"234"]
+    assert len(opened) == 1
 
 
 def test_a_document_at_a_url(server: ObjectServer) -> None:

@@ -13,7 +13,15 @@ import pytest
 from object_server import ObjectServer, Request
 
 import zarrcore
-from zarrcore.storage import CacheStore, LoggingStore, MemoryStore, ObjectStore, Store, caching
+from zarrcore.storage import (
+    CacheStore,
+    LoggingStore,
+    MemoryStore,
+    ObjectStore,
+    Store,
+    SuffixByteRequest,
+    caching,
+)
 
 clients: Any = pytest.importorskip("obstore.store")
 
@@ -255,3 +263,40 @@ def test_a_shard_of_strings_is_read_in_one_version(server: ObjectServer, remote:
         replace_at(server, number, {key.partition("/")[2]: value for key, value in new.items()})
         found = np.asarray(array[:10])
         assert any(np.array_equal(found, version) for version in versions), (number, found[:2])
+
+
+@pytest.mark.parametrize("writer", [{}, {"immutable": True}, {"retry_config": {"max_retries": 1}}], ids=str)
+def test_what_this_process_replaces_is_seen_by_clients_with_other_options(
+    server: ObjectServer, writer: dict[str, Any]
+) -> None:
+    """The index that an immutable store kept was that of a client, and was forgotten by that client alone."""
+    server.objects |= {f"bucket/{key}": value for key, value in stored(1, {}).items()}
+    words = {"key": "me", "secret": "s", "endpoint_url": server.url}
+    reader = zarrcore.open_array("s3://bucket", mode="r", storage_options={**words, "immutable": True})
+    assert reader[:5].tolist() == [0] * 5
+    zarrcore.open_array("s3://bucket", storage_options={**words, **writer})[...] = values_of(2)
+    assert np.array_equal(reader[:5], values_of(2)[:5])
+    assert np.array_equal(reader[...], values_of(2))
+
+
+@pytest.mark.parametrize("read", ["waiting", "awaiting"])
+def test_an_index_that_arrives_while_it_is_replaced_is_not_kept(
+    server: ObjectServer, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    client = clients.S3Store("bucket", endpoint=server.url, **KEYS, **WORDS)
+    store = ObjectStore(client, immutable=True)
+    server.objects["bucket/c/0"] = b"old."
+
+    def ask() -> bytes:
+        if read == "waiting":
+            return bytes(store._get_parts([("c/0", SuffixByteRequest(4))], {})[0] or b"")
+        return bytes(asyncio.run(store._await("c/0", SuffixByteRequest(4), None, {})))
+
+    def in_between(*args: Any) -> Any:
+        monkeypatch.undo()
+        store.set("c/0", b"new.")
+        return ObjectStore._is_one(store, *args)
+
+    monkeypatch.setattr(store, "_is_one", in_between)
+    assert ask() == b"old."
+    assert ask() == b"new."

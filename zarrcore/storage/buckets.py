@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from zarrcore.errors import StoreError, masked
 from zarrcore.storage import clients
 from zarrcore.storage.clients import Client
-from zarrcore.storage.options import TRANSLATORS, UnknownOptionError
+from zarrcore.storage.options import TRANSLATORS, UnknownOptionError, at_host
 
 _KINDS = {
     "s3": "S3Store",
@@ -25,7 +25,7 @@ _KINDS = {
 }
 PACKAGES = {"S3Store": "s3fs", "GCSStore": "gcsfs", "AzureStore": "adlfs", "HTTPStore": "aiohttp"}
 """The packages that fsspec needs for what obstore has a store for."""
-_AZURE = re.compile(r"([^@/]+)@([^./]+)(?:\..*)?")  # container@account.dfs.core.windows.net
+_AZURE = re.compile(r"([^@/]+)@([^./]+)(?:\.(.*))?")  # container@account.dfs.core.windows.net
 
 
 def kind_of(url: str) -> str | None:
@@ -59,8 +59,12 @@ def client_of(url: str, options: Mapping[str, Any]) -> tuple[Client, str]:
         bucket, path = f"{parts.scheme.lower()}://{bucket}", unquote(path)
     account = _AZURE.fullmatch(bucket) if kind == "AzureStore" else None
     if account is not None:
-        bucket, options = account[1], {"account_name": account[2], **options}
-    client = clients.shared(kind, (bucket,), TRANSLATORS[kind](bucket, options))
+        bucket, of_host = account[1], at_host(account[2], account[3] or "")
+        options = {**options, **{name: value for name, value in of_host.items() if name not in options}}
+    made = TRANSLATORS[kind](bucket, options)
+    if account is not None and made["account_name"] != account[2]:
+        raise StoreError(f"{masked(url)!r}: storage_options are of the account {made['account_name']!r}")
+    client = clients.shared(kind, (bucket,), made)
     errors = clients.obstore().exceptions
     try:
         _ = client.store

@@ -24,8 +24,8 @@ class RangeByteRequest:
     end: int
 
     def __post_init__(self) -> None:
-        _require_count("start", self.start)
-        _require_count("end", self.end)
+        _make_int(self, "start")
+        _make_int(self, "end")
         if self.end < self.start:
             raise ValueError(f"byte range: end {self.end} lies before start {self.start}")
 
@@ -43,7 +43,7 @@ class OffsetByteRequest:
     offset: int
 
     def __post_init__(self) -> None:
-        _require_count("offset", self.offset)
+        _make_int(self, "offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class SuffixByteRequest:
     suffix: int
 
     def __post_init__(self) -> None:
-        _require_count("suffix", self.suffix)
+        _make_int(self, "suffix")
 
 
 ByteRequest = RangeByteRequest | OffsetByteRequest | SuffixByteRequest
@@ -100,10 +100,10 @@ def resolve_range(byte_range: ByteRange | None, size: int) -> tuple[int, int]:
         case SuffixByteRequest(suffix):
             return max(0, size - suffix), size
         case (start, length):
-            _require_count("start", start)
+            start = _count("start", start)
             if length is None:
                 return min(start, size), size
-            _require_count("length", length)
+            length = _count("length", length)
             return min(start, size), min(start + length, size)
     raise TypeError(f"expected a byte range, got {byte_range!r}")
 
@@ -118,8 +118,8 @@ def as_request(byte_range: ByteRange | None) -> ByteRequest | None:
     """
     resolve_range(byte_range, 0)  # refuses what is none
     if isinstance(byte_range, tuple):
-        start, length = byte_range
-        return OffsetByteRequest(start) if length is None else RangeByteRequest(start, start + length)
+        start, length = index(byte_range[0]), byte_range[1]
+        return OffsetByteRequest(start) if length is None else RangeByteRequest(start, start + index(length))
     return byte_range
 
 
@@ -141,10 +141,19 @@ def described(byte_range: ByteRange) -> str:
     return "all bytes"
 
 
-def _require_count(name: str, value: object) -> None:
+def _make_int(request: object, name: str) -> None:
+    """Have an integer of Python in place of one of NumPy, which may be too small for a sum or a sign."""
+    value = getattr(request, name)
+    number = _count(name, value)
+    if type(value) is not int:
+        object.__setattr__(request, name, number)
+
+
+def _count(name: str, value: object) -> int:
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"byte range: expected an integer {name}, got {value!r}") from None
     if number < 0:
         raise ValueError(f"byte range: {name} must not be negative, got {number}")
+    return number

@@ -133,6 +133,8 @@ class CacheFiles:
         noted = self._noted.get(name)
         known = noted[2] if noted is not None and noted[0] == nonce and noted[1] <= size else []
         places, end = _places(file, first, noted[1] if known and noted else at, size, list(known))
+        if not places:  # the first one is there before the file has its name
+            raise _DamagedError
         if size > _FIRST:
             if len(self._noted) >= _MOST_NOTED:
                 self._noted.clear()

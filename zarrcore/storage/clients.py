@@ -20,6 +20,7 @@ from zarrcore.storage.credentials import (
     has_credentials,
     refuse_without,
     unwrapped,
+    with_own_token,
     without_credentials,
 )
 from zarrcore.storage.ends import Ends
@@ -28,6 +29,18 @@ from zarrcore.storage.tags import Tags
 _MOST_SHARED = 64
 _MOST_NOTES = 1000
 _EXTENSION = "obstore._obstore"
+_OF_CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_", "MSI_")
+_SERVERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "S3Store": {"endpoint": ("AWS_ENDPOINT_URL", "AWS_ENDPOINT")},
+    "GCSStore": {"base_url": ("GOOGLE_BASE_URL",)},
+    "AzureStore": {
+        "endpoint": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+        "account_name": ("AZURE_STORAGE_ACCOUNT_NAME",),
+        "use_fabric_endpoint": ("AZURE_USE_FABRIC_ENDPOINT",),
+        "use_emulator": ("AZURE_STORAGE_USE_EMULATOR",),
+    },
+}
+"""For each kind of store the options that say which server it is, and where obstore finds them outside."""
 _REGION = "x-amz-bucket-region"
 _COMPARING = ("S3Store", "GCSStore", "AzureStore", "MemoryStore")
 _IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "PermanentRedirect")
@@ -126,6 +139,7 @@ class Client:
         "kind",
         "knows_absence",
         "options",
+        "server",
         "tags",
     )
 
@@ -137,6 +151,7 @@ class Client:
         self._process = os.getpid()
         self._region: dict[str, str] = {}  # that of the bucket, once it is known that it is another one
         self._notes: dict[str, dict[str, Any]] = {}
+        self.server = self._server()
         self.ends = Ends()
         self.ends_for_good = Ends(trusted=True)  # for stores whose values do not change
         self.tags = Tags()
@@ -169,14 +184,16 @@ class Client:
         """The store of obstore."""
         if self._is_withheld:
             refuse_without(" ".join((self.kind, *map(repr, self.args))))
-        if self._made is None or self._process != os.getpid():
+        made = self._made  # which another thread may take away, once it knows a region
+        if made is None or self._process != os.getpid():
             if self.kind == "MemoryStore":
                 raise StoreError("a MemoryStore of obstore cannot be used after a fork")
             package = obstore()
             with _lock:
-                self._made = getattr(package.store, self.kind)(*self.args, **{**self.options, **self._region})
-                self._process = os.getpid()
-        return self._made
+                options = {**self.options, **self._region}
+                made = getattr(package.store, self.kind)(*self.args, **with_own_token(options))
+                self._made, self._process = made, os.getpid()
+        return made
 
     @property
     def identity(self) -> Any:
@@ -193,21 +210,38 @@ class Client:
         """Return an option of the store, or None."""
         return self.options.get(name) or dict(self.options.get("config") or {}).get(name)
 
-    def finds_region(self, error: BaseException) -> bool:
-        """Return whether a request has failed because the bucket is in another region, which is known now."""
+    def _server(self) -> str:
+        """Return what distinguishes the server from others, which may have buckets of the same names.
+
+        It is "" for the public one, where a name is that of one bucket.
+        """
+        known = _SERVERS.get(self.kind, {})
+        found = [self.config(name) or _first_of(outside) for name, outside in known.items()]
+        return "/".join(str(part).rstrip("/") for part in found if part)
+
+    def finds_region(self, error: BaseException, used: Any) -> bool:
+        """Return whether a request has failed because the bucket is in another region, which is known now.
+
+        `used` is the store that the request was sent by: another thread may have learned the region since.
+        """
         if self.kind != "S3Store" or not any(words in str(error) for words in _IN_OTHER_REGION):
             return False
+        if self._made is not used:
+            return True
         bucket = self.args[0] if self.args else self.config("bucket")
         region = _region_of(bucket, self.config("endpoint") or "https://s3.amazonaws.com")
-        if region is None or region == self._region.get("region"):
+        if region is None:
             return False
-        self._region = {"region": region}
-        self._made = None
-        return True
+        with _lock:
+            if region != self._region.get("region"):
+                self._region = {"region": region}
+                self._made = None
+        return self._made is not used
 
 
 def _region_of(bucket: str, endpoint: str) -> str | None:
     """Return the region of a bucket of S3, which everyone may ask for; None if there is no answer."""
+    from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
 
@@ -216,7 +250,7 @@ def _region_of(bucket: str, endpoint: str) -> str | None:
             return answer.headers.get(_REGION)  # type: ignore[no-any-return]
     except HTTPError as error:
         return error.headers.get(_REGION)
-    except (URLError, OSError):
+    except (URLError, OSError, HTTPException, ValueError):  # also what is no answer, or no URL
         return None
 
 
@@ -240,7 +274,7 @@ _shared: dict[Hashable, Client] = {}
 
 def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Client:
     """Return the client that all of this process use who want the same, and with it its connections."""
-    key = kind, _hashable(args), _hashable(options)
+    key = kind, _hashable(args), _hashable(options), _environment()
     try:
         known = _shared.get(key)
     except TypeError:
@@ -252,6 +286,20 @@ def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Clie
         while len(_shared) >= _MOST_SHARED and key not in _shared:
             del _shared[next(iter(_shared))]
         return _shared.setdefault(key, client)
+
+
+def _first_of(names: tuple[str, ...]) -> str | None:
+    """Return the first variable of the environment that there is."""
+    return next((found for name in names if (found := os.environ.get(name))), None)
+
+
+def _environment() -> frozenset[tuple[str, str]]:
+    """Return what obstore finds in the environment when it makes a store: keys may be replaced later."""
+    return frozenset(
+        (name, value)
+        for name, value in os.environ.items()
+        if name.startswith(_OF_CLOUDS) or name.upper().endswith("_PROXY")
+    )
 
 
 def _hashable(value: Any) -> Any:

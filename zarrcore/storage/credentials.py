@@ -7,6 +7,7 @@ started it, and might have given it its own memory.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from multiprocessing.reduction import ForkingPickler
@@ -17,13 +18,48 @@ from zarrcore.errors import StoreError, masked
 
 # Names of options of fsspec's filesystems, of obstore, and of headers of HTTP.
 _NAMES = re.compile(
-    r"secret|token|passw|passphrase|account_key|access_key|api.?key|encryption_key|service_account_key|sas|"
-    r"^(?:key|pwd|pkey|user|username|auth|credential|credentials|connection_string)$|authorization|cookie|"
-    r"signature$",
+    r"secret|token|passw|passphrase|api.?key|(?:encryption|customer|private).?key|[-_]key$|sas|"
+    r"^(?:key|pwd|pkey|user|username|credential|credentials|connection_string)$|authorization|cookie|"
+    r"(?:^|[-_])auth(?:$|[-_])|signature$",
     re.IGNORECASE,
 )
 _OF_PLACES = re.compile(r"(?:_file|_path|_filename|_uri|_url|_endpoint)$", re.IGNORECASE)
 _OF_WAYS = frozenset({"anon", "google_default", "cloud", "browser", "cache"})  # to find a token of Google's
+
+
+NO_TOKEN = ""
+"""In options of S3, in place of the token of keys that have none: that of the environment is not theirs."""
+
+
+class _Keys:
+    """Keys of S3 without a token, as what obstore asks for them."""
+
+    def __init__(self, access_key_id: str, secret_access_key: str) -> None:
+        self._keys = access_key_id, secret_access_key
+
+    def __call__(self) -> dict[str, Any]:
+        names = ("access_key_id", "secret_access_key", "token", "expires_at")
+        return dict(zip(names, (*self._keys, None, None), strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keys) and other._keys == self._keys
+
+    def __hash__(self) -> int:
+        return hash(self._keys)
+
+
+def with_own_token(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of S3 whose keys obstore does not take together with the token of the environment."""
+    if (
+        options.get("session_token") != NO_TOKEN
+        or not {"access_key_id", "secret_access_key"} <= options.keys()
+    ):
+        return options
+    made = {name: value for name, value in options.items() if name != "session_token"}
+    if not (os.environ.get("AWS_SESSION_TOKEN") or os.environ.get("AWS_TOKEN")):
+        return made
+    keys = _Keys(str(made.pop("access_key_id")), str(made.pop("secret_access_key")))
+    return {**made, "credential_provider": keys}
 
 
 def has_credentials(value: Any) -> bool:

@@ -23,25 +23,26 @@ class Ends:
     Parameters
     ----------
     trusted : bool
-        No value changes: every end is kept, and nobody compares tags.
+        Nobody but this process changes values: every end is kept, and nobody compares tags.  In their place,
+        `events` is how often this process has changed the value: see `key_events` of the engine.
     """
 
     def __init__(self, *, trusted: bool = False) -> None:
         self._trusted = trusted
-        self._kept: OrderedDict[str, tuple[str | None, bytes]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[str | None, bytes, int]] = OrderedDict()
         self._nbytes = 0
 
-    def find(self, key: str, nbytes: int) -> tuple[str | None, bytes] | None:
+    def find(self, key: str, nbytes: int, events: int = 0) -> tuple[str | None, bytes] | None:
         """Return the last bytes of a value and the tag of its version, if they are kept."""
         with _lock:
             found = self._kept.get(key)
-            if found is None or len(found[1]) != nbytes:
+            if found is None or len(found[1]) != nbytes or found[2] != events or events < 0:
                 return None
             self._kept.move_to_end(key)
-        return found
+        return found[:2]
 
-    def note(self, key: str, nbytes: int, tag: str | None, data: bytes) -> None:
-        """Keep the last bytes of a value, perhaps."""
+    def note(self, key: str, nbytes: int, tag: str | None, data: bytes, events: int = 0) -> None:
+        """Keep the last bytes of a value, perhaps; `events` are those before they were asked for."""
         version = None if self._trusted else strong(tag)
         if version is None and not self._trusted:  # a weak one cannot be compared
             return
@@ -50,7 +51,7 @@ class Ends:
             return
         with _lock:
             self._remove(key)
-            self._kept[key] = version, data
+            self._kept[key] = version, data, events
             self._nbytes += nbytes
             while self._nbytes > _MOST_BYTES:
                 self._remove(next(iter(self._kept)))

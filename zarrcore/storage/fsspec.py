@@ -46,6 +46,13 @@ _MUCH = 1 << 26
 _OVER_OTHERS = ("simplecache", "filecache", "blockcache", "dir")  # filesystems that have another one, `fs`
 _NO_BUCKET = re.compile("(?i)specified (bucket|container) does not exist")  # which is no absent value
 _SECRET = re.compile("key|secret|token|pass|user|cred|sas|auth|anon|asynchronous|loop|session|cache|listing")
+_SERVERS = (  # in the environment, which of those that have buckets of the same names is meant
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "STORAGE_EMULATOR_HOST",
+    "AZURE_STORAGE_ACCOUNT_NAME",
+    "AZURE_STORAGE_CONNECTION_STRING",
+)
 _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns when it removes several
 
 
@@ -237,7 +244,7 @@ class FsspecStore(RemoteStore):
         if stop is None or stop - (start or 0) <= _MUCH or self._files.async_impl:
             return stop
         info = self._info(key)
-        return stop if info is None else min(stop, info["size"])
+        return stop if info is None else max(start or 0, min(stop, info["size"]))
 
     def _answer(self, key: str, span: _Span, answer: Any) -> bytes | None:
         absent = self.allowed_exceptions
@@ -416,6 +423,7 @@ class FsspecStore(RemoteStore):
         if self._in_process:
             return None
         options = {k: v for k, v in self._files.storage_options.items() if _SECRET.search(k) is None}
+        options |= {word: found for word in _SERVERS if (found := os.environ.get(word))}
         try:
             told = json.dumps(options, sort_keys=True)  # other servers may have buckets of the same name
         except TypeError:

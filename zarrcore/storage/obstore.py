@@ -186,15 +186,15 @@ class ObjectStore(RemoteStore):
 
     def _ask(self, verb: str, *args: Any, **options: Any) -> Any:
         """Call a function of obstore."""
-        package = obstore()
+        package, store = obstore(), self.store
         try:
-            return getattr(package, verb)(self.store, *args, **options)
+            return getattr(package, verb)(store, *args, **options)
         except FileNotFoundError as error:
             _require_bucket(error)
             self._client.knows_absence = True
             raise
         except package.exceptions.BaseError as error:
-            if not self._client.finds_region(error):
+            if not self._client.finds_region(error, store):
                 raise
         return getattr(package, verb)(self.store, *args, **options)
 
@@ -240,6 +240,17 @@ class ObjectStore(RemoteStore):
     @property
     def _ends(self) -> Ends:
         return self._client.ends_for_good if self._immutable else self._client.ends
+
+    def _events(self, key: str) -> int:
+        """Return how often this process has changed a value, where nobody asks whether it is the same.
+
+        Stores with other options, which have clients of their own, may have changed it.
+        """
+        if not self._immutable:
+            return 0
+        from zarrcore._core.engine import key_events
+
+        return key_events(self._scope(""), key)
 
     def _forget(self, key: str) -> None:
         """Forget what is kept of a value, which is being replaced or removed."""
@@ -391,6 +402,7 @@ class ObjectStore(RemoteStore):
         kept = self._kept_end(key, request, versions)
         if kept is not None:
             return kept
+        events = self._events(key)
         options = {"if_match": versions[key]} if key in versions and request is not None else {}
         if request is not None:
             wanted = None if isinstance(request, OffsetByteRequest) else _range_of(request)
@@ -415,7 +427,7 @@ class ObjectStore(RemoteStore):
             self._ends.drop(path)
             return Elsewhere()
         if isinstance(request, SuffixByteRequest):
-            self._ends.note(path, request.suffix, tag, bytes(data))
+            self._ends.note(path, request.suffix, tag, bytes(data), events)
         return data
 
     @property
@@ -438,7 +450,7 @@ class ObjectStore(RemoteStore):
         """Return the end of a value that is kept; what follows is then read of the same version."""
         if not isinstance(request, SuffixByteRequest):
             return None
-        kept = self._ends.find(self._root + key, request.suffix)
+        kept = self._ends.find(self._root + key, request.suffix, self._events(key))
         if kept is None or not self._is_one(key, kept[0], versions):
             return None
         if self._notes_tags:
@@ -447,7 +459,7 @@ class ObjectStore(RemoteStore):
 
     def _part(self, key: str, request: ByteRequest | None, versions: dict[str, str]) -> Buffer | None:
         """Return a part of a value, of the version whose parts were read before."""
-        path, tags = self._root + key, self._client.tags
+        path, tags, events = self._root + key, self._client.tags, self._events(key)
         same = versions.get(key)
         if same is None and self._notes_tags and not isinstance(request, SuffixByteRequest):
             same = tags.noted(path)  # of an index that is in a cache, to which the range belongs
@@ -461,7 +473,7 @@ class ObjectStore(RemoteStore):
         if found.value is None:
             self._refuse_hidden(key)
         elif isinstance(request, SuffixByteRequest):
-            self._ends.note(path, request.suffix, found.version, bytes(found.value))
+            self._ends.note(path, request.suffix, found.version, bytes(found.value), events)
         return found.value
 
     def _is_one(self, key: str, tag: str | None, versions: dict[str, str]) -> bool:
@@ -603,12 +615,12 @@ class ObjectStore(RemoteStore):
 
     def _first_page(self, start: str) -> Iterator[Any]:
         """Return the pages of a listing; the first one, fetched here, shows if the bucket is elsewhere."""
-        package = obstore()
+        package, store = obstore(), self.store
         try:
-            pages = package.list(self.store, prefix=start or None)
+            pages = package.list(store, prefix=start or None)
             first = next(pages, None)
         except package.exceptions.BaseError as error:
-            if not self._client.finds_region(error):
+            if not self._client.finds_region(error, store):
                 raise
             return iter(package.list(self.store, prefix=start or None))
         return chain(() if first is None else (first,), pages)
@@ -768,7 +780,7 @@ class ObjectStore(RemoteStore):
     def __str__(self) -> str:
         return shown(self._url_of_root() or f"object_store://{join_path(str(self.store), self.path)}")
 
-    def _url_of_root(self, *, endpoint: str = "") -> str | None:
+    def _url_of_root(self, *, server: str = "") -> str | None:
         """Return the URL of the root of the store; None if it is not in a cloud or on the web."""
         kind, made = self._client.kind, self._client.args
         if kind == "HTTPStore":
@@ -777,18 +789,18 @@ class ObjectStore(RemoteStore):
             return None
         bucket = self._client.config("bucket") or self._client.config("container_name") or "".join(made[:1])
         above = normalize_path(self._client.config("prefix") or "")
-        return join_path(f"{_OF_URLS[kind]}://{endpoint}{bucket}", above, self.path)
+        return join_path(f"{_OF_URLS[kind]}://{server}{bucket}", above, self.path)
 
     def _address(self, path: str) -> str:
-        endpoint = self._client.config("endpoint")  # two servers may each have a bucket of one name
-        place = self._url_of_root(endpoint=f"{endpoint}/" if endpoint else "")
+        server = self._client.server  # two of them may each have a bucket of one name
+        place = self._url_of_root(server=f"{server}/" if server else "")
         return super()._address(path) if place is None else f"{join_path(place, path)}/"
 
     def _scope(self, path: str) -> str:
         return super()._scope(path) if self._url_of_root() is None else self._address(path)
 
     def _identity(self) -> object:
-        return self.read_only, self._client.identity, self.path
+        return self.read_only, self._client.identity, self._client.server, self.path
 
     def _lasting_name(self) -> str | None:
         return None if self._client.kind == "MemoryStore" else self._address("")

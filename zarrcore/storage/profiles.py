@@ -26,56 +26,72 @@ _KEYS = {
     "aws_access_key_id": "access_key_id",
     "aws_secret_access_key": "secret_access_key",
     "aws_session_token": "session_token",
-    "region": "region",
 }
 _ASKED_AGAIN = timedelta(minutes=5)
 
 
-def from_profile(profile: str | None) -> dict[str, Any]:
-    """Return the options of obstore that a profile stands for; none if the environment has keys, or nobody.
+def from_profile(profile: str | None, *, keys: bool = True) -> dict[str, Any]:
+    """Return the options of obstore that a profile stands for; no keys if the environment has some.
 
     Parameters
     ----------
     profile : str, optional
         Its name; by default that in ``AWS_PROFILE``, or ``"default"``.
+    keys : bool
+        Whether its keys are wanted, or only where it says that the buckets are.
 
     Raises
     ------
     StoreError
         If there is no such profile, or only botocore could use it and is not installed.
     """
-    if profile is None and any(map(os.environ.get, _IN_ENVIRONMENT)):
-        return {}
+    wants_keys = keys and (profile is not None or not any(map(os.environ.get, _IN_ENVIRONMENT)))
     name = profile or os.environ.get("AWS_PROFILE") or "default"
     paths = [os.path.expanduser(os.environ.get(word) or path) for word, path in _FILES.items()]
     files = ConfigParser(interpolation=None)
     try:
         files.read(paths)
-    except (Error, OSError) as error:
+    except (Error, OSError, UnicodeError) as error:
         raise StoreError(f"{' and '.join(paths)}: cannot be read: {type(error).__name__}") from None
     found: dict[str, str] = {}
     for section in (f"profile {name}", name):  # as it is called in either file
         if files.has_section(section):
             found.update(files[section])
     if not found:
-        if name == "default":
+        if name == "default" or not wants_keys:
             return {}
         raise StoreError(f"there is no profile {name!r} in {' or '.join(paths)}")
     options = {word: found[key] for key, word in _KEYS.items() if key in found}
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or options.get("region")
-    if "access_key_id" in options:
-        return {**options, "region": region} if region else options
+    places = _places(files, found)
+    if not wants_keys:
+        return places
+    if "access_key_id" in options and "role_arn" not in found:
+        return {**options, **places}
     if (
         name == "default"
         and not {"role_arn", "sso_session", "sso_start_url", "credential_process"} & found.keys()
     ):
-        return {"region": region} if region else {}
+        return places
     if find_spec("botocore") is None:
         raise StoreError(
             f"the profile {name!r} of AWS has no keys of its own, and botocore, which finds them elsewhere, "
             "is not installed: pip install botocore"
         )
-    return {"credential_provider": BotoKeys(name), **({"region": region} if region else {})}
+    return {"credential_provider": BotoKeys(name), **places}
+
+
+def _places(files: ConfigParser, found: dict[str, str]) -> dict[str, str]:
+    """Return what a profile says of where buckets are: their region, and a server other than that of AWS."""
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or found.get("region")
+    services = f"services {found.get('services')}"
+    of_s3 = files[services].get("s3", "") if files.has_section(services) else ""
+    lines = (line.partition("=") for line in of_s3.splitlines())
+    endpoint = {key.strip(): value.strip() for key, _, value in lines}.get("endpoint_url") or found.get(
+        "endpoint_url"
+    )
+    if os.environ.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() == "true":
+        endpoint = None
+    return {name: value for name, value in (("region", region), ("endpoint", endpoint)) if value}
 
 
 class BotoKeys:
@@ -91,6 +107,8 @@ class BotoKeys:
         return Session(profile=self._profile).get_credentials()
 
     def __call__(self) -> dict[str, Any]:
+        if self._keys is None:
+            raise StoreError(f"botocore finds no keys for the profile {self._profile!r} of AWS")
         keys = self._keys.get_frozen_credentials()
         return {
             "access_key_id": keys.access_key,

@@ -161,14 +161,14 @@ class ReferenceStore(Store):
         name = unquote(name) if url.startswith("http") else name
         return StorePath(_directory(f"{above}/", options), name)
 
-    def _source(self, url: str) -> StorePath:
-        place = self._places.get(url)
+    def _source(self, given: str) -> StorePath:
+        place = self._places.get(given)
         if place is None:
-            if _SCHEME.match(url) is None and self._protocol is not None:
-                url = f"{self._protocol}://{url}"
+            is_bare = _SCHEME.match(given) is None and self._protocol is not None
+            url = f"{self._protocol}://{given}" if is_bare else given
             if self._is_far and not self._may_lead_to(url):
                 raise StoreError(f"{self}: {masked(url)!r}: references from a URL cannot lead to files here")
-            place = self._places[url] = self._file(url, self._storage_options)
+            place = self._places[given] = self._file(url, self._storage_options)
         return place
 
     def _may_lead_to(self, url: str) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 from urllib.parse import quote, unquote
 
+from zarrcore.errors import StoreError, masked
 from zarrcore.storage import buckets, clients
 from zarrcore.storage.base import Store
 from zarrcore.storage.clients import Client
 from zarrcore.storage.fsspec import FsspecStore
 from zarrcore.storage.obstore import ObjectStore
-from zarrcore.storage.options import UnknownOptionError, for_pages
+from zarrcore.storage.options import UnknownOptionError, for_pages, is_of_obstore
 from zarrcore.storage.place import StorePath, is_archive
 from zarrcore.storage.validation import join_path
 
@@ -34,19 +36,23 @@ def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> 
     """
     options = dict(storage_options or {})
     immutable = bool(options.pop("immutable", False))
-    if is_archive(url) and "::" not in url:
+    kind = buckets.kind_of(url)
+    if is_archive(url) and (kind is not None or "::" not in url):  # which is in addresses of IPv6 as well
         from zarrcore.storage.zip import ZipStore
 
         above, _, name = url.rpartition("/")
         name = unquote(name) if url.lower().startswith("http") else name
         return ZipStore(StorePath(store_of_url(f"{above}/", storage_options), name))
-    kind = buckets.kind_of(url)
-    if kind is None or not clients.is_installed():
+    if kind is None:
+        return FsspecStore.from_url(url, options)
+    if not clients.is_installed():
+        _require_known(url, kind, options, "obstore does: pip install zarrcore[remote]")
         return FsspecStore.from_url(url, options)
     try:
         client, path = buckets.client_of(url, options)
     except UnknownOptionError as unknown:
         if find_spec(package := buckets.PACKAGES[kind]) is not None and find_spec("fsspec") is not None:
+            _require_known(url, kind, options, f"obstore does, but does not know {unknown}")
             return FsspecStore.from_url(url, options)
         error = buckets.refused(url, unknown)
         error.add_note(f"if it is an option of {package}: pip install {package}")
@@ -55,6 +61,23 @@ def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> 
         trust_env = bool(dict(options.get("client_kwargs") or {}).get("trust_env"))
         return _WebStore(client, path=path, immutable=immutable, trust_env=trust_env)
     return ObjectStore(client, path=path, immutable=immutable)
+
+
+def _require_known(url: str, kind: str, options: Mapping[str, Any], otherwise: str) -> None:
+    """Refuse options in the words of obstore alone, which filesystems of fsspec leave out without a word."""
+    try:
+        from fsspec import get_filesystem_class
+
+        filesystem = get_filesystem_class(url.partition("://")[0].lower())
+    except (ImportError, ValueError):
+        return  # that it cannot be opened is said where it is
+    known = signature(filesystem.__init__).parameters
+    for name in options:
+        if is_of_obstore(kind, name) and name not in known:
+            package = buckets.PACKAGES[kind]
+            raise StoreError(
+                f"{masked(url)!r}: storage_options: {package} does not know {name!r}; {otherwise}"
+            )
 
 
 class _WebStore(ObjectStore):

@@ -65,6 +65,7 @@ _RANGES = (
     ((9, 10**15), slice(9, 10)),
 )
 
+_NUMPY: Any = np  # type checkers do not take its integers for those of Python
 _KEYS = ["a/b", "a/c/d", "a/c/e", "ab/f", "e/f/g", "zarr.json"]  # those of the fixture `tree`
 # A prefix, the keys that begin with it, and the names directly below it.
 _LISTINGS: tuple[tuple[str, list[str], list[str]], ...] = (
@@ -209,6 +210,21 @@ class StoreTests:
     def test_byte_ranges(self, store: Store, byte_range: Any, expected: slice) -> None:
         store.set("k", b"0123456789")
         assert _bytes(store.get("k", byte_range)) == b"0123456789"[expected]
+
+    @pytest.mark.parametrize(
+        ("make", "expected"),
+        [
+            (lambda: (_NUMPY.int8(100), _NUMPY.int8(100)), slice(100, 200)),
+            (lambda: (_NUMPY.uint8(200), _NUMPY.uint8(100)), slice(200, 250)),
+            (lambda: RangeByteRequest(_NUMPY.int8(100), _NUMPY.int16(200)), slice(100, 200)),
+            (lambda: OffsetByteRequest(_NUMPY.int8(100)), slice(100, 250)),
+            (lambda: SuffixByteRequest(_NUMPY.uint8(5)), slice(245, 250)),
+        ],
+    )
+    def test_byte_ranges_of_small_integers(self, store: Store, make: Any, expected: slice) -> None:
+        """Sums of them, and what is counted from the end, do not fit into their type."""
+        store.set("k", bytes(range(250)))
+        assert _bytes(store.get("k", make())) == bytes(range(250))[expected]
 
     @pytest.mark.parametrize("byte_range", ["0-3", 5, (1, 2, 3), (-1, 2), (0, -2), slice(0, 2)])
     def test_bad_byte_ranges(self, store: Store, byte_range: Any) -> None:

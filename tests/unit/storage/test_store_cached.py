@@ -498,6 +498,17 @@ def test_damage_is_noticed_and_the_value_fetched_again(near: Path, how: str) -> 
                 path.unlink()
 
 
+def test_a_file_that_ends_with_its_head_says_nothing(far: Versioned, near: Path) -> None:
+    """An absent value was read as one without bytes, where no byte of it was asked for."""
+    make(far, near, immutable=True).get("absent")
+    [path] = kept(near)
+    data = path.read_bytes()
+    for n in range(len(data)):
+        path.write_bytes(data[:n])
+        store = make(far, near, immutable=True)
+        assert [store.get("absent", part) for part in ((0, 0), None, SuffixByteRequest(0))] == [None] * 3
+
+
 def test_a_file_under_another_name_is_no_value(far: Versioned, near: Path) -> None:
     store = make(far, near, immutable=True)
     store.get("a")

@@ -176,6 +176,14 @@ def test_a_server_that_ignores_ranges():
             store.get("k", byte_range)
 
 
+def test_a_long_range_that_begins_after_the_end_is_empty(tmp_path):
+    """It was an error where the filesystem would make room for all of it."""
+    for store in (FsspecStore.from_url(f"file://{tmp_path}"), FsspecStore(memory_filesystem(), path="/a")):
+        store.set("k", b"0123456789")
+        assert store.get("k", RangeByteRequest(20, 1 << 31)) == b""
+        assert store.get("k", RangeByteRequest(8, 1 << 31)) == b"89"
+
+
 def test_forms_of_a_filesystem():
     values = {"a/k": b"v"}
     for fs in (
