@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from zarrcore._log import info
@@ -110,7 +109,8 @@ def repair(
     place = StorePath(place.store.with_read_only(False), place.path)
     place.store._check_writable()
     aside = None if quarantine is None else _durable(make_store_path(quarantine), place.store)
-    if aside is not None and aside._address.startswith(place._address):
+    # Of a report about one node, too: moved to the root of its store, a chunk would be moved onto itself.
+    if aside is not None and aside._address.startswith(StorePath(place.store, "")._address):
         raise ValueError(
             f"quarantine: {aside} is in the store that is repaired; choose a place outside of it"
         )
@@ -191,16 +191,34 @@ class _Repairs:
                 return False, "is not damaged any more"
             if self._dry_run:
                 return False, "would be moved aside"
-            chunk.replace_under_lock(None, partial(self._keep, key))
+            kept: list[Any] = []
+            chunk.replace_under_lock(None, lambda value: kept.append(self._keep(key, value)))
+            self._check_kept(key, kept)
         if finding.inner_chunk is None:
             return True, "moved aside"
         return True, f"the shard was copied aside, inner chunk {finding.inner_chunk} removed from it"
 
-    def _keep(self, key: str, value: Any) -> None:
+    def _keep(self, key: str, value: Any) -> bytes:
         """Store a value in the quarantine, and see whether it is there."""
         assert self._aside is not None
-        target = self._aside / key
-        target.store.set_if_not_exists(target.path, value)
-        kept = target.store.get(target.path)
-        if kept is None or bytes(kept) != bytes(value):
+        target, kept = self._aside / key, bytes(value)
+        target.store.set_if_not_exists(target.path, kept)
+        if not self._has(key, kept):
             raise StoreError(f"{target} has another value already, or does not keep what is stored there")
+        return kept
+
+    def _has(self, key: str, value: bytes) -> bool:
+        """Return whether the quarantine has a value."""
+        assert self._aside is not None
+        found = (self._aside / key).store.get((self._aside / key).path)
+        return found is not None and bytes(found) == value
+
+    def _check_kept(self, key: str, kept: list[bytes]) -> None:
+        """Put a value back that went from the quarantine too: that is the store by another name.
+
+        Such as a directory that is mounted twice, or one bucket at two addresses.
+        """
+        for value in kept:
+            if not self._has(key, value):
+                self._place.store.set(key, value)
+                raise StoreError(f"{self._aside} is the store that is repaired: the value is back in its place")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_store import SmallStore
 
 import zarrcore
 from zarrcore.errors import ChunkIOError, ChunkMemoryError, ReadOnlyError
@@ -130,6 +131,36 @@ def test_a_quarantine_that_has_another_value_loses_nothing() -> None:
     (action,) = zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False)
     assert not action.done and "another value" in action.message
     assert contents(store) == before and contents(aside) == {"a/c/1": b"an older one"}
+
+
+@pytest.mark.parametrize("in_files", [False, True])
+def test_a_chunk_of_one_node_was_moved_onto_itself_and_removed(in_files: bool, tmp_path: Path) -> None:
+    store = LocalStore(tmp_path) if in_files else MemoryStore()
+    filled(store, "a")
+    store.set("a/c/1", b"damaged")
+    before = contents(store)
+    report = zarrcore.verify(store, path="a")
+    for inside in (store, zarrcore.storage.StorePath(store, "b")):
+        with pytest.raises(ValueError, match="quarantine"):
+            zarrcore.repair(report, quarantine=inside, dry_run=False)
+    assert contents(store) == before
+    aside = MemoryStore()
+    (action,) = zarrcore.repair(report, quarantine=aside, dry_run=False)
+    assert action.done and contents(aside) == {"a/c/1": b"damaged"}
+
+
+@pytest.mark.parametrize("shards", [None, 4])
+def test_a_chunk_was_lost_where_the_quarantine_is_the_store_by_another_name(shards: Any) -> None:
+    store, same = SmallStore(), SmallStore()
+    filled(store, "a", shards=shards, compressors="crc32c")
+    value = bytearray(store.values["a/c/0"])
+    value[0] ^= 1
+    store.values["a/c/0"] = bytes(value)
+    same.values = store.values  # as of a directory that is mounted twice
+    before = dict(store.values)
+    (action,) = zarrcore.repair(zarrcore.verify(store), quarantine=same, dry_run=False)
+    assert not action.done and "back in its place" in action.message
+    assert store.values == before
 
 
 def test_documents_that_depart_from_the_specification_are_no_warnings() -> None:
