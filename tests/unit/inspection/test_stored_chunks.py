@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import struct
 import threading
 from pathlib import Path
@@ -146,6 +147,34 @@ def test_compact_leaves_damaged_shards_alone() -> None:
     store.set("a/c/0/1", with_gap(bytes(store.get("a/c/0/1")), 0, 10))
     report = zarrcore.compact(array)
     assert report.rewritten == 1 and [key for key, _ in report.damaged] == ["a/c/0/0"]
+
+
+@pytest.mark.parametrize("what", ["read", "write"])
+@pytest.mark.parametrize("problem", [OSError(errno.ENOSPC, "No space left on device"), MemoryError("none left")])
+def test_compact_called_shards_damaged_that_a_store_could_not_read_or_write(what: str, problem: Any) -> None:
+    class Failing(MemoryStore):
+        has_index = False  # after which shards are read to be rewritten
+
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            if what == "read" and self.has_index and byte_range is None and key == "a/c/0/1":
+                raise problem
+            self.has_index = self.has_index or byte_range is not None
+            return super().get(key, byte_range)
+
+        def set(self, key: str, value: Any) -> None:
+            if what == "write" and key == "a/c/0/1":
+                raise problem
+            super().set(key, value)
+
+    values: dict[str, Any] = {}
+    expected = sharded(MemoryStore(values))[...]
+    values["a/c/0/1"] = with_gap(bytes(values["a/c/0/1"]), 0, 10)
+    with pytest.raises(type(problem)) as caught:
+        zarrcore.compact(zarrcore.open_array(Failing(values), path="a"))
+    assert "a/c/0/1" in str(caught.value) and str(problem.args[-1]) in str(caught.value)
+    again = zarrcore.open_array(MemoryStore(values), path="a")
+    np.testing.assert_array_equal(again[...], expected)
+    assert zarrcore.compact(again).rewritten == 1
 
 
 def test_compact_of_other_arrays() -> None:
