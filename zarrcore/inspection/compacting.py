@@ -100,7 +100,7 @@ def compact(array: Array) -> CompactReport:
                 less = _rewrite(
                     opened, shard, tuple(indexes.shards.coords[k].tolist()), indexes.shards.key_at(k)
                 )
-            except (ChunkIOError, ChunkMemoryError):  # the shard may be sound, and the next one would fail too
+            except (ChunkIOError, ChunkMemoryError):  # the shard may be sound
                 raise
             except ChunkError as error:
                 damaged.append((indexes.shards.key_at(k), str(error)))

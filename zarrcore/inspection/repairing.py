@@ -221,4 +221,5 @@ class _Repairs:
         for value in kept:
             if not self._has(key, value):
                 self._place.store.set(key, value)
-                raise StoreError(f"{self._aside} is the store that is repaired: the value is back in its place")
+                where = f"{self._aside} is the store that is repaired"
+                raise StoreError(f"{where}: the value is back in its place")
