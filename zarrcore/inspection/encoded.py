@@ -95,6 +95,16 @@ class EncodedChunk:
             return True
         return False
 
+    def is_same_in(self, shard: bytes, other: bytes) -> bool:
+        """Return whether two shards have the same bytes for this inner chunk; False if it is none."""
+        if self._layout is None:
+            return False
+        codec, spec = self._layout.codec, self._layout.spec
+        with suppress(ChunkError):
+            mine, its = (codec.inner_chunks(each, spec).get(self._stored) for each in (shard, other))
+            return mine is not None and mine == its
+        return False
+
     def get(self) -> Buffer | None:
         """Return the stored bytes; None if the chunk is not stored.
 

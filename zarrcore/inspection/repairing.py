@@ -191,35 +191,40 @@ class _Repairs:
                 return False, "is not damaged any more"
             if self._dry_run:
                 return False, "would be moved aside"
-            kept: list[Any] = []
-            chunk.replace_under_lock(None, lambda value: kept.append(self._keep(key, value)))
-            self._check_kept(key, kept)
+            moved: list[tuple[bytes, bytes]] = []
+            chunk.replace_under_lock(None, lambda value: moved.append(self._keep(chunk, bytes(value))))
+            self._check_kept(key, moved)
         if finding.inner_chunk is None:
             return True, "moved aside"
         return True, f"the shard was copied aside, inner chunk {finding.inner_chunk} removed from it"
 
-    def _keep(self, key: str, value: Any) -> bytes:
-        """Store a value in the quarantine, and see whether it is there."""
+    def _keep(self, chunk: EncodedChunk, value: bytes) -> tuple[bytes, bytes]:
+        """Store a value in the quarantine, and see whether it is there; returns it, and what is there.
+
+        That may be an older state of a shard, from which another inner chunk has been removed since.
+        """
         assert self._aside is not None
-        target, kept = self._aside / key, bytes(value)
-        target.store.set_if_not_exists(target.path, kept)
-        if not self._has(key, kept):
+        target = self._aside / chunk.key
+        target.store.set_if_not_exists(target.path, value)
+        kept = self._kept(chunk.key)
+        if kept is None or (kept != value and not chunk.is_same_in(kept, value)):
             raise StoreError(f"{target} has another value already, or does not keep what is stored there")
-        return kept
+        return value, kept
 
-    def _has(self, key: str, value: bytes) -> bool:
-        """Return whether the quarantine has a value."""
+    def _kept(self, key: str) -> bytes | None:
+        """Return what the quarantine has under a key."""
         assert self._aside is not None
-        found = (self._aside / key).store.get((self._aside / key).path)
-        return found is not None and bytes(found) == value
+        target = self._aside / key
+        found = target.store.get(target.path)
+        return None if found is None else bytes(found)
 
-    def _check_kept(self, key: str, kept: list[bytes]) -> None:
+    def _check_kept(self, key: str, moved: list[tuple[bytes, bytes]]) -> None:
         """Put a value back that went from the quarantine too: that is the store by another name.
 
         Such as a directory that is mounted twice, or one bucket at two addresses.
         """
-        for value in kept:
-            if not self._has(key, value):
+        for value, kept in moved:
+            if self._kept(key) != kept:
                 self._place.store.set(key, value)
                 where = f"{self._aside} is the store that is repaired"
                 raise StoreError(f"{where}: the value is back in its place")

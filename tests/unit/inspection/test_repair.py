@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,38 @@ def test_a_quarantine_that_has_another_value_loses_nothing() -> None:
     (action,) = zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False)
     assert not action.done and "another value" in action.message
     assert contents(store) == before and contents(aside) == {"a/c/1": b"an older one"}
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_of_two_damaged_inner_chunks_of_a_shard_one_was_left(calls: int) -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    filled(store, "a", shards=8, compressors="crc32c")
+    value = bytearray(store.get("a/c/0"))
+    value[0] ^= 1
+    value[3 * 12] ^= 1  # inner chunks have 12 bytes
+    store.set("a/c/0", bytes(value))
+    report = zarrcore.verify(store)
+    assert {finding.inner_chunk for finding in report} == {(0,), (3,)}
+    if calls == 2:  # the second one finds in the quarantine what the first one has left there
+        zarrcore.repair(replace(report, findings=report.findings[:1]), quarantine=aside, dry_run=False)
+    actions = zarrcore.repair(report, quarantine=aside, dry_run=False)
+    assert [action.done for action in actions] == [calls == 1, True]
+    assert zarrcore.verify(store).ok and contents(aside) == {"a/c/0": bytes(value)}
+    array = zarrcore.open_array(store, path="a")
+    assert array[...].tolist() == [0, 0, 3, 4, 5, 6, 0, 0]
+
+
+def test_bytes_of_an_inner_chunk_that_the_quarantine_lacks_stay() -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    filled(store, "a", shards=8, compressors="crc32c")
+    value = bytearray(store.get("a/c/0"))
+    value[0] ^= 1
+    store.set("a/c/0", bytes(value))
+    value[0] ^= 2
+    aside.set("a/c/0", bytes(value))
+    before = contents(store)
+    (action,) = zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False)
+    assert not action.done and "another value" in action.message and contents(store) == before
 
 
 @pytest.mark.parametrize("in_files", [False, True])
