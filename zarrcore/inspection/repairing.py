@@ -57,8 +57,8 @@ def repair(
 
     Temporary files of writers that did not end are removed, and stale consolidated copies are written again.
     Damaged chunks are moved to another store if one is given, and then read as the fill value.  Of a damaged
-    inner chunk the whole shard is copied there, and only the inner chunk is removed from the shard.  Nothing
-    else is touched: indexes of shards and documents are never guessed.  Every finding is looked at again
+    inner chunk the whole shard is copied there, and only the inner chunk is removed from the shard; of one
+    that is a shard itself, those of its inner chunks that cannot be decoded.  Nothing else is touched: indexes of shards and documents are never guessed.  Every finding is looked at again
     before anything is changed, so that a report may be old.
 
     Parameters
@@ -196,7 +196,10 @@ class _Repairs:
             self._check_kept(key, moved)
         if finding.inner_chunk is None:
             return True, "moved aside"
-        return True, f"the shard was copied aside, inner chunk {finding.inner_chunk} removed from it"
+        what = f"inner chunk {finding.inner_chunk}"
+        if chunk.is_shard:
+            what = f"what cannot be decoded of {what}"
+        return True, f"the shard was copied aside, {what} removed from it"
 
     def _keep(self, chunk: EncodedChunk, value: bytes) -> tuple[bytes, bytes]:
         """Store a value in the quarantine, and see whether it is there; returns it, and what is there.

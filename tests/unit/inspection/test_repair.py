@@ -14,6 +14,7 @@ import pytest
 from small_store import SmallStore
 
 import zarrcore
+from zarrcore.codecs import BytesCodec, Crc32cCodec, ShardingCodec
 from zarrcore.errors import ChunkIOError, ChunkMemoryError, ReadOnlyError
 from zarrcore.inspection.encoded import EncodedChunk
 from zarrcore.storage import LocalStore, MemoryStore
@@ -151,6 +152,25 @@ def test_of_two_damaged_inner_chunks_of_a_shard_one_was_left(calls: int) -> None
     assert zarrcore.verify(store).ok and contents(aside) == {"a/c/0": bytes(value)}
     array = zarrcore.open_array(store, path="a")
     assert array[...].tolist() == [0, 0, 3, 4, 5, 6, 0, 0]
+
+
+def test_sound_chunks_in_an_inner_shard_were_removed_with_the_damaged_one() -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    crc = [BytesCodec(), Crc32cCodec()]
+    inner = ShardingCodec(chunk_shape=(2,), codecs=crc, index_codecs=crc)
+    outer = ShardingCodec(chunk_shape=(8,), codecs=[inner], index_codecs=crc)
+    array = zarrcore.create_array(
+        store, name="a", shape=16, chunks=16, dtype="i2", serializer=outer, compressors=None, fill_value=-1
+    )
+    array[...] = np.arange(16)
+    value = bytearray(store.get("a/c/0"))
+    for at in (0, 17):  # in the first and the third of four innermost chunks of 8 bytes
+        value[at] ^= 1
+    store.set("a/c/0", bytes(value))
+    (action,) = zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False)
+    assert action.done and "what cannot be decoded of inner chunk (0,)" in action.message
+    assert contents(aside) == {"a/c/0": bytes(value)} and zarrcore.verify(store).ok
+    assert zarrcore.open_array(store, path="a")[...].tolist() == [-1, -1, 2, 3, -1, -1, *range(6, 16)]
 
 
 def test_bytes_of_an_inner_chunk_that_the_quarantine_lacks_stay() -> None:
