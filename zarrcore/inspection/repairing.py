@@ -58,9 +58,9 @@ def repair(
     Temporary files of writers that did not end are removed, and stale consolidated copies are written again.
     Damaged chunks are moved to another store if one is given, and then read as the fill value.  Of a damaged
     inner chunk the whole shard is copied there, and only the inner chunk is removed from the shard; of one
-    that is a shard itself, those of its inner chunks that cannot be decoded.  Nothing else is touched: indexes
-    of shards and documents are never guessed.  Every finding is looked at again before anything is changed, so
-    that a report may be old.
+    that is a shard itself, those of its inner chunks that cannot be decoded.  Nothing else is touched:
+    indexes of shards and documents are never guessed.  Every finding is looked at again before anything is
+    changed, so that a report may be old.
 
     Parameters
     ----------
