@@ -406,12 +406,12 @@ def remove_metadata(
     dry_run: bool = False,
     storage_options: dict[str, Any] | None = None,
 ) -> tuple[str, ...]:
-    """Remove the metadata documents of one format from a whole store.
+    """Remove the metadata documents of one format from a whole store, or from what is below a place in one.
 
     Parameters
     ----------
     store : store-like
-        The store.
+        The store, or the place.
     zarr_format : {2, 3}
         The format whose documents are removed.
     force : bool
@@ -444,7 +444,8 @@ def remove_metadata(
     place = make_store_path(store, mode="r" if dry_run else "r+", storage_options=storage_options)
     names = _OLD_NAMES[2] if zarr_format == 2 else (ZARR_JSON,)
     others = (ZARR_JSON,) if zarr_format == 2 else (ZARRAY_JSON, ZGROUP_JSON)
-    keys = tuple(sorted(key for key in place.store.list() if key.rpartition("/")[2] in names))
+    below = place.store.list_prefix(key_prefix(place.path)) if place.path else place.store.list()
+    keys = tuple(sorted(key for key in below if key.rpartition("/")[2] in names))
     for key in keys if not force else ():
         path = key.rpartition("/")[0]
         if not any(place.store.exists(join_path(path, name)) for name in others):

@@ -99,6 +99,7 @@ static zc_status parse(const zc_edit *edit, const char *text, size_t n, zc_text_
     if (n > ZC_DOCUMENT_MAX) {
         return zc_fail(edit->err, ZC_ERR_METADATA, "%s: %zu bytes are too many for a metadata document", edit->name, n);
     }
+    text = from == ZC_FROM_STORE ? zc_json_after_mark(text, &n) : text;
     *out = yyjson_read_opts((char *)text, n, flags, NULL, &fault);       /* not written to */
     if (*out == NULL && fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return no_memory(edit);

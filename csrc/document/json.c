@@ -33,6 +33,14 @@ static const char *infinite_member(yyjson_val *root)
     return NULL;
 }
 
+const char *zc_json_after_mark(const char *text, size_t *n)
+{
+    const bool has_mark = *n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
+
+    *n -= has_mark ? 3 : 0;
+    return has_mark ? text + 3 : text;
+}
+
 zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t n, bool lenient,
                        zc_error *err)
 {
@@ -43,6 +51,7 @@ zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t
     if (n > ZC_DOCUMENT_MAX) {
         return zc_fail(err, ZC_ERR_METADATA, "%s: %zu bytes are too many for a metadata document", name, n);
     }
+    text = zc_json_after_mark(text, &n);
     json->doc = yyjson_read_opts((char *)text, n, YYJSON_READ_ALLOW_INF_AND_NAN, NULL, &fault);  /* not written to */
     if (json->doc == NULL && fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory");

@@ -91,6 +91,22 @@ def test_documents_are_those_that_python_creates(
     assert files(root) == files(other)
 
 
+def test_documents_after_a_byte_order_mark_were_refused_that_python_reads(
+    tree: Tree, root: Path, zarr_format: int
+) -> None:
+    tree.create_group("", GROUPS[zarr_format])
+    tree.create_array("g/a", ARRAYS[zarr_format])
+    for path in root.rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    tree.write("g/a", np.arange(24, dtype="f4").reshape(6, 4))
+    tree.resize("g/a", 5, 4)
+    tree.set_attribute("", "b", 2)
+    found = zarrcore.open_group(root, mode="r")
+    assert found.attrs.asdict() == {"a": 1, "b": 2}
+    assert found["g/a"][...].tolist() == np.arange(20).reshape(5, 4).tolist()
+
+
 @pytest.mark.parametrize("reader", ["zarrcore", "zarr", "tensorstore"])
 def test_others_read_what_is_created(tree: Tree, root: Path, zarr_format: int, reader: str) -> None:
     values = np.random.default_rng(0).random((6, 4)).astype("f4")

@@ -351,6 +351,18 @@ def test_damaged_documents_are_reasons() -> None:
     assert "a/.zarray: not valid JSON" in str(report)
 
 
+def test_documents_were_removed_beside_the_place_that_was_given() -> None:
+    store = MemoryStore()
+    add(store, "a/x", "<i4")
+    add(store, "b/y", "<i4")
+    migrate(store)
+    place = zarrcore.storage.StorePath(store, "a")
+    gone = ("a/.zattrs", "a/.zgroup", "a/x/.zarray", "a/x/.zattrs")
+    beside = [key for key in store.list() if key not in gone]
+    assert remove_metadata(place, 2) == gone
+    assert sorted(store.list()) == sorted(beside)
+
+
 def test_removing_documents() -> None:
     store = MemoryStore()
     add(store, "a", "<i4")

@@ -70,7 +70,7 @@ def delete(place: str, options: tuple[str, ...], keys: tuple[str, ...], as_json:
     missing = [key for key in keys if key not in attributes]
     if missing:
         raise LookupError(f"{place} has no attribute {', '.join(map(repr, missing))}; nothing was deleted")
-    for key in keys:
+    for key in dict.fromkeys(keys):
         del attributes[key]
     if as_json:
         print_json(attributes.asdict())

@@ -87,10 +87,12 @@ def _write_csv(values: Any) -> None:
 
 def _listed(values: Any) -> Any:
     """Return values as lists of what JSON and CSV can write; bytes and times become text."""
-    if values.dtype.kind in "mMV" and values.dtype.names is None:
-        values = values.astype(str)
-    elif values.dtype.kind in "cS":
+    import numpy as np
+
+    if values.dtype.kind in "mMc":
         values = values.astype("U")
+    elif values.dtype.kind == "S":
+        values = np.char.decode(values, "ascii", "backslashreplace")
     listed: Any = values.tolist()
     return listed
 

@@ -251,13 +251,11 @@ def _decompress(
     """Decompress one stream after the other, and never more than `max_size` bytes."""
     room = max_size = unbounded_room(data, spec) if max_size is None else max_size
     parts: list[bytes] = []
-    rest = bytes(data)
-    while rest or not parts:
+    view, at = memoryview(bytes(data)), 0
+    while at < len(view) or not parts:
         stream = start()
         try:
-            part = stream.decompress(rest, room + 1)
-            while not stream.eof and not stream.needs_input and len(part) <= room:
-                part += stream.decompress(b"", room + 1 - len(part))
+            part, at = _of_stream(stream, view, at, room)
         except (error_class, EOFError, ValueError) as error:
             raise ChunkDecodeError(str(error), codec=codec) from error
         if len(part) > room:
@@ -266,5 +264,22 @@ def _decompress(
             raise ChunkDecodeError("the compressed stream is cut off", codec=codec)
         parts.append(part)
         room -= len(part)
-        rest = stream.unused_data
     return b"".join(parts)
+
+
+_FIRST_STEP, _LARGEST_STEP = 1 << 10, 1 << 20
+
+
+def _of_stream(stream: Any, data: memoryview, at: int, room: int) -> tuple[bytes, int]:
+    """Decompress a stream that begins at a byte of `data`; returns at most one byte too many, and its end.
+
+    A stream copies what follows it, and data may be thousands of empty ones: it is given a little at first.
+    """
+    parts: list[bytes] = []
+    step = _FIRST_STEP
+    while not stream.eof and room >= 0 and not (stream.needs_input and at == len(data)):
+        given = data[at : at + step] if stream.needs_input else b""
+        at, step = at + len(given), min(2 * step, _LARGEST_STEP)
+        parts.append(stream.decompress(given, room + 1))
+        room -= len(parts[-1])
+    return b"".join(parts), at - len(stream.unused_data)

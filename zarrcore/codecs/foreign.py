@@ -40,9 +40,10 @@ class _Foreign(NumcodecsCodec):
         if not isinstance(data, np.ndarray):
             data = bytes(data)  # some of these codecs take nothing else
         if self.codec_id == "zfpy" and spec is not None:
-            from zarrcore.codecs.zfp import guarded
+            from zarrcore.codecs.zfp import guarded, of_whole_stream
 
-            data = guarded(data, spec.size, self.name)  # pyright: ignore[reportArgumentType]
+            codec, size, name = self._codec(), spec.size, self.name
+            return of_whole_stream(lambda filler: codec.decode(guarded(data, size, name, filler)), name)
         return self._codec().decode(data)
 
 

@@ -267,13 +267,18 @@ class ShardingCodec(ArrayBytesCodec):
         return (*slices, ...)  # the ellipsis makes a view also where there are no dimensions
 
     def join(self, chunks: Mapping[tuple[int, ...], Buffer], spec: ArraySpec) -> bytes:
-        """Return the shard of the encoded inner chunks `chunks`, by their coordinates in it, for `spec`."""
+        """Return the shard of the encoded inner chunks `chunks`, by their coordinates in it, for `spec`.
+
+        Those of an old shard that have no bytes are damaged, and stay so: left out, they would read as the
+        fill value.
+        """
+        has_bytes = self.inner_spec(spec).nbytes != 0
         index = np.full((*self.chunks_per_shard(spec), 2), EMPTY, np.uint64)
         position = self.index_nbytes(spec) if self.index_location == "start" else 0
         parts: list[Buffer] = []
         for coords in sorted(chunks):
             nbytes = memoryview(chunks[coords]).nbytes
-            if nbytes:  # a chunk of no bytes looks like an absent one
+            if nbytes or has_bytes:
                 index[coords] = position, nbytes
                 position += nbytes
                 parts.append(chunks[coords])

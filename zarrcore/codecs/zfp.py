@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,7 +32,7 @@ _MAX_DIMENSIONS = 4
 # The header of a stream that describes itself: the magic number, type and shape, and the mode.
 _MAGIC = int.from_bytes(b"zfp\x05", "little")
 _LENGTH_BITS = {1: 48, 2: 24, 3: 16, 4: 12}  # of each length, by the number of dimensions
-_HEADER_BYTES = 12  # without the longer form of the mode
+_HEADER_BYTES, _LONG_HEADER_BYTES = 12, 19  # without the longer form of the mode, and with it
 _FIXED_RATES = 2048  # modes below are rates
 
 
@@ -139,12 +140,14 @@ class ZfpCodec(ArrayBytesCodec):
         shape = spec.shape or (1,)
         # zfp reads where its stream sends it and knows no end, so the end is where no stream can send it.
         longest = _longest_stream(shape, np.dtype(carrier).itemsize, self._fewest_bits(shape))
-        room = bytes(data) + bytes(longest)
-        if self.mode == "expert":
-            found = zfpy.decompress_numpy(_with_header(room, self._stream_mode(), shape, carrier))
-        else:
-            found = zfpy._decompress(room, _ZFP_TYPES[carrier], shape, **self._parameters())
-        return _demoted(found, spec).reshape(spec.shape)
+
+        def decoded(filler: bytes) -> Any:
+            room = bytes(data) + filler * longest
+            if self.mode == "expert":
+                return zfpy.decompress_numpy(_with_header(room, self._stream_mode(), shape, carrier))
+            return zfpy._decompress(room, _ZFP_TYPES[carrier], shape, **self._parameters())
+
+        return _demoted(of_whole_stream(decoded, self.name), spec).reshape(spec.shape)
 
     def _parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _MODES[self.mode]}
@@ -184,8 +187,20 @@ class ZfpCodec(ArrayBytesCodec):
         )
 
 
-def guarded(data: Buffer, size: int, codec: str) -> bytes:
-    """Return a stream with zfp's header, with enough zeros after it that zfp never reads past them.
+def of_whole_stream(decode: Callable[[bytes], np.ndarray], codec: str) -> np.ndarray:
+    """Return what ``decode(filler)`` makes of a stream that a byte follows as often as zfp may read it.
+
+    zfp knows no end, and of a stream that was cut short it makes other numbers without a word.  They are
+    those that were written if they do not depend on what follows the stream.
+    """
+    found, other = decode(b"\0"), decode(b"\xff")
+    if found.tobytes() != other.tobytes():
+        raise ChunkDecodeError("the stream is cut off", codec=codec)
+    return found
+
+
+def guarded(data: Buffer, size: int, codec: str, filler: bytes) -> bytes:
+    """Return a stream with zfp's header, with enough of `filler` after it that zfp never reads past that.
 
     ``zfpy.decompress_numpy`` allocates and reads as the header says.  ChunkDecodeError is raised if it is not
     the header of `size` items; `codec` is the name for messages.
@@ -201,8 +216,10 @@ def guarded(data: Buffer, size: int, codec: str) -> bytes:
     if math.prod(shape) != size:
         raise ChunkDecodeError(f"expected {size} items, got a stream of shape {shape[::-1]}", codec=codec)
     short = mode & 0xFFF
+    if short == 0xFFF and len(stream) < _LONG_HEADER_BYTES:
+        raise ChunkDecodeError("the stream is cut off", codec=codec)
     fewest = (mode >> 12 & 0x7FFF) + 1 if short == 0xFFF else short + 1 if short < _FIXED_RATES else 0
-    return stream + bytes(_longest_stream(shape, item_size, fewest))
+    return stream + filler * _longest_stream(shape, item_size, fewest)
 
 
 def _longest_stream(shape: tuple[int, ...], item_size: int, fewest_bits: int) -> int:

@@ -182,9 +182,9 @@ def unused_bytes(indexes: ShardIndexes, shard: ShardLayout) -> np.ndarray:
     """Return how many bytes of each shard neither an inner chunk nor the index uses; 0 of damaged ones."""
     found = extents_of(indexes, shard)
     unused = indexes.shards.sizes - found.used.astype(np.int64)
-    for k in np.flatnonzero(found.overlaps).tolist():
-        unused[k] = indexes.shards.sizes[k] - shard.index_nbytes - live_bytes(indexes.entries[k])
     bad = (found.half | found.beyond | found.in_index).any(axis=1)
     bad[[k for k, _ in indexes.bad]] = True
     unused[bad] = 0
+    for k in np.flatnonzero(found.overlaps & ~bad).tolist():  # extents of the others may be of any length
+        unused[k] = indexes.shards.sizes[k] - shard.index_nbytes - live_bytes(indexes.entries[k])
     return unused

@@ -11,7 +11,7 @@ from zarrcore._records import dataclass
 from zarrcore.arrays.chunks import is_within
 from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.errors import ChunkError
+from zarrcore.errors import ChunkError, ChunkIOError, ChunkMemoryError
 from zarrcore.inspection.census import shards_of, stored_in_order, unused_bytes
 from zarrcore.inspection.encoded import chunk_lock, patch_shard
 from zarrcore.inspection.indexes import ShardLayout, layout_of
@@ -100,6 +100,8 @@ def compact(array: Array) -> CompactReport:
                 less = _rewrite(
                     opened, shard, tuple(indexes.shards.coords[k].tolist()), indexes.shards.key_at(k)
                 )
+            except (ChunkIOError, ChunkMemoryError):  # the shard may be sound
+                raise
             except ChunkError as error:
                 damaged.append((indexes.shards.key_at(k), str(error)))
                 continue

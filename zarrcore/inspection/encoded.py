@@ -13,7 +13,9 @@ from zarrcore._typing import Buffer, ShapeLike
 from zarrcore.arrays.chunks import is_within
 from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.codecs.sharding import EMPTY
+from zarrcore.codecs.base import ArraySpec
+from zarrcore.codecs.chain import CodecChain
+from zarrcore.codecs.sharding import EMPTY, ShardingCodec
 from zarrcore.engine.build import chunk_spec, chunk_store
 from zarrcore.engine.chunk_place import ChunkPlace
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError, ChunkMemoryError, ReplacedError
@@ -40,6 +42,30 @@ def patch_shard(
     place = ChunkPlace(store, array.path, chunk, key, lambda *_, **__: chunk_lock(array, key))
     with place.errors_as(ChunkDecodeError):
         place.patch(change, False)
+
+
+def without_damage(encoded: Any, chain: CodecChain, spec: ArraySpec) -> bytes | None:
+    """Return an encoded chunk, if it is a shard without the inner chunks in it that cannot be decoded.
+
+    None if nothing is left.
+    """
+    try:
+        chain.decode(encoded, spec)
+        return bytes(encoded)
+    except ChunkMemoryError:  # it may be sound
+        raise
+    except ChunkError:
+        codec = chain.array_bytes
+        if not isinstance(codec, ShardingCodec) or chain.bytes_bytes:
+            return None
+    shard = chain.array_specs(spec)[-1]
+    left: dict[tuple[int, ...], bytes] = {}
+    with suppress(ChunkDecodeError):  # of the index
+        for coords, inner in codec.inner_chunks(encoded, shard).items():
+            sound = without_damage(inner, codec.inner_chain(shard), codec.inner_spec(shard))
+            if sound is not None:
+                left[coords] = sound
+    return codec.join(left, shard) if left else None
 
 
 class EncodedChunk:
@@ -93,6 +119,21 @@ class EncodedChunk:
             raise
         except ChunkError:
             return True
+        return False
+
+    @property
+    def is_shard(self) -> bool:
+        """Whether it is an inner chunk that has inner chunks."""
+        return self._layout is not None and self._layout.codec.inner_chain(self._layout.spec).is_sharded
+
+    def is_same_in(self, shard: bytes, other: bytes) -> bool:
+        """Return whether two shards have the same bytes for this inner chunk; False if it is none."""
+        if self._layout is None:
+            return False
+        codec, spec = self._layout.codec, self._layout.spec
+        with suppress(ChunkError):
+            mine, its = (codec.inner_chunks(each, spec).get(self._stored) for each in (shard, other))
+            return mine is not None and mine == its
         return False
 
     def get(self) -> Buffer | None:
@@ -202,7 +243,7 @@ class EncodedChunk:
                 self.replace_under_lock(value)
 
     def replace_under_lock(self, value: bytes | None, keep: Callable[[Any], None] | None = None) -> None:
-        """Replace or remove the chunk.
+        """Replace or remove the chunk; where its value is kept, remove what of it cannot be decoded.
 
         Once nothing but the store can fail any more, ``keep(old)`` is called with the value that is there.
         """
@@ -224,10 +265,14 @@ class EncodedChunk:
 
         def change(old: Any, write_empty: bool) -> bytes | None:
             chunks: dict[Any, Any] = {} if old is None else shard.codec.inner_chunks(old, shard.spec)
-            if value is None:
+            new = value
+            if keep is not None and self._stored in chunks:
+                chain, spec = shard.codec.inner_chain(shard.spec), shard.codec.inner_spec(shard.spec)
+                new = without_damage(chunks[self._stored], chain, spec)
+            if new is None:
                 chunks.pop(self._stored, None)
             else:
-                chunks[self._stored] = value
+                chunks[self._stored] = new
             if keep is not None:
                 keep(old)
             return shard.codec.join(chunks, shard.spec) if chunks or write_empty else None

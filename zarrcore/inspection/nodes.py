@@ -154,9 +154,19 @@ class NodeWalk:
                 "error", "metadata", f"{ZARRAY_JSON} and {ZGROUP_JSON} are at one path",
                 path=node.path, key=join_path(node.path, ZGROUP_JSON), clause='Zarr v2, "Groups"',
             )  # fmt: skip
+        if {2, 3} <= node.metadata.keys():
+            self._compare_formats(node)
         if ZMETADATA_V2_JSON in node.values and 2 in node.metadata:
             self._parse_zmetadata(node)
         self._count(node)
+
+    def _compare_formats(self, node: Node) -> None:
+        """Note that a node was changed in one of two formats alone: readers of the other do not see it."""
+        old, new = (_outline(node.metadata[zarr_format]) for zarr_format in (2, 3))
+        if old != new:
+            text = f"it is {new} in format 3, but {old} in format 2"
+            key = join_path(node.path, ZARR_JSON)
+            self._found.add("warning", "metadata", text, path=node.path, key=key)
 
     def _parse(self, node: Node, zarr_format: int, values: dict[str, Any]) -> None:
         with _Reading(self._found, node, zarr_format):
@@ -331,6 +341,11 @@ class NodeWalk:
         if join_path(place.path, item.path) in self._copied:
             return "warning", "has lost its own documents; the copy still has them"
         return "error", "the copy is stale (the node is not there)"
+
+
+def _outline(metadata: Any) -> str:
+    """Return what a node is, in words that are the same in each format."""
+    return f"an array of shape {metadata.shape}" if is_array_metadata(metadata) else "a group"
 
 
 class _Reading:

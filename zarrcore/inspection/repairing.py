@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from zarrcore._log import info
@@ -58,9 +57,10 @@ def repair(
 
     Temporary files of writers that did not end are removed, and stale consolidated copies are written again.
     Damaged chunks are moved to another store if one is given, and then read as the fill value.  Of a damaged
-    inner chunk the whole shard is copied there, and only the inner chunk is removed from the shard.  Nothing
-    else is touched: indexes of shards and documents are never guessed.  Every finding is looked at again
-    before anything is changed, so that a report may be old.
+    inner chunk the whole shard is copied there, and only the inner chunk is removed from the shard; of one
+    that is a shard itself, those of its inner chunks that cannot be decoded.  Nothing else is touched:
+    indexes of shards and documents are never guessed.  Every finding is looked at again before anything is
+    changed, so that a report may be old.
 
     Parameters
     ----------
@@ -110,7 +110,8 @@ def repair(
     place = StorePath(place.store.with_read_only(False), place.path)
     place.store._check_writable()
     aside = None if quarantine is None else _durable(make_store_path(quarantine), place.store)
-    if aside is not None and aside._address.startswith(place._address):
+    # Of a report about one node, too: moved to the root of its store, a chunk would be moved onto itself.
+    if aside is not None and aside._address.startswith(StorePath(place.store, "")._address):
         raise ValueError(
             f"quarantine: {aside} is in the store that is repaired; choose a place outside of it"
         )
@@ -191,16 +192,43 @@ class _Repairs:
                 return False, "is not damaged any more"
             if self._dry_run:
                 return False, "would be moved aside"
-            chunk.replace_under_lock(None, partial(self._keep, key))
+            moved: list[tuple[bytes, bytes]] = []
+            chunk.replace_under_lock(None, lambda value: moved.append(self._keep(chunk, bytes(value))))
+            self._check_kept(key, moved)
         if finding.inner_chunk is None:
             return True, "moved aside"
-        return True, f"the shard was copied aside, inner chunk {finding.inner_chunk} removed from it"
+        what = f"inner chunk {finding.inner_chunk}"
+        if chunk.is_shard:
+            what = f"what cannot be decoded of {what}"
+        return True, f"the shard was copied aside, {what} removed from it"
 
-    def _keep(self, key: str, value: Any) -> None:
-        """Store a value in the quarantine, and see whether it is there."""
+    def _keep(self, chunk: EncodedChunk, value: bytes) -> tuple[bytes, bytes]:
+        """Store a value in the quarantine, and see whether it is there; returns it, and what is there.
+
+        That may be an older state of a shard, from which another inner chunk has been removed since.
+        """
+        assert self._aside is not None
+        target = self._aside / chunk.key
+        target.store.set_if_not_exists(target.path, value)
+        kept = self._kept(chunk.key)
+        if kept is None or (kept != value and not chunk.is_same_in(kept, value)):
+            raise StoreError(f"{target} has another value already, or does not keep what is stored there")
+        return value, kept
+
+    def _kept(self, key: str) -> bytes | None:
+        """Return what the quarantine has under a key."""
         assert self._aside is not None
         target = self._aside / key
-        target.store.set_if_not_exists(target.path, value)
-        kept = target.store.get(target.path)
-        if kept is None or bytes(kept) != bytes(value):
-            raise StoreError(f"{target} has another value already, or does not keep what is stored there")
+        found = target.store.get(target.path)
+        return None if found is None else bytes(found)
+
+    def _check_kept(self, key: str, moved: list[tuple[bytes, bytes]]) -> None:
+        """Put a value back that went from the quarantine too: that is the store by another name.
+
+        Such as a directory that is mounted twice, or one bucket at two addresses.
+        """
+        for value, kept in moved:
+            if self._kept(key) != kept:
+                self._place.store.set(key, value)
+                where = f"{self._aside} is the store that is repaired"
+                raise StoreError(f"{where}: the value is back in its place")

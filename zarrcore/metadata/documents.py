@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -155,7 +155,7 @@ def _text(document: Mapping[str, Any], indent: int | str | None) -> str:
 def _other_text(value: Any) -> str:
     """Return the JSON of a value that is of no plain type, or not finite."""
     if type(value) is NonFinite:
-        return value.token
+        return value.text
     if type(value) is float:
         return json.dumps(value, allow_nan=False)  # refuses it
     raise TypeError(f"{type(value).__name__} is left to json.dumps")
@@ -234,12 +234,22 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class NonFinite(float):
-    """NaN or an infinity of a document, where it is a bare token; it is written as one.
+    """NaN or an infinity of a document, where it is a bare token, or a number such as 1e400; it stays that.
 
     NaN equals NaN here: the same documents have the same metadata.
     """
 
-    __slots__ = ()
+    __slots__ = ("text",)
+    text: str
+    """What stands for it in documents."""
+
+    def __new__(cls, value: float | str) -> Self:
+        made = super().__new__(cls, value)
+        made.text = value if isinstance(value, str) else made.token
+        return made
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.text,)
 
     @property
     def token(self) -> str:
@@ -257,7 +267,12 @@ class NonFinite(float):
     __hash__ = float.__hash__
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=NonFinite)
+def _real(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else NonFinite(text)  # larger than any float
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_real, parse_constant=NonFinite)
 
 
 def _key(name: Any, where: str) -> str:

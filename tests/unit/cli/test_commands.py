@@ -272,6 +272,30 @@ def test_values_without_a_safe_form(command: Callable[..., Result], store: Path)
     assert command("cat", store / "times", "-f", "json").json == ["NaT", "NaT"]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "data", "expected"),
+    [
+        ("S3", b"ab\xff\x01", ["ab\\xff", "\x01"]),
+        ("V2", b"a\xff\x00b", [r"b'a\xff'", r"b'\x00b'"]),
+        ("bfloat16", b"\xc0\x3f\x00\x80", [1.5, -0.0]),
+        ("int4", b"\x0f\x01", [-1, 1]),
+        ([("a", "S1"), ("b", "i1")], b"\xff\x01b\x02", [[r"b'\xff'", 1], ["b'b'", 2]]),
+    ],
+    ids=str,
+)
+def test_values_of_any_kind_were_an_error_of_encoding_or_casting(
+    command: Callable[..., Result], tmp_path: Path, dtype: Any, data: bytes, expected: Any
+) -> None:
+    if dtype in ("bfloat16", "int4"):
+        pytest.importorskip("ml_dtypes")
+    array = zarrcore.create_array(tmp_path / "a", shape=2, dtype=dtype, compressors=None)
+    (tmp_path / "a" / "c").mkdir()
+    (tmp_path / "a" / "c" / "0").write_bytes(data.ljust(2 * array.dtype.itemsize, b"\0"))
+    assert command("cat", tmp_path / "a", "--json").json == expected
+    lines = command("cat", tmp_path / "a", "-f", "csv").out.splitlines()
+    assert len(lines) == 2 and (isinstance(expected[0], list) or lines[0] == str(expected[0]))
+
+
 def test_stat(command: Callable[..., Result], store: Path) -> None:
     found = command("stat", store / "counts", "--json").json
     assert found["chunks"] == found["chunks_stored"] == 4 and found["inner_chunks_stored"] == 16
@@ -294,7 +318,7 @@ def test_attrs(command: Callable[..., Result], store: Path) -> None:
     ):
         assert command("attrs", "set", store, key, text).code == 0
         assert command("attrs", "get", store, key).json == value
-    assert command("attrs", "delete", store, "n", "x").code == 0
+    assert command("attrs", "delete", store, "n", "x", "n").code == 0  # twice is no other key
     assert command("attrs", "get", store).json == {"title": "a survey", "range": [0, 400], "units": "K"}
     failed = command("attrs", "delete", store, "units", "nothing")
     assert failed.code == 1 and "nothing was deleted" in failed.err

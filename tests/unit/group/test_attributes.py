@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,30 @@ def test_nan_is_written_as_zarr_python_does_where_it_is_allowed(zarr_format: int
     with pytest.raises(MetadataValidationError, match="allow"):
         again.attrs["more"] = math.nan
     assert again == zarrcore.open(values)
+
+
+@pytest.mark.parametrize(("zarr_format", "kind"), KINDS)
+@pytest.mark.parametrize("text", ["1e400", "-1e999", "1" + 310 * "0" + ".0"])
+def test_a_number_larger_than_any_float_kept_everything_from_being_changed(
+    zarr_format: int, kind: str, text: str
+) -> None:
+    """It is JSON, and other programs write it."""
+    values: dict[str, Any] = {}
+    make(values, zarr_format, kind, attributes={"a": "HERE", "b": ["HERE"]})
+    name = "zarr.json" if zarr_format == 3 else ".zattrs"
+    values[name] = bytes(values[name]).replace(b'"HERE"', text.encode())
+    node = zarrcore.open(values)
+    assert node.attrs.asdict() == {"a": float(text), "b": [float(text)]}
+    assert type(node.attrs["a"]) is float
+    node.attrs["more"] = 1
+    if kind == "array":
+        node.resize((3,))
+        node.append(np.ones(2, "i1"))
+    assert bytes(values[name]).count(text.encode()) == 2
+    again = pickle.loads(pickle.dumps(node.metadata))
+    assert again == node.metadata and again.to_documents()[name] == bytes(values[name])
+    with pytest.raises(MetadataValidationError, match="allow"):
+        node.attrs["more"] = math.inf
 
 
 def test_nan_does_not_make_consolidated_metadata_stale() -> None:

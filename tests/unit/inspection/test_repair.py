@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from small_store import SmallStore
 
 import zarrcore
+from zarrcore.codecs import BytesCodec, Crc32cCodec, ShardingCodec
 from zarrcore.errors import ChunkIOError, ChunkMemoryError, ReadOnlyError
 from zarrcore.inspection.encoded import EncodedChunk
 from zarrcore.storage import LocalStore, MemoryStore
@@ -130,6 +133,87 @@ def test_a_quarantine_that_has_another_value_loses_nothing() -> None:
     (action,) = zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False)
     assert not action.done and "another value" in action.message
     assert contents(store) == before and contents(aside) == {"a/c/1": b"an older one"}
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_of_two_damaged_inner_chunks_of_a_shard_one_was_left(calls: int) -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    filled(store, "a", shards=8, compressors="crc32c")
+    value = bytearray(store.get("a/c/0"))
+    value[0] ^= 1
+    value[3 * 12] ^= 1  # inner chunks have 12 bytes
+    store.set("a/c/0", bytes(value))
+    report = zarrcore.verify(store)
+    assert {finding.inner_chunk for finding in report} == {(0,), (3,)}
+    if calls == 2:  # the second one finds in the quarantine what the first one has left there
+        zarrcore.repair(replace(report, findings=report.findings[:1]), quarantine=aside, dry_run=False)
+    actions = zarrcore.repair(report, quarantine=aside, dry_run=False)
+    assert [action.done for action in actions] == [calls == 1, True]
+    assert zarrcore.verify(store).ok and contents(aside) == {"a/c/0": bytes(value)}
+    array = zarrcore.open_array(store, path="a")
+    assert array[...].tolist() == [0, 0, 3, 4, 5, 6, 0, 0]
+
+
+def test_sound_chunks_in_an_inner_shard_were_removed_with_the_damaged_one() -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    crc = [BytesCodec(), Crc32cCodec()]
+    inner = ShardingCodec(chunk_shape=(2,), codecs=crc, index_codecs=crc)
+    outer = ShardingCodec(chunk_shape=(8,), codecs=[inner], index_codecs=crc)
+    array = zarrcore.create_array(
+        store, name="a", shape=16, chunks=16, dtype="i2", serializer=outer, compressors=None, fill_value=-1
+    )
+    array[...] = np.arange(16)
+    value = bytearray(store.get("a/c/0"))
+    for at in (0, 17):  # in the first and the third of four innermost chunks of 8 bytes
+        value[at] ^= 1
+    store.set("a/c/0", bytes(value))
+    (action,) = zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False)
+    assert action.done and "what cannot be decoded of inner chunk (0,)" in action.message
+    assert contents(aside) == {"a/c/0": bytes(value)} and zarrcore.verify(store).ok
+    assert zarrcore.open_array(store, path="a")[...].tolist() == [-1, -1, 2, 3, -1, -1, *range(6, 16)]
+
+
+def test_bytes_of_an_inner_chunk_that_the_quarantine_lacks_stay() -> None:
+    store, aside = MemoryStore(), MemoryStore()
+    filled(store, "a", shards=8, compressors="crc32c")
+    value = bytearray(store.get("a/c/0"))
+    value[0] ^= 1
+    store.set("a/c/0", bytes(value))
+    value[0] ^= 2
+    aside.set("a/c/0", bytes(value))
+    before = contents(store)
+    (action,) = zarrcore.repair(zarrcore.verify(store), quarantine=aside, dry_run=False)
+    assert not action.done and "another value" in action.message and contents(store) == before
+
+
+@pytest.mark.parametrize("in_files", [False, True])
+def test_a_chunk_of_one_node_was_moved_onto_itself_and_removed(in_files: bool, tmp_path: Path) -> None:
+    store = LocalStore(tmp_path) if in_files else MemoryStore()
+    filled(store, "a")
+    store.set("a/c/1", b"damaged")
+    before = contents(store)
+    report = zarrcore.verify(store, path="a")
+    for inside in (store, zarrcore.storage.StorePath(store, "b")):
+        with pytest.raises(ValueError, match="quarantine"):
+            zarrcore.repair(report, quarantine=inside, dry_run=False)
+    assert contents(store) == before
+    aside = MemoryStore()
+    (action,) = zarrcore.repair(report, quarantine=aside, dry_run=False)
+    assert action.done and contents(aside) == {"a/c/1": b"damaged"}
+
+
+@pytest.mark.parametrize("shards", [None, 4])
+def test_a_chunk_was_lost_where_the_quarantine_is_the_store_by_another_name(shards: Any) -> None:
+    store, same = SmallStore(), SmallStore()
+    filled(store, "a", shards=shards, compressors="crc32c")
+    value = bytearray(store.values["a/c/0"])
+    value[0] ^= 1
+    store.values["a/c/0"] = bytes(value)
+    same.values = store.values  # as of a directory that is mounted twice
+    before = dict(store.values)
+    (action,) = zarrcore.repair(zarrcore.verify(store), quarantine=same, dry_run=False)
+    assert not action.done and "back in its place" in action.message
+    assert store.values == before
 
 
 def test_documents_that_depart_from_the_specification_are_no_warnings() -> None:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import errno
 import struct
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,15 @@ def with_gap(data: bytes, number: int, gap: int) -> bytes:
     entries[moved, 0] += np.uint64(gap)
     index = entries.tobytes()
     return data[:at] + bytes(gap) + data[at:-148] + index + struct.pack("<I", crc32c(index))
+
+
+def with_entries(data: bytes, changes: dict[int, tuple[int, int]]) -> bytes:
+    """A shard of 4 inner chunks, some of which its index places elsewhere."""
+    entries = np.frombuffer(data[-68:-4], "<u8").reshape(4, 2).copy()
+    for number, entry in changes.items():
+        entries[number] = entry
+    index = entries.tobytes()
+    return data[:-68] + index + struct.pack("<I", crc32c(index))
 
 
 # --- chunk_info ---
@@ -146,6 +157,74 @@ def test_compact_leaves_damaged_shards_alone() -> None:
     store.set("a/c/0/1", with_gap(bytes(store.get("a/c/0/1")), 0, 10))
     report = zarrcore.compact(array)
     assert report.rewritten == 1 and [key for key, _ in report.damaged] == ["a/c/0/0"]
+
+
+@pytest.mark.parametrize("what", ["read", "write"])
+@pytest.mark.parametrize("problem", [OSError(errno.ENOSPC, "No space left"), MemoryError("none left")])
+def test_compact_called_shards_damaged_that_a_store_could_not_read_or_write(what: str, problem: Any) -> None:
+    class Failing(MemoryStore):
+        has_index = False  # after which shards are read to be rewritten
+
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            if what == "read" and self.has_index and byte_range is None and key == "a/c/0/1":
+                raise problem
+            self.has_index = self.has_index or byte_range is not None
+            return super().get(key, byte_range)
+
+        def set(self, key: str, value: Any) -> None:
+            if what == "write" and key == "a/c/0/1":
+                raise problem
+            super().set(key, value)
+
+    values: dict[str, Any] = {}
+    expected = sharded(MemoryStore(values))[...]
+    values["a/c/0/1"] = with_gap(bytes(values["a/c/0/1"]), 0, 10)
+    with pytest.raises(type(problem)) as caught:
+        zarrcore.compact(zarrcore.open_array(Failing(values), path="a"))
+    assert "a/c/0/1" in str(caught.value) and str(problem.args[-1]) in str(caught.value)
+    again = zarrcore.open_array(MemoryStore(values), path="a")
+    np.testing.assert_array_equal(again[...], expected)
+    assert zarrcore.compact(again).rewritten == 1
+
+
+CHANGES: dict[str, Callable[[Any], object]] = {
+    "compact": zarrcore.compact,
+    "put": lambda array: array.encoded(0, inner=0).put(array.encoded(0, inner=3).get()),
+    "erase": lambda array: array.encoded(0, inner=0).erase(),
+    "write": lambda array: array.set_basic_selection(slice(0, 2), array[6:8]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["i2", "str"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_damaged_inner_chunk_of_no_bytes_became_fill_values(change: str, dtype: str) -> None:
+    store: dict[str, Any] = {}
+    fill = 77 if dtype == "i2" else "77"
+    array = zarrcore.create_array(store, shape=8, chunks=2, shards=8, dtype=dtype, fill_value=fill)
+    array[...] = np.arange(8).astype(dtype)
+    store["c/0"] = with_entries(bytes(store["c/0"]), {1: (3, 0)})
+    try:
+        CHANGES[change](array)
+    except ChunkDecodeError as error:  # the engine refuses to carry it over
+        assert change == "write" and "an inner chunk of 0 bytes" in str(error)
+    with pytest.raises(ChunkDecodeError):
+        zarrcore.open_array(store)[2:4]
+    assert zarrcore.open_array(store)[4:].tolist() == np.arange(4, 8).astype(dtype).tolist()
+    (finding,) = {finding.inner_chunk for finding in zarrcore.verify(store).errors}
+    assert finding == (1,)
+    (action,) = zarrcore.repair(zarrcore.verify(store), quarantine={}, dry_run=False)
+    assert action.done and zarrcore.verify(store).ok
+
+
+def test_an_index_of_overlaps_beyond_the_end_was_an_overflow() -> None:
+    store: dict[str, Any] = {}
+    array = zarrcore.create_array(store, shape=8, chunks=2, shards=8, dtype="i2", compressors=None)
+    array[...] = np.arange(1, 9)
+    before = with_entries(bytes(store["c/0"]), {0: (1, 4), 1: (2, 4), 2: (5, 2**64 - 2)})
+    store["c/0"] = before
+    assert array.chunk_info().unused.tolist() == [0]
+    assert zarrcore.compact(array).rewritten == 0 and store["c/0"] == before
+    assert {finding.inner_chunk for finding in zarrcore.verify(store).errors} >= {(1,), (2,)}
 
 
 def test_compact_of_other_arrays() -> None:

@@ -174,6 +174,25 @@ def test_format_1_and_n5() -> None:
     assert kinds(zarrcore.verify(MemoryStore(files))) == {("error", "chunk")}
 
 
+@pytest.mark.parametrize("changed", [2, 3])
+def test_a_node_that_was_changed_in_one_of_two_formats_was_called_sound(changed: Any) -> None:
+    store = MemoryStore()
+    array = zarrcore.create_array(store, name="a", shape=8, chunks=2, dtype="i4", zarr_format=2)
+    array[...] = 1
+    zarrcore.migrate(store)
+    assert zarrcore.verify(store).ok
+    zarrcore.open_array(store, path="a", zarr_format=changed).resize((9,))
+    (finding,) = zarrcore.verify(store)
+    shapes = ("(8,)", "(9,)") if changed == 2 else ("(9,)", "(8,)")
+    assert (finding.severity, finding.kind, finding.key) == ("warning", "metadata", "a/zarr.json")
+    new, old = (f"an array of shape {shape}" for shape in shapes)
+    assert finding.message == f"it is {new} in format 3, but {old} in format 2"
+    store.delete("a/.zarray")
+    store.set("a/.zgroup", b'{"zarr_format": 2}')
+    (finding,) = zarrcore.verify(store)
+    assert finding.message.endswith("in format 3, but a group in format 2")
+
+
 def test_rectilinear_grids() -> None:
     store = MemoryStore()
     array = zarrcore.create_array(store, shape=(10,), chunks=[[2, 3, 5]], dtype="i4", compressors=None)
