@@ -27,6 +27,7 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
+from zarrcore.nodes import users
 from zarrcore.nodes.reading import get_many, reading
 from zarrcore.nodes.versions import Versions, repeated, store_version
 from zarrcore.storage.base import Store
@@ -75,13 +76,28 @@ class KeptCopy:
 
 
 _copies: WeakSet[KeptCopy] = WeakSet()
+_changes = 0  # how often this process has changed documents of nodes, or removed some
+
+
+def changes_known() -> tuple[bytes, int]:
+    """Return, for the pickle of a group, which changes of this process its copy knows of."""
+    return users.process(), _changes
+
+
+def look_back(copy: KeptCopy, known: tuple[bytes, int]) -> None:
+    """Mark a copy that was in a pickle as stale if this process has changed anything since."""
+    process, changes = known
+    if process == users.process() and changes != _changes:
+        copy.is_stale = True
 
 
 def note_change(place: StorePath, *, removed: bool = False) -> None:
     """Mark the copies of a node's documents as stale, in open groups and where they are being made."""
-    if _copies:
-        changed = place._address
-        with _TABLE:
+    global _changes
+    with _TABLE:
+        _changes += 1
+        if _copies:
+            changed = place._address
             for copy in _copies:
                 ours = copy._address  # the document of the group itself is not in the copy
                 if (changed != ours and changed.startswith(ours)) or (removed and ours.startswith(changed)):
