@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -185,7 +184,7 @@ class _Followed(NamedTuple):
 _waiting: ContextVar[list[_Followed] | None] = ContextVar("_waiting", default=None)
 
 
-@contextmanager
+@users.holding
 def followed_at_once() -> Iterator[None]:
     """Have the copies in stores follow all changes of a block at its end, in one step for each document.
 

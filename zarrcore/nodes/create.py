@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
 
 from zarrcore._log import debug
 from zarrcore._typing import Overwrite
@@ -30,7 +29,7 @@ from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
 from zarrcore.nodes.reading import writing
 from zarrcore.nodes.reserved import after_others, among_processes, reserved
-from zarrcore.nodes.users import note_loss, wait_for_writes
+from zarrcore.nodes.users import holding, note_loss, wait_for_writes
 from zarrcore.nodes.versions import Versions, store_version
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
@@ -88,7 +87,7 @@ def create_node(
     debug("created %s", place)
 
 
-@contextmanager
+@holding
 def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False) -> Iterator[bool]:
     """A place for a node whose documents are stored when the block ends, once all its chunks are there.
 
@@ -227,7 +226,7 @@ def _store_deciding(place: StorePath, name: str, data: bytes, rivals: Set[str]) 
     raise StoreError(f"{place.store}: the key {key!r} is neither there nor can it be created", key=key)
 
 
-@contextmanager
+@holding
 def _withdrawn_on_failure(place: StorePath, name: str) -> Iterator[None]:
     """Remove the document that makes a new node if what follows fails: half a node would read as a whole."""
     try:
