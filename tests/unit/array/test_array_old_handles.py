@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,30 @@ def test_a_handle_from_before_a_shrink(kind: str, used: bool, tmp_path: Path) ->
     second[5] = 50
     first.resize(20)
     assert first[4:8].tolist() == [4, 50, 0, 0] and not first[8:].any()
+
+
+ASKED: dict[str, tuple[Callable[[zarrcore.Array], Any], Any]] = {
+    "read_many": (lambda a: zarrcore.read_many([(a, slice(3, None))])[0].tolist(), [3, 4, 5]),
+    "iter_regions": (lambda a: list(a.iter_regions())[-1], (slice(4, 6),)),
+    "size": (lambda a: (a.size, a.nbytes), (6, 24)),
+    "nchunks": (lambda a: a.nchunks, 2),
+}
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("name", ASKED)
+def test_what_else_is_asked_of_a_handle_from_before_a_shrink(name: str, used: bool, tmp_path: Path) -> None:
+    first, second = two("local", tmp_path, used=used)
+    first.resize(6)
+    ask, expected = ASKED[name]
+    assert ask(second) == expected
+
+
+def test_regions_are_checked_by_the_shape_that_there_is(tmp_path: Path) -> None:
+    first, second = two("local", tmp_path, used=True)
+    first.resize(6)
+    with pytest.raises(IndexError):
+        second.check_regions([8])
 
 
 @pytest.mark.parametrize("used", [False, True])
