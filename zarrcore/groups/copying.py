@@ -400,7 +400,8 @@ def _refuse_own_keys(source: StorePath, keys: set[str], inner: str) -> None:
     """Refuse to replace keys that are copied as well: those of a source that lies at `inner` in the target."""
     for key in sorted(keys):
         if key.startswith(inner) and key[len(inner) :] in keys:
-            raise CopyError(f"{source}: the copy of its key {key!r} would replace its key {key[len(inner):]!r}")
+            other = key[len(inner) :]
+            raise CopyError(f"{source}: the copy of its key {key!r} would replace its key {other!r}")
 
 
 def _copy_pairs(

@@ -16,6 +16,7 @@ from zarrcore.errors import (
 )
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
+from zarrcore.nodes import users
 from zarrcore.nodes.copies import (
     follow_documents,
     follow_removal,
@@ -100,7 +101,8 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     documents = metadata.to_documents()
     with reserved(place):
         replaces, is_new = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
-        with among_processes(place, replaces=replaces, with_values=True):
+        # Who removes or moves what is above waits for the end: else chunks from before would be missing.
+        with among_processes(place, replaces=replaces, with_values=True), users.writing(users.Made(place)):
             yield from _made_last(place, documents, replaces, is_new)
 
 
@@ -288,7 +290,9 @@ def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
     try:
         for place in missing:
             try:
-                _store_alone(place, documents)
+                # Whoever is making an array there removes all that is there, if that fails.
+                with after_others(place):
+                    _store_alone(place, documents)
             except ContainsGroupError:  # somebody else has just made it
                 continue
             made.append(place)

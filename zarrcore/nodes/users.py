@@ -8,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import Rank, RLock, forkable, lock
+from zarrcore._typed import NamedTuple
 from zarrcore._weak import WeakSet
 from zarrcore.errors import NodeNotFoundError
 from zarrcore.storage.path import StorePath
@@ -135,6 +136,12 @@ def writing(node: Any) -> Iterator[None]:
             yield
     finally:
         WRITES.pop(under_way, None)
+
+
+class Made(NamedTuple):
+    """A node that is being made with its values: a write under way before there is an array."""
+
+    store_path: StorePath
 
 
 def refuse_while_moving(node: Any) -> None:
