@@ -28,7 +28,7 @@ class Prefetch:
         if array.cache is None:
             raise ValueError(f"array {array.path or '/'!r}: prefetching needs a cache, see Array.with_cache")
         self._array = array
-        # The caller may change a mask, whose indices are made when they are asked for, or an array of indices.
+        # The caller may change a mask, whose indices are made when asked for, or an array of indices.
         dims = tuple(dim.copy() if isinstance(dim, np.ndarray) else dim for dim in selection.dims)
         self._selection = selection._replace(dims=dims)
         self._threads = engine.thread_number(threads)

@@ -206,7 +206,7 @@ class _Copy:
     def _in_the_way(self, source: Any, path: str, is_array: bool) -> tuple[bool, bool]:
         """Return whether a node is left out, and whether it replaces another, because of what is there."""
         target = self.dest.place / path
-        refuse_own_source(self.source, target)  # of which this may be a part, replaced before it is copied
+        refuse_own_source(self.source, target)  # else a part of it is replaced before it is copied
         refuse_own_source(source, target)
         existing = members.get(self.dest, path)
         if existing is None or not (is_array or isinstance(existing, OpenArray)):
@@ -397,7 +397,7 @@ def copy_keys(
 
 
 def _refuse_own_keys(source: StorePath, keys: set[str], inner: str) -> None:
-    """Refuse to replace keys that are copied as well: those of a source that lies at `inner` in the target."""
+    """Refuse to replace keys that are copied as well, if the source lies at `inner` in the target."""
     for key in sorted(keys):
         if key.startswith(inner) and key[len(inner) :] in keys:
             other = key[len(inner) :]

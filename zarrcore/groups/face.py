@@ -87,7 +87,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         return taken if metadata.consolidated_metadata is None else (*taken, known)
 
     def __setstate__(self, known: tuple[bytes, int]) -> None:
-        """Take over, from a pickle, of which changes the consolidated metadata in it know."""
+        """Take over from a pickle what the consolidated metadata in it know of."""
         copy = self._opened.copy
         if copy is not None:
             look_back(copy, known)

@@ -68,7 +68,7 @@ class OpenGroup(Node):
             if self.metadata.consolidated_metadata is not None:
                 self.metadata = replace(self.metadata, consolidated_metadata=None)
             if self.copy is not None and self.copy.is_stale:
-                self.copy = None  # last, for who asks without the lock
+                self.copy = None  # last, as `current` asks for it without the lock
 
 
 def opened_node(

@@ -53,7 +53,7 @@ def _renew() -> None:
 
 
 def process() -> bytes:
-    """Return what tells this process from others, and from its parent."""
+    """Return bytes that are of this process alone, and not of its parent."""
     return _process
 
 
