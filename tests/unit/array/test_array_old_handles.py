@@ -169,6 +169,33 @@ def test_a_handle_from_before_another_kind_of_array(
     assert (zarrcore.open_array(second.store, path="a")[...] == value).all()
 
 
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("shapes", [[(24,), (9,), (26,), (30,)], [(22,), (6,), (20,)], [(0,), (21,), (25,)]])
+def test_a_handle_of_a_rectilinear_grid_that_has_got_several_chunks(
+    shapes: list[tuple[int, ...]], used: bool, tmp_path: Path
+) -> None:
+    """It took the array for another one: each change of the shape had added a chunk to its grid."""
+    first, second = two("local", tmp_path, used=used, chunks=[[4, 7, 9]])
+    third = zarrcore.open_array(first.store, path="a")
+    expected = np.arange(20, dtype="i4")
+    for shape in shapes:
+        first.resize(shape)
+        expected = np.concatenate([expected[: shape[0]], np.zeros(max(0, shape[0] - len(expected)), "i4")])
+        third.attrs["n"] = shape
+    if first.shape[0] > 20:
+        first[20:] = expected[20:] = 5
+    assert second[:20].tolist() == expected[:20].tolist()
+    assert third[...].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("chunks", [[[4, 8, 8]], [[4, 7, 10]]])
+def test_a_handle_from_before_an_array_with_other_chunks(chunks: Any, tmp_path: Path) -> None:
+    first, second = two("local", tmp_path, used=True, chunks=[[4, 7, 9]])
+    zarrcore.create_array(first.store, name="a", shape=20, chunks=chunks, dtype="i4", overwrite=True)[...] = 2
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one since it was opened"):
+        second[:]
+
+
 def test_a_handle_from_before_the_same_array_anew(tmp_path: Path) -> None:
     first, second = two("local", tmp_path, used=True)
     new = zarrcore.create_array(first.store, name="a", shape=20, chunks=4, dtype="i4", overwrite=True)
