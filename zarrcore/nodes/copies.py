@@ -79,15 +79,22 @@ _changes = 0  # how often this process has changed documents of nodes, or remove
 
 
 def changes_known() -> tuple[bytes, int]:
-    """Return, for the pickle of a group, which changes of this process its copy knows of."""
+    """Return which changes of this process a copy knows of that is read, or pickled, from now on."""
     return users.process(), _changes
 
 
 def look_back(copy: KeptCopy, known: tuple[bytes, int]) -> None:
-    """Mark a copy that was in a pickle as stale if this process has changed anything since."""
+    """Mark a copy as stale if this process has changed anything since."""
     process, changes = known
     if process == users.process() and changes != _changes:
         copy.is_stale = True
+
+
+def copy_since(place: StorePath, known: tuple[bytes, int]) -> KeptCopy:
+    """Return the copy below a place that was read since then."""
+    copy = KeptCopy(place)
+    look_back(copy, known)
+    return copy
 
 
 def note_change(place: StorePath, *, removed: bool = False) -> None:

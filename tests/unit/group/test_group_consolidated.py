@@ -14,10 +14,11 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import NodeIOError, StaleMetadataError, ZarrUserWarning
-from zarrcore.groups import changing
+from zarrcore.groups import changing, members
 from zarrcore.nodes import consolidated
 from zarrcore.nodes.consolidated import lookup
 from zarrcore.nodes.copies import _copies, document_lock
+from zarrcore.nodes.find import read_node
 from zarrcore.storage import (
     FsspecStore,
     LocalStore,
@@ -136,6 +137,23 @@ def test_a_member_that_is_found_while_others_are_made_sees_these(
     monkeypatch.setattr(consolidated, "lookup", looked_up)
     sub = root["g"]
     assert paths(sub) == ["b", "h", "h/c", "x", "y"]
+
+
+@pytest.mark.parametrize("zarr_format", [3], indirect=True)  # in format 2 a member is opened without a copy
+def test_a_member_with_a_copy_of_its_own_sees_what_is_made_while_it_is_read(
+    root: zarrcore.Group, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*args: Any) -> Any:
+        found = read_node(*args)
+        monkeypatch.undo()
+        other.create_group("g/x")  # as another thread
+        return found
+
+    zarrcore.consolidate_metadata(store, path="g")
+    other = zarrcore.open_group(store, use_consolidated=False)
+    assert other["g"].metadata.consolidated_metadata is not None
+    monkeypatch.setattr(members, "read_node", read)
+    assert paths(other["g"]) == ["b", "h", "h/c", "x"]
 
 
 def test_what_does_not_concern_a_copy_leaves_it(
