@@ -28,8 +28,8 @@ def _dataclass(cls: Any = None, /, **options: bool) -> Any:
     if chosen["repr"]:
         methods["__repr__"] = _repr
     if chosen["eq"]:
-        methods["__eq__"] = _Late(cls, "__eq__")
-        methods["__hash__"] = _Late(cls, "__hash__") if chosen["frozen"] else None
+        methods["__eq__"] = _late(cls, "__eq__")
+        methods["__hash__"] = _late(cls, "__hash__") if chosen["frozen"] else None
         if "__eq__" in own and own["__hash__"] is None:  # which Python has added
             del cls.__hash__
     if chosen["frozen"]:
@@ -71,6 +71,33 @@ def _arguments(cls: Any) -> list[Any]:
     return sorted(fields, key=lambda field: field.kw_only)
 
 
+def _late(owner: type, name: str) -> Any:
+    """Return a method that is compiled, and put in its place, when it is first called.
+
+    Not when it is looked up: what is raised there, as by Ctrl-C, is lost for Python where it compares or
+    hashes, and items were different then, or had no hash.
+    """
+
+    def method(self: Any, *others: Any) -> Any:
+        return _compiled(owner, name)(self, *others)
+
+    method.__name__, method.__qualname__ = name, f"{owner.__qualname__}.{name}"
+    return method
+
+
+def _compiled(owner: type, name: str) -> Any:
+    arguments, body, known = _TEXTS[name](owner)
+    known["__name__"] = owner.__module__
+    exec(f"def {name}(self{arguments}):\n " + "\n ".join(body), known)
+    method = known[name]
+    method.__qualname__ = f"{owner.__qualname__}.{name}"
+    if name == "__init__":
+        method.__annotations__ = {field.name: field.type for field in _arguments(owner)}
+        method.__annotations__["return"] = None
+    setattr(owner, name, method)
+    return method
+
+
 class _Late:
     """A method that is compiled, and put in its place, when it is first looked up."""
 
@@ -79,16 +106,7 @@ class _Late:
         self._name = name
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        arguments, body, known = _TEXTS[self._name](self._owner)
-        known["__name__"] = self._owner.__module__
-        exec(f"def {self._name}(self{arguments}):\n " + "\n ".join(body), known)
-        method = known[self._name]
-        method.__qualname__ = f"{self._owner.__qualname__}.{self._name}"
-        if self._name == "__init__":
-            method.__annotations__ = {field.name: field.type for field in _arguments(self._owner)}
-            method.__annotations__["return"] = None
-        setattr(self._owner, self._name, method)
-        return method.__get__(instance, owner)
+        return _compiled(self._owner, self._name).__get__(instance, owner)
 
 
 _Text = tuple[str, list[str], dict[str, Any]]  # arguments after self, lines, and what their names mean

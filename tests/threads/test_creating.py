@@ -16,6 +16,7 @@ import pytest
 import zarrcore
 from zarrcore.errors import BaseZarrError, ChunkLockError, ContainsArrayError
 from zarrcore.nodes import reserved
+from zarrcore.storage import MemoryStore, WrapperStore
 
 SHAPE = (40,)
 
@@ -141,3 +142,117 @@ def test_an_interrupt_at_any_step_of_a_creation_leaves_its_place_free(store: Any
     other.start()
     other.join(60)
     assert not other.is_alive()
+
+
+class Erasing(WrapperStore):
+    """A store that calls a function, once, before it removes all that lies at a place."""
+
+    before: Callable[[], object] = staticmethod(lambda: None)
+
+    def erase_prefix(self, prefix: str) -> None:
+        before, self.before = self.before, lambda: None
+        before()
+        super().erase_prefix(prefix)
+
+
+@pytest.mark.parametrize("kind", ["array", "group"])
+def test_what_is_made_below_an_array_that_fails_stays(kind: str) -> None:
+    """Its creator removed all that lay at its place, with what another thread had just made below."""
+    store = Erasing(MemoryStore())
+    source = zarrcore.create_array({}, data=np.arange(100), chunks=10)
+    root = zarrcore.create_group(store)
+    made: list[Any] = []
+
+    def make() -> None:
+        made.append(
+            root.create_group("x/y") if kind == "group" else root.create_array("x/y", data=np.ones(3))
+        )
+
+    def stop(done: int, total: int) -> None:
+        if done > 40 * 8:
+            raise RuntimeError("stop")
+
+    def meanwhile() -> None:
+        other.start()
+        other.join(0.3)  # it waits, or it has done all that it does
+
+    other = threading.Thread(target=make)
+    store.before = meanwhile
+    with pytest.raises(RuntimeError, match="stop"):
+        zarrcore.from_array(store, name="x", data=source, chunks=7, progress=stop)
+    other.join(60)
+    assert made and [path for path, _ in root.members(None)] == ["x", "x/y"]
+
+
+def test_no_group_is_made_of_a_place_where_an_array_is_being_made(store: Any, monkeypatch: Any) -> None:
+    """It lay among the chunks of the array, which could not be created then, and which stayed."""
+    first, second = both(
+        monkeypatch,
+        lambda source: zarrcore.from_array(store, name="x", data=source, threads=1),
+        lambda: zarrcore.create_group(store, path="x/y"),
+    )
+    assert isinstance(first, zarrcore.Array) and isinstance(second, ContainsArrayError)
+    assert first[...].tolist() == [1] * 40
+    assert [path for path, _ in zarrcore.open_group(store, mode="r").members(None)] == ["x"]
+
+
+@pytest.mark.parametrize("chunks", [1, 7], ids=["chunks as they are", "by regions"])
+@pytest.mark.parametrize("how", ["moved", "removed", "replaced", "a target"])
+def test_a_group_goes_while_an_array_is_made_in_it(
+    store: Any, how: str, chunks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks that had been stored before were missing in an array that seemed complete, and in no group."""
+    monkeypatch.setattr("zarrcore.arrays.copying.REGION_BYTES", 40)
+    root = zarrcore.open_group(store)
+    root.create_group("g")
+    root.create_array("m", data=np.arange(3))
+    values = np.arange(1, 101)
+    source = zarrcore.create_array({}, data=values, chunks=1)
+    is_inside, may_go_on = threading.Event(), threading.Event()
+    results: dict[str, Any] = {}
+
+    def progress(done: int, total: int) -> None:
+        if done < total and not is_inside.is_set():
+            is_inside.set()
+            assert may_go_on.wait(60)
+
+    def create() -> None:
+        try:
+            results["made"] = zarrcore.from_array(
+                store, name="g/x", data=source, chunks=chunks, progress=progress, threads=1
+            )
+        except BaseZarrError as error:
+            results["made"] = error
+
+    def go() -> None:
+        calls: dict[str, Callable[[], object]] = {
+            "moved": lambda: root.move("g", "h"),
+            "removed": lambda: root.__delitem__("g"),
+            "replaced": lambda: root.create_group("g", overwrite=True),
+            "a target": lambda: root.move("m", "g/x"),
+        }
+        try:
+            results["gone"] = calls[how]()
+        except BaseZarrError as error:
+            results["gone"] = error
+
+    threads = [threading.Thread(target=create), threading.Thread(target=go)]
+    threads[0].start()
+    assert is_inside.wait(60)
+    threads[1].start()
+    threads[1].join(0.3)  # it waits, or it has done all that it does
+    may_go_on.set()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    left = {path: node for path, node in root.members(None) if path != "m"}
+    expected = {"moved": ["h", "h/x"], "removed": [], "replaced": ["g"], "a target": ["g", "g/x"]}
+    assert list(left) == expected[how]
+    for node in left.values():
+        if isinstance(node, zarrcore.Array):
+            np.testing.assert_array_equal(node[...], values)
+    assert isinstance(results["gone"], ContainsArrayError) == (how == "a target")
+    assert zarrcore.verify(store).ok
+    if how != "a target":
+        with pytest.raises(BaseZarrError):
+            zarrcore.open_array(store, path="g/x", mode="r")

@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 import zarrcore
@@ -124,3 +125,66 @@ def test_an_interrupt_leaves_no_document_locked() -> None:
         check=False,
     )
     assert done.returncode == 0
+
+
+CHANGES: dict[str, Callable[[zarrcore.Group], object]] = {
+    "append": lambda root: root["a"].append([1]),
+    "attributes": lambda root: root["a"].attrs.update(x=1),
+    "resize": lambda root: root["a"].resize((3,)),
+    "move": lambda root: root.move("a", "b"),
+    "create": lambda root: root.create_array("c", data=np.arange(3), overwrite=True),
+}
+
+
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # in a generator that is closed
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_interrupt_leaves_nothing_locked_if_its_traceback_is_kept(change: str) -> None:
+    """As IPython keeps it: a context manager of contextlib that was interrupted had locks as long as that."""
+    kept: BaseException | None = None
+    steps = interrupts = 0
+
+    def interrupt(frame: Any, event: str, argument: Any) -> None:
+        nonlocal steps
+        # A signal handler is called after calls and where functions begin.  (Python's logging leaves a lock
+        # taken if that is inside of it.)
+        if event in ("call", "return") and "logging" not in frame.f_code.co_filename:
+            steps -= 1
+            if steps == 0:
+                raise KeyboardInterrupt
+
+    def others() -> None:
+        path = "a" if "a" in root else "b"
+        root[path].resize((5,))
+        root.create_array("c", data=np.arange(3), overwrite=True)
+        root.move(path, "d")
+        is_done.append(True)
+
+    is_done: list[bool] = []
+    root = zarrcore.create_group({})
+    CHANGES[change](prepared(root))  # what is imported then is not of interest
+    for number in range(1, 5000):
+        prepared(root)
+        steps = number
+        sys.setprofile(interrupt)
+        try:
+            CHANGES[change](root)
+        except KeyboardInterrupt as error:
+            kept, interrupts = error, interrupts + 1
+        finally:
+            sys.setprofile(None)
+        (thread := threading.Thread(target=others, daemon=True)).start()
+        thread.join(60)
+        assert not thread.is_alive() and is_done.pop(), f"after {number} steps"
+        if steps > 0:
+            break
+    assert kept and number > interrupts > 20
+
+
+def prepared(root: zarrcore.Group) -> zarrcore.Group:
+    """The group with one array."""
+    for name in list(root):
+        del root[name]
+    root.create_array("a", shape=4, dtype="i4")
+    return root

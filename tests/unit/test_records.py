@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import pytest
 
 import zarrcore
+from zarrcore import _records
 from zarrcore._records import dataclass
 from zarrcore._typed import Annotated, NamedTuple, TypedDict
 
@@ -267,3 +268,25 @@ def test_dictionaries_know_the_annotations_of_their_bases() -> None:
         alpha: Annotated[float, 1]
 
     assert list(Shade.__annotations__) == ["red", "alpha"] and list(Colour.__annotations__) == ["red"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_interrupts_the_compiling_of_a_method_is_not_lost(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dataclass(frozen=True)
+    class Point:
+        x: int
+
+    def fails(cls: type) -> Any:
+        raise error
+
+    one, same = Point(1), Point(1)
+    with monkeypatch.context() as patch:
+        for name in ("__eq__", "__hash__"):
+            patch.setitem(_records._TEXTS, name, fails)
+        with pytest.raises(error):
+            _ = one == same
+        with pytest.raises(error):
+            _ = {one: 1}
+    assert one == same and {one: 1}[same] == 1

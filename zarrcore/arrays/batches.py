@@ -83,6 +83,7 @@ def read_many(
         )
     for number, request in enumerate(requests):
         array, wanted = _pair(number, request)
+        array.follow()
         try:
             reads.append((array, indexing.plain_selection(wanted, array.shape)))
         except IndexError as error:

@@ -6,7 +6,6 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import compress, islice, product
 from typing import Any
 
@@ -30,7 +29,7 @@ from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.reading import key_text, reading, which_exist
-from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
+from zarrcore.nodes.users import growing_at, holding, note_loss, wait_for_writes, writing
 from zarrcore.nodes.versions import Versions, repeated
 from zarrcore.storage.validation import is_document, key_prefix
 
@@ -142,7 +141,7 @@ def count_stored(array: ArrayDescription, *, keys_only: bool = False) -> int:
     )
 
 
-@contextmanager
+@holding
 def shape_lock(array: OpenArray, writer: Any = None) -> Iterator[None]:
     """Hold the lock of the document, when all other writers have stored what they made the array grow by."""
     while True:

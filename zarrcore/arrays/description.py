@@ -56,7 +56,7 @@ class ArrayDescription(Node):
     @property
     def size(self) -> int:
         """Number of elements."""
-        return math.prod(self._metadata.shape)
+        return math.prod(self.shape)
 
     @property
     def dtype(self) -> np.dtype:

@@ -13,7 +13,7 @@ from zarrcore.engine.base import Engine
 from zarrcore.engine.build import build_engine
 from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
 from zarrcore.metadata.common import ArrayMetadata
-from zarrcore.metadata.layout import is_stored_alike
+from zarrcore.metadata.layout import is_resized
 from zarrcore.nodes import users
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import parse_node, read_documents
@@ -202,12 +202,7 @@ class OpenArray(ArrayDescription):
             found = stored_metadata(self)
             if found.separator_is_open and not known.separator_is_open:
                 found = self._with_separator(found)
-            if known.shape == found.shape:
-                alike = is_stored_alike(found, known)
-            else:
-                alike = known.ndim == found.ndim
-                alike = alike and is_stored_alike(found, known.update_shape(found.shape))
-            if not alike:
+            if not is_resized(found, known):
                 raise ArrayNotFoundError(
                     f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it "
                     "was opened: open it again"

@@ -24,6 +24,7 @@ def axes_of_unit(array: OpenArray, unit: Unit) -> tuple[Axis, ...]:
 
     if unit not in ("chunk", "shard"):
         raise ValueError(f"unit: expected 'chunk' or 'shard', got {unit!r}")
+    array.follow()
     inner = layout.inner_chunks(array.metadata) if unit == "chunk" else None
     return axes_of(array.shape, inner or layout.grid_edges(array.metadata))
 
@@ -45,8 +46,8 @@ def _part(axis: Axis, k: int) -> slice:
 
 def check_regions(array: OpenArray, regions: Iterable[Any]) -> None:
     """Refuse regions that share a stored chunk; see :meth:`zarrcore.Array.check_regions`."""
-    regions, shape = list(regions), array.shape
-    axes = axes_of_unit(array, "shard")
+    regions, axes = list(regions), axes_of_unit(array, "shard")
+    shape = array.shape
     boxes = np.empty((len(regions), 2, len(axes)), np.int64)
     for box, region in zip(boxes, regions, strict=True):
         dims = indexing.basic_selection(region, shape).dims

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
+
 from zarrcore._core import engine
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.indexing import Selection
@@ -26,8 +28,9 @@ class Prefetch:
         if array.cache is None:
             raise ValueError(f"array {array.path or '/'!r}: prefetching needs a cache, see Array.with_cache")
         self._array = array
-        # The indices of a mask are made when they are asked for, and the caller may change it by then.
-        self._selection = selection._replace(dims=tuple(selection.dims))
+        # The caller may change a mask, whose indices are made when asked for, or an array of indices.
+        dims = tuple(dim.copy() if isinstance(dim, np.ndarray) else dim for dim in selection.dims)
+        self._selection = selection._replace(dims=dims)
         self._threads = engine.thread_number(threads)
         self._stopped = False
         self._error: BaseException | None = None

@@ -41,7 +41,8 @@ def read(
         array.engine()
         values = np.empty(chosen.block, array.dtype_in_memory)
         result = _Tolerant(array, threads, failures).read(chosen, values).reshape(chosen.shape)
-        result = result[fields] if fields else result
+        if fields:
+            result = result[fields].astype(indexing.field_dtype(fields, array.dtype).base, copy=False)
         if out is not None:
             check_out(out, result.shape, result.dtype)[...] = result
             result = out

@@ -139,11 +139,12 @@ def check_kept(before: ChunkGrid, after: ChunkGrid, shape: tuple[int, ...]) -> N
     if not is_of_a_user(type(before)) and not is_of_a_user(type(after)):
         return
     for old, new, length in zip(before.native(), after.native(), shape, strict=True):
-        if not _start_alike(old, new, length):
+        if not start_alike(old, new, length):
             fail(None, f"the chunks that are there kept by update_shape of the grid {before.name!r}", new)
 
 
-def _start_alike(old: int | tuple[int, ...], new: int | tuple[int, ...], length: int) -> bool:
+def start_alike(old: int | tuple[int, ...], new: int | tuple[int, ...], length: int) -> bool:
+    """Return whether chunks of these lengths are the same where they hold the first `length` items."""
     if isinstance(old, int) and isinstance(new, int):
         return old == new or not length
     each = [repeat(edges) if isinstance(edges, int) else edges for edges in (old, new)]

@@ -70,7 +70,8 @@ class AsyncGroup(
         group = self._opened
         store = Arrivals.of(group.place.store)
         if store is not None:
-            twin = OpenGroup(group.current(), StorePath(store, group.path), group.copy)
+            metadata, copy = group.seen()
+            twin = OpenGroup(metadata, StorePath(store, group.path), copy)
             with suppress(Elsewhere):
                 return await store.run(partial(function, twin, *args, **kwargs))
         return await in_thread(function, group, *args, **kwargs)

@@ -47,7 +47,8 @@ def change_attributes(group: OpenGroup, change: Callable[[dict[str, Any]], dict[
     """Store the result of `change`, called with the attributes that are stored now."""
     place, zarr_format = group.place, group.zarr_format
     place.store._check_writable()
-    copy = group.current().consolidated_metadata  # none that is out of date
+    before, kept = group.seen()
+    copy = before.consolidated_metadata  # none that is out of date
 
     def store(versions: Versions) -> GroupMetadata:
         values = read_documents(place, zarr_format, versions)
@@ -61,8 +62,8 @@ def change_attributes(group: OpenGroup, change: Callable[[dict[str, Any]], dict[
 
     with document_lock(place), writing(group):
         metadata = repeated(store)
-    is_same = metadata.consolidated_metadata is copy  # mostly both are None
-    group.metadata = metadata if is_same else replace(metadata, consolidated_metadata=copy)
+        is_same = metadata.consolidated_metadata is copy  # mostly both are None
+        group.adopt(metadata if is_same else replace(metadata, consolidated_metadata=copy), kept)
 
 
 def _documents(metadata: GroupMetadata, stored: dict[str, Any]) -> dict[str, bytes]:

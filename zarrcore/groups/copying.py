@@ -105,13 +105,13 @@ def _check_choice(options: CopyOptions, name: str, choices: tuple[str, ...]) -> 
 
 def copy_node(source: Any, dest: OpenGroup, name: str, options: NodeCopyOptions) -> Counts:
     """Copy an array or a group into a group."""
-    return _Copy(dest, options).run([(normalize_path(name), source, None)])
+    return _Copy(source, dest, options).run([(normalize_path(name), source, None)])
 
 
 def copy_members(source: Any, dest: OpenGroup, options: NodeCopyOptions) -> Counts:
     """Copy the members of a group, and its attributes, into another group."""
     refuse_own_source(source, dest.place)
-    copy = _Copy(dest, options)
+    copy = _Copy(source, dest, options)
     attributes = copy.attributes(source, "")
     counts = copy.run([(name, node, (source, None)) for name, node in _members(source)])
     if attributes and not options.dry_run:
@@ -126,10 +126,10 @@ _Found: TypeAlias = "tuple[str, Any, _Above]"
 class _Copy:
     """One call of :func:`copy_node` or :func:`copy_members`: all is planned, then copied node by node."""
 
-    def __init__(self, dest: OpenGroup, options: NodeCopyOptions) -> None:
+    def __init__(self, source: Any, dest: OpenGroup, options: NodeCopyOptions) -> None:
         _check_choice(options, "if_exists", _NODE_CHOICES)
         _check_choice(options, "on_error", _ERROR_CHOICES)
-        self.dest, self.options = dest, options
+        self.source, self.dest, self.options = source, dest, options
         self.left_out: list[str] = []
         self.failed = 0  # nodes, without the attributes
         self.linked: set[str] = set()
@@ -206,6 +206,7 @@ class _Copy:
     def _in_the_way(self, source: Any, path: str, is_array: bool) -> tuple[bool, bool]:
         """Return whether a node is left out, and whether it replaces another, because of what is there."""
         target = self.dest.place / path
+        refuse_own_source(self.source, target)  # else a part of it is replaced before it is copied
         refuse_own_source(source, target)
         existing = members.get(self.dest, path)
         if existing is None or not (is_array or isinstance(existing, OpenArray)):
@@ -380,6 +381,8 @@ def copy_keys(
     start = len(source.path) + 1 if source.path else 0
     keys = sorted(keys_to_copy(source, wanted), key=storing_order)
     pairs = [(key, join_path(dest.path, key[start:])) for key in keys]
+    if options.if_exists == "replace" and ours.startswith(theirs):
+        _refuse_own_keys(source, {key[start:] for key in keys}, ours[len(theirs) :])
     existing: set[str] = set()
     if options.if_exists != "replace":
         targets = [new for _, new in pairs]
@@ -391,6 +394,14 @@ def copy_keys(
         options.log(f"{'skip' if new in existing else 'copy'} {key}{f' -> {new}' if new != key else ''}")
     nbytes = 0 if options.dry_run else _copy_pairs(source, dest, chosen, options)
     return Counts(len(chosen), len(existing), nbytes)
+
+
+def _refuse_own_keys(source: StorePath, keys: set[str], inner: str) -> None:
+    """Refuse to replace keys that are copied as well, if the source lies at `inner` in the target."""
+    for key in sorted(keys):
+        if key.startswith(inner) and key[len(inner) :] in keys:
+            other = key[len(inner) :]
+            raise CopyError(f"{source}: the copy of its key {key!r} would replace its key {other!r}")
 
 
 def _copy_pairs(

@@ -18,6 +18,7 @@ from zarrcore.groups import changing, creating
 from zarrcore.groups.opened import OpenGroup, open_group_at
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
+from zarrcore.nodes.copies import changes_known, look_back
 from zarrcore.storage.path import StoreLike, StorePath, make_store_path
 
 if TYPE_CHECKING:
@@ -80,7 +81,16 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         return group
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.metadata, self._store_path)
+        known = changes_known()  # before the metadata, which know of at least these
+        metadata = self.metadata
+        taken = type(self), (metadata, self._store_path)
+        return taken if metadata.consolidated_metadata is None else (*taken, known)
+
+    def __setstate__(self, known: tuple[bytes, int]) -> None:
+        """Take over from a pickle what the consolidated metadata in it know of."""
+        copy = self._opened.copy
+        if copy is not None:
+            look_back(copy, known)
 
     if TYPE_CHECKING:
 

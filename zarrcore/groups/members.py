@@ -24,6 +24,7 @@ from zarrcore.errors import (
 from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.nodes import users
 from zarrcore.nodes.consolidated import checked_lookup
+from zarrcore.nodes.copies import changes_known, copy_since
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import first_names, implied_group, read_node, readable
 from zarrcore.nodes.walk import Found, children
@@ -58,8 +59,8 @@ def find(group: OpenGroup, path: str) -> Found | None:
         name = member_path(path)
     except (KeyError, InvalidKeyError):
         return None
-    losses = users.losses
-    place, metadata = group.place / name, group.current()
+    losses, changes = users.losses, changes_known()
+    place, (metadata, copy) = group.place / name, group.seen()
     if metadata.consolidated_metadata is not None:
         found = checked_lookup(metadata.consolidated_metadata, place, name, group.zarr_format)
     else:
@@ -67,7 +68,9 @@ def find(group: OpenGroup, path: str) -> Found | None:
             found = read_node(place, group.zarr_format) or implied_group(place, group.zarr_format)
         except InvalidKeyError:  # no name that the store can have
             return None
-    return None if found is None else Found(name, found, group.copy, losses)
+    if copy is None and getattr(found, "consolidated_metadata", None) is not None:
+        copy = copy_since(place, changes)
+    return None if found is None else Found(name, found, copy, losses)
 
 
 def opened(group: OpenGroup, found: Found) -> OpenArray | OpenGroup:
@@ -166,8 +169,8 @@ def names_of(group: OpenGroup) -> Iterator[str]:
 
 def walk(group: OpenGroup, max_depth: int | None, *, use_consolidated: bool = True) -> Iterator[Found]:
     """Return the nodes below a group, those included whose documents cannot be used."""
-    metadata = group.current()
-    copy = group.copy if metadata.consolidated_metadata is not None else None
+    metadata, copy = group.seen()
+    copy = None if metadata.consolidated_metadata is None else copy
     return nodes_below(group.place, metadata, copy, max_depth=max_depth, use_consolidated=use_consolidated)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 from weakref import ref
 
+from zarrcore._locks import Rank, forkable, lock
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
@@ -13,6 +14,9 @@ from zarrcore.nodes.copies import KeptCopy
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.open import open_group_node
 from zarrcore.storage.path import StorePath
+
+_TABLE = forkable(lock(Rank.TABLE))
+"""Held while the metadata of a group and the copy that they come from are read or changed together."""
 
 
 class OpenGroup(Node):
@@ -42,17 +46,29 @@ class OpenGroup(Node):
 
     def current(self) -> GroupMetadata:
         """Return the metadata, without consolidated metadata if this process has changed nodes in them."""
-        if self.copy is not None and self.copy.is_stale:
-            self.look_in_store()
-        return self.metadata
+        return self.metadata if self.copy is None else self.seen()[0]
+
+    def seen(self) -> tuple[GroupMetadata, KeptCopy | None]:
+        """Return the same, and the copy that consolidated metadata in them come from."""
+        # Apart from each other they might be of two times, and a change that came between never be noticed.
+        with _TABLE:
+            if self.copy is not None and self.copy.is_stale:
+                self.look_in_store()
+            return self.metadata, self.copy
+
+    def adopt(self, metadata: GroupMetadata, copy: KeptCopy | None) -> None:
+        """Continue with other metadata; `copy` is the one that was there when their copy was taken over."""
+        with _TABLE:
+            self.metadata, self.copy = metadata, copy
 
     def look_in_store(self) -> None:
         """From now on, look for members in the store: they are going to be changed, or have been."""
         # The consolidated metadata in the store follow the change; those that were read before do not.
-        if self.copy is not None and self.copy.is_stale:
-            self.copy = None
-        if self.metadata.consolidated_metadata is not None:
-            self.metadata = replace(self.metadata, consolidated_metadata=None)
+        with _TABLE:
+            if self.metadata.consolidated_metadata is not None:
+                self.metadata = replace(self.metadata, consolidated_metadata=None)
+            if self.copy is not None and self.copy.is_stale:
+                self.copy = None  # last, as `current` asks for it without the lock
 
 
 def opened_node(

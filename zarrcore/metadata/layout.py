@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from zarrcore._validate import fail
+from zarrcore.grids import RegularGrid
+from zarrcore.grids.base import start_alike
 from zarrcore.metadata.common import ArrayMetadata
 
 Edges = tuple[int | tuple[int, ...], ...]
@@ -74,6 +76,21 @@ def fill_array(metadata: ArrayMetadata) -> np.ndarray:
         return np.frombuffer(bits, dtype=dtype).reshape(()) if bits else fill
     fill[()] = metadata.fill_scalar
     return fill
+
+
+def is_resized(one: ArrayMetadata, other: ArrayMetadata) -> bool:
+    """Return whether two documents differ in nothing but the attributes and what changes of the shape change.
+
+    A rectilinear grid gets a chunk more each time, so that its lengths say how often the shape was changed.
+    """
+    changed = {"attributes": None, "shape": None, "chunk_grid": None}
+    if one.ndim != other.ndim or {**one.to_dict(), **changed} != {**other.to_dict(), **changed}:
+        return False
+    if one.chunk_grid == other.chunk_grid:
+        return True
+    edges, common = (grid_edges(one), grid_edges(other)), map(min, one.shape, other.shape)
+    regular = any(isinstance(metadata.chunk_grid, RegularGrid) for metadata in (one, other))
+    return not regular and all(map(start_alike, *edges, common))
 
 
 def is_stored_alike(one: ArrayMetadata, other: ArrayMetadata) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -27,6 +26,7 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
+from zarrcore.nodes import users
 from zarrcore.nodes.reading import get_many, reading
 from zarrcore.nodes.versions import Versions, repeated, store_version
 from zarrcore.storage.base import Store
@@ -75,13 +75,35 @@ class KeptCopy:
 
 
 _copies: WeakSet[KeptCopy] = WeakSet()
+_changes = 0  # how often this process has changed documents of nodes, or removed some
+
+
+def changes_known() -> tuple[bytes, int]:
+    """Return which changes of this process a copy knows of that is read, or pickled, from now on."""
+    return users.process(), _changes
+
+
+def look_back(copy: KeptCopy, known: tuple[bytes, int]) -> None:
+    """Mark a copy as stale if this process has changed anything since."""
+    process, changes = known
+    if process == users.process() and changes != _changes:
+        copy.is_stale = True
+
+
+def copy_since(place: StorePath, known: tuple[bytes, int]) -> KeptCopy:
+    """Return the copy below a place that was read since then."""
+    copy = KeptCopy(place)
+    look_back(copy, known)
+    return copy
 
 
 def note_change(place: StorePath, *, removed: bool = False) -> None:
     """Mark the copies of a node's documents as stale, in open groups and where they are being made."""
-    if _copies:
-        changed = place._address
-        with _TABLE:
+    global _changes
+    with _TABLE:
+        _changes += 1
+        if _copies:
+            changed = place._address
             for copy in _copies:
                 ours = copy._address  # the document of the group itself is not in the copy
                 if (changed != ours and changed.startswith(ours)) or (removed and ours.startswith(changed)):
@@ -169,7 +191,7 @@ class _Followed(NamedTuple):
 _waiting: ContextVar[list[_Followed] | None] = ContextVar("_waiting", default=None)
 
 
-@contextmanager
+@users.holding
 def followed_at_once() -> Iterator[None]:
     """Have the copies in stores follow all changes of a block at its end, in one step for each document.
 

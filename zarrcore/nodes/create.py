@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
 
 from zarrcore._log import debug
 from zarrcore._typing import Overwrite
@@ -17,6 +16,7 @@ from zarrcore.errors import (
 )
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
+from zarrcore.nodes import users
 from zarrcore.nodes.copies import (
     follow_documents,
     follow_removal,
@@ -30,7 +30,7 @@ from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
 from zarrcore.nodes.reading import writing
 from zarrcore.nodes.reserved import after_others, among_processes, reserved
-from zarrcore.nodes.users import note_loss, wait_for_writes
+from zarrcore.nodes.users import holding, note_loss, wait_for_writes
 from zarrcore.nodes.versions import Versions, store_version
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
@@ -88,7 +88,7 @@ def create_node(
     debug("created %s", place)
 
 
-@contextmanager
+@holding
 def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False) -> Iterator[bool]:
     """A place for a node whose documents are stored when the block ends, once all its chunks are there.
 
@@ -101,7 +101,8 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     documents = metadata.to_documents()
     with reserved(place):
         replaces, is_new = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
-        with among_processes(place, replaces=replaces, with_values=True):
+        # Who removes or moves what is above waits for the end: else chunks from before would be missing.
+        with among_processes(place, replaces=replaces, with_values=True), users.writing(users.Made(place)):
             yield from _made_last(place, documents, replaces, is_new)
 
 
@@ -227,7 +228,7 @@ def _store_deciding(place: StorePath, name: str, data: bytes, rivals: Set[str]) 
     raise StoreError(f"{place.store}: the key {key!r} is neither there nor can it be created", key=key)
 
 
-@contextmanager
+@holding
 def _withdrawn_on_failure(place: StorePath, name: str) -> Iterator[None]:
     """Remove the document that makes a new node if what follows fails: half a node would read as a whole."""
     try:
@@ -289,7 +290,9 @@ def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
     try:
         for place in missing:
             try:
-                _store_alone(place, documents)
+                # Whoever is making an array there removes all that is there, if that fails.
+                with after_others(place):
+                    _store_alone(place, documents)
             except ContainsGroupError:  # somebody else has just made it
                 continue
             made.append(place)

@@ -14,6 +14,7 @@ from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existi
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.hidden import keys_to_copy
 from zarrcore.nodes.reading import keys_below, moving, reading, writing
+from zarrcore.nodes.reserved import reserved
 from zarrcore.nodes.users import moving as moving_node
 from zarrcore.nodes.users import note_loss
 from zarrcore.nodes.walk import documents_below
@@ -31,6 +32,12 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     if f"{dest.path}/".startswith(f"{source.path}/"):
         raise ValueError(f"{source.path!r} cannot be moved to {dest.path!r}, which lies in it")
     refuse_bad_name(dest.path)
+    with reserved(dest):  # else chunks of an array that is being made there would be mixed with those moved
+        _move(source, dest)
+
+
+def _move(source: StorePath, dest: StorePath) -> None:
+    store = source.store
     goes_on = _goes_on(source, dest)
     if not store.supports_deletes:
         raise StoreError(f"{store} cannot remove keys, so {source.path!r} cannot be moved, only copied")

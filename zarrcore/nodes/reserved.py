@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 from zarrcore._locks import Rank, forkable, lock, ranked
 from zarrcore.errors import ChunkLockError
+from zarrcore.nodes.users import holding
 from zarrcore.storage.path import StorePath
 
 _TABLE = forkable(lock(Rank.TABLE))
@@ -19,7 +20,7 @@ _NAME, _MADE = (
 )  # which no key is called; the lock of the second is noted in csrc/engine/keys.c
 
 
-@contextmanager
+@holding
 def reserved(place: StorePath) -> Iterator[None]:
     """Enclose the creation of a node with its values, from before anything there is looked at.
 
@@ -59,7 +60,7 @@ def among_processes(place: StorePath, *, replaces: bool, with_values: bool) -> A
     return ranked(KeyLock(place.store._place(place.path), _MADE), Rank.CREATION)
 
 
-@contextmanager
+@holding
 def _locked(place: StorePath) -> Iterator[None]:
     from zarrcore._core.engine import KeyLock, Place
 

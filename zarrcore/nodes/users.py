@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import Rank, RLock, forkable, lock
+from zarrcore._typed import NamedTuple
 from zarrcore._weak import WeakSet
 from zarrcore.errors import NodeNotFoundError
 from zarrcore.storage.path import StorePath
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import ParamSpec, TypeVar
+
+    Params = ParamSpec("Params")
+    Value = TypeVar("Value")
 
 BINDING = forkable(lock(Rank.TABLE))
 """Held while an array takes over an engine that fits its metadata."""
@@ -42,6 +50,11 @@ if hasattr(os, "register_at_fork"):
 def _renew() -> None:
     global _process
     _process = os.urandom(8)
+
+
+def process() -> bytes:
+    """Return bytes that are of this process alone, and not of its parent."""
+    return _process
 
 
 def pickled_losses(known: int) -> tuple[bytes, int] | None:
@@ -92,7 +105,24 @@ def note_growth(writer: Any, *, is_under_way: bool) -> None:
         (GROWING.add if is_under_way else GROWING.discard)(writer)
 
 
-@contextmanager
+def holding(function: Callable[Params, Iterator[Value]]) -> Callable[Params, AbstractContextManager[Value]]:
+    """Have a generator function return context managers, as ``contextlib.contextmanager`` does.
+
+    For what holds locks or has others wait.  Signal handlers are called in functions of Python alone.  What
+    they raise where those of contextlib begin and end leaves the generator as it is, with all locks, until it
+    is collected; and who keeps the traceback, as IPython does, keeps the generator.  Here they are of C.
+    """
+
+    @wraps(function)
+    def made(*args: Params.args, **kwargs: Params.kwargs) -> AbstractContextManager[Value]:
+        from zarrcore._core.engine import Held
+
+        return Held(function(*args, **kwargs))
+
+    return made
+
+
+@holding
 def writing(node: Any) -> Iterator[None]:
     """Enclose a write to an open array, from before it looks at the shape until its last chunk is stored.
 
@@ -108,13 +138,19 @@ def writing(node: Any) -> Iterator[None]:
         WRITES.pop(under_way, None)
 
 
+class Made(NamedTuple):
+    """A node that is being made with its values: a write under way before there is an array."""
+
+    store_path: StorePath
+
+
 def refuse_while_moving(node: Any) -> None:
     """Raise an error if an open array or group, whose write has registered, is being moved."""
     if MOVING and _scope(node.store_path).startswith(tuple(MOVING.copy().values())):
         raise NodeNotFoundError(f"what is {node.store_path._located} is being moved")
 
 
-@contextmanager
+@holding
 def moving(place: StorePath) -> Iterator[None]:
     """Enclose the move of a node: writes under way at it and below are waited for, and others fail."""
     # A write registers before it looks here: it is waited for, or sees that it must not begin.

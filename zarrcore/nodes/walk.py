@@ -12,7 +12,7 @@ from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import NodeIOError
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes import consolidated, users
-from zarrcore.nodes.copies import KeptCopy
+from zarrcore.nodes.copies import KeptCopy, changes_known, copy_since
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import (
     Unreadable,
@@ -84,7 +84,7 @@ def walk(
         raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
     known: _Known = {}
     linked: set[str] = set()
-    losses = users.losses
+    losses, changes = users.losses, changes_known()
     if max_depth != 0 and metadata.consolidated_metadata is None and place.store._concurrent_requests():
         with suppress(*((NodeIOError,) if goes_on else ())):  # found again, group by group
             known = read_tree(
@@ -115,7 +115,8 @@ def walk(
             yield Found(prefix + name, node, copy, losses)
             continue
         child = above._child(name)
-        own = KeptCopy(child) if copy is None and node.consolidated_metadata is not None else copy
+        has_own = copy is None and node.consolidated_metadata is not None
+        own = copy_since(child, changes) if has_own else copy
         yield Found(prefix + name, node, own, losses)
         if max_depth is None or len(stack) <= max_depth:
             inside = node if use_consolidated else replace(node, consolidated_metadata=None)

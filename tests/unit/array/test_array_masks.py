@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.arrays.prefetching import Prefetch
 from zarrcore.errors import ChunkDecodeError
 from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
 
@@ -163,6 +166,20 @@ def test_a_mask_that_changes_behind_a_prefetch():
     prefetch = array.prefetch(mask)
     mask[:] = False
     prefetch.wait()
+    assert array.cache.nchunks == 8
+
+
+def test_indices_that_change_behind_a_prefetch(monkeypatch):
+    """As those of a loader that goes on with the next batch: other chunks were read, or it was an error."""
+    changed, run = threading.Event(), Prefetch._run
+    monkeypatch.setattr(Prefetch, "_run", lambda self: changed.wait(60) and run(self))
+    array = zarrcore.create_array({}, shape=(64,), chunks=(8,), dtype="i4").with_cache(1 << 20)
+    array[...] = np.arange(64)
+    indices = np.arange(0, 64, 4)
+    prefetch = array.prefetch(indices)
+    indices[:] = 1000
+    changed.set()
+    assert prefetch.wait()
     assert array.cache.nchunks == 8
 
 

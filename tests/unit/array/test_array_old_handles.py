@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,30 @@ def test_a_handle_from_before_a_shrink(kind: str, used: bool, tmp_path: Path) ->
     second[5] = 50
     first.resize(20)
     assert first[4:8].tolist() == [4, 50, 0, 0] and not first[8:].any()
+
+
+ASKED: dict[str, tuple[Callable[[zarrcore.Array], Any], Any]] = {
+    "read_many": (lambda a: zarrcore.read_many([(a, slice(3, None))])[0].tolist(), [3, 4, 5]),
+    "iter_regions": (lambda a: list(a.iter_regions())[-1], (slice(4, 6),)),
+    "size": (lambda a: (a.size, a.nbytes), (6, 24)),
+    "nchunks": (lambda a: a.nchunks, 2),
+}
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("name", ASKED)
+def test_what_else_is_asked_of_a_handle_from_before_a_shrink(name: str, used: bool, tmp_path: Path) -> None:
+    first, second = two("local", tmp_path, used=used)
+    first.resize(6)
+    ask, expected = ASKED[name]
+    assert ask(second) == expected
+
+
+def test_regions_are_checked_by_the_shape_that_there_is(tmp_path: Path) -> None:
+    first, second = two("local", tmp_path, used=True)
+    first.resize(6)
+    with pytest.raises(IndexError):
+        second.check_regions([8])
 
 
 @pytest.mark.parametrize("used", [False, True])
@@ -142,6 +167,33 @@ def test_a_handle_from_before_another_kind_of_array(
     with pytest.raises(ArrayNotFoundError, match="open it again"):
         second[3] = 4
     assert (zarrcore.open_array(second.store, path="a")[...] == value).all()
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("shapes", [[(24,), (9,), (26,), (30,)], [(22,), (6,), (20,)], [(0,), (21,), (25,)]])
+def test_a_handle_of_a_rectilinear_grid_that_has_got_several_chunks(
+    shapes: list[tuple[int, ...]], used: bool, tmp_path: Path
+) -> None:
+    """It took the array for another one: each change of the shape had added a chunk to its grid."""
+    first, second = two("local", tmp_path, used=used, chunks=[[4, 7, 9]])
+    third = zarrcore.open_array(first.store, path="a")
+    expected = np.arange(20, dtype="i4")
+    for shape in shapes:
+        first.resize(shape)
+        expected = np.concatenate([expected[: shape[0]], np.zeros(max(0, shape[0] - len(expected)), "i4")])
+        third.attrs["n"] = shape
+    if first.shape[0] > 20:
+        first[20:] = expected[20:] = 5
+    assert second[:20].tolist() == expected[:20].tolist()
+    assert third[...].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("chunks", [[[4, 8, 8]], [[4, 7, 10]]])
+def test_a_handle_from_before_an_array_with_other_chunks(chunks: Any, tmp_path: Path) -> None:
+    first, second = two("local", tmp_path, used=True, chunks=[[4, 7, 9]])
+    zarrcore.create_array(first.store, name="a", shape=20, chunks=chunks, dtype="i4", overwrite=True)[...] = 2
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one since it was opened"):
+        second[:]
 
 
 def test_a_handle_from_before_the_same_array_anew(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,11 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import NodeIOError, StaleMetadataError, ZarrUserWarning
-from zarrcore.nodes.copies import _copies
+from zarrcore.groups import changing, members
+from zarrcore.nodes import consolidated
+from zarrcore.nodes.consolidated import lookup
+from zarrcore.nodes.copies import _copies, document_lock
+from zarrcore.nodes.find import read_node
 from zarrcore.storage import (
     FsspecStore,
     LocalStore,
@@ -91,6 +96,64 @@ def test_a_change_through_another_handle_is_seen(root: zarrcore.Group, store: An
     if how != "overwrite":
         assert paths(sub) == paths(other["g"])
     assert ("g/x" in root) == (how not in ("delete", "overwrite"))
+
+
+@pytest.mark.parametrize("store", ["local"], indirect=True)  # those in memory are in the pickle themselves
+def test_a_group_of_a_pickle_sees_what_was_changed_since(root: zarrcore.Group, store: Any) -> None:
+    other = zarrcore.open_group(store, use_consolidated=False)
+    pickled = pickle.dumps(root)
+    assert pickle.loads(pickled).metadata.consolidated_metadata is not None
+    other.create_group("g/x")
+    del other["a"]
+    again, sub = pickle.loads(pickled), pickle.loads(pickled)["g"]
+    assert paths(again) == paths(other) == ["g", "g/b", "g/h", "g/h/c", "g/x"]
+    assert paths(sub) == paths(other["g"])
+
+
+def test_attributes_that_wait_for_another_thread_keep_no_copy_that_it_has_made_stale(
+    root: zarrcore.Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken_later(place: Any) -> Any:
+        root.create_group("x")  # as a thread that was faster to lock the document
+        root.create_group("y")
+        return document_lock(place)
+
+    monkeypatch.setattr(changing, "document_lock", taken_later)
+    root.attrs["more"] = 1
+    assert paths(root) == [*ALL, "x", "y"]
+    assert dict(root.attrs) == {"title": "top", "more": 1}
+
+
+def test_a_member_that_is_found_while_others_are_made_sees_these(
+    root: zarrcore.Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looked_up(*args: Any) -> Any:
+        found = lookup(*args)
+        monkeypatch.undo()
+        root.create_group("g/x")  # as another thread
+        root.create_group("g/y")
+        return found
+
+    monkeypatch.setattr(consolidated, "lookup", looked_up)
+    sub = root["g"]
+    assert paths(sub) == ["b", "h", "h/c", "x", "y"]
+
+
+@pytest.mark.parametrize("zarr_format", [3], indirect=True)  # in format 2 a member is opened without a copy
+def test_a_member_with_a_copy_of_its_own_sees_what_is_made_while_it_is_read(
+    root: zarrcore.Group, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*args: Any) -> Any:
+        found = read_node(*args)
+        monkeypatch.undo()
+        other.create_group("g/x")  # as another thread
+        return found
+
+    zarrcore.consolidate_metadata(store, path="g")
+    other = zarrcore.open_group(store, use_consolidated=False)
+    assert other["g"].metadata.consolidated_metadata is not None
+    monkeypatch.setattr(members, "read_node", read)
+    assert paths(other["g"]) == ["b", "h", "h/c", "x"]
 
 
 def test_what_does_not_concern_a_copy_leaves_it(

@@ -378,6 +378,48 @@ def test_keys_are_not_copied_into_themselves(tmp_path: Path) -> None:
             zarrcore.copy_store(tmp_path, dest, "a", path)
 
 
+@pytest.mark.parametrize("kind", ["memory", "local"])
+@pytest.mark.parametrize("roots", [("", ""), ("a/b", ""), ("a/b", "a")])
+def test_keys_around_the_source_do_not_replace_what_is_copied(
+    kind: str, roots: tuple[str, str], tmp_path: Path
+) -> None:
+    """The values of one member were stored as those of another one, and those were lost."""
+    store = MemoryStore() if kind == "memory" else LocalStore(tmp_path)
+    root = zarrcore.create_group(store)
+    root["a/b/x"], root["a/b/b/x"], root["a/b/y"] = np.arange(3), np.arange(3) + 100, np.arange(2)
+    source, dest = (
+        StorePath(store, path) if kind == "memory" else LocalStore(tmp_path / path) for path in roots
+    )
+    there = "a/b"[len(roots[0]) :], "a"[len(roots[1]) :]
+    for skipped in ("skip", "raise"):
+        with suppress(CopyError):
+            zarrcore.copy_store(source, dest, *there, excludes="b/x", if_exists=skipped)
+    with pytest.raises(CopyError, match="the copy of its key 'b/x.*' would replace its key 'x.*'"):
+        zarrcore.copy_store(source, dest, *there, if_exists="replace", threads=1)
+    assert root["a/b/x"][:].tolist() == [0, 1, 2] and root["a/b/b/x"][0] == 100 and root["a/y"][1] == 1
+    zarrcore.copy_store(source, dest, *there, excludes="^a/b/b/|^b/", if_exists="replace")
+
+
+@pytest.mark.parametrize("call", ["copy_all", "copy"])
+def test_a_copy_around_its_source_does_not_change_it(source: zarrcore.Group, call: str) -> None:
+    def values() -> dict[str, Any]:
+        return {path: node[...].tolist() for path, node in source.members(None) if hasattr(node, "shape")}
+
+    source.create_array("g/g/a", data=np.arange(5) + 100)
+    if call == "copy":
+        source.create_array("g/g/g/a", data=np.arange(5) + 200)
+    before = values()
+    with pytest.raises(CopyError, match="lies in the other"):
+        if call == "copy_all":
+            zarrcore.copy_all(source["g"], source, if_exists="replace")
+        else:
+            zarrcore.copy(source["g/g"], source, name="g", if_exists="replace")
+    assert values() == before
+    del source["g/g/g" if call == "copy" else "g/g"]
+    zarrcore.copy(source["g"], source, name="k")
+    assert source["k/a"][:].tolist() == [0, 1, 2, 3, 4]
+
+
 def test_a_copy_of_keys_that_is_stopped() -> None:
     source = MemoryStore({f"c/{n}": b"x" for n in range(100)} | {"zarr.json": b"{}"})
     dest = MemoryStore()

@@ -389,6 +389,20 @@ def test_filling_is_never_silent() -> None:
         array.read(on_error="ignore")  # type: ignore[arg-type]
 
 
+def test_several_fields_have_the_data_type_that_they_have_without_damage() -> None:
+    """It had gaps for the other fields, so that `out` did not fit where a chunk was damaged."""
+    store = MemoryStore()
+    dtype = np.dtype([("x", "i4"), ("y", "f8"), ("z", "i2")])
+    array = zarrcore.create_array(
+        store, name="r", data=np.array([(k, k, k) for k in range(1, 5)], dtype), chunks=2
+    )
+    whole = array.read(("x", "z", slice(None)))
+    store.set("r/c/0", b"x")
+    values, failures = array.read(("x", "z", slice(None)), on_error="collect", out=whole)
+    assert values is whole and values.tolist() == [(0, 0), (0, 0), (3, 3), (4, 4)] and len(failures) == 1
+    assert array.read(("x", "z", slice(2)), on_error="collect")[0].dtype == whole.dtype
+
+
 def test_fields_and_strings_that_cannot_be_read() -> None:
     store = MemoryStore()
     records = zarrcore.create_array(store, name="r", shape=4, chunks=2, dtype=[("x", "i4"), ("y", "f8")])

@@ -13,7 +13,7 @@ load_modules(
         "set_num_threads thread_number",
         "codecs": "check_options decode_bytes decode_into encode_bytes encode_into is_plain libraries "
         "libraries_origin",
-        "keys": "KeyLock Place change_item changes_below key_events note_loss note_shape real_path "
+        "keys": "Held KeyLock Place change_item changes_below key_events note_loss note_shape real_path "
         "shape_is_stale wait_for_writes while_changing",
         "files": "age_by_mtime make_below open_below read_file remove_file size_below which_below write_file "
         "write_parts",

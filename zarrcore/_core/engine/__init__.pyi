@@ -1,6 +1,7 @@
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
 from os import PathLike
-from types import EllipsisType
+from types import EllipsisType, TracebackType
 from typing import Any, Self, TypeVar, final
 
 import numpy as np
@@ -73,6 +74,13 @@ class Place:
         sync: bool = False,
         makes: bool = False,
     ) -> None: ...
+
+@final
+class Held(AbstractContextManager[_Result]):
+    def __init__(self, generator: Iterator[_Result]) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool: ...
 
 @final
 class KeyLock:

@@ -153,6 +153,37 @@ cdef class KeyLock(_Waiting):
             tell_of_overlap(self.array, self.name)
 
 
+@cython.final
+cdef class Held:
+    """A generator in a ``with`` statement, see :func:`zarrcore.nodes.users.holding`."""
+
+    cdef object generator
+
+    def __init__(self, generator not None):
+        self.generator = generator
+
+    def __enter__(self):
+        for value in self.generator:
+            return value
+        raise RuntimeError("the generator has yielded nothing")
+
+    def __exit__(self, kind, error, traceback):
+        if error is None:
+            for _ in self.generator:
+                raise RuntimeError("the generator has yielded twice")
+            return False
+        try:
+            self.generator.throw(error)
+        except StopIteration as stop:
+            return stop is not error
+        except BaseException as raised:
+            if raised is not error and not (isinstance(error, StopIteration) and raised.__cause__ is error):
+                raise
+            error.__traceback__ = traceback
+            return False
+        raise RuntimeError("the generator has yielded twice")
+
+
 cdef int tell_of_overlap(str array, str key) except -1:
     """Warn that another process was writing to a chunk when this one wanted to."""
     warnings.warn(errors.RegionOverlapWarning(
