@@ -411,6 +411,18 @@ def test_what_replaces_variables_is_in_the_consolidated_metadata(
             xr.testing.assert_equal(read.load(), written)
 
 
+def test_parts_of_coordinates_belong_to_those_who_ask_for_them() -> None:
+    """What was written to a part of a coordinate was later read as the coordinate."""
+    ds = xr.Dataset({"t": ("x", np.arange(9.0))}, coords={"x": np.arange(9), "lon": ("x", np.arange(9) * 2)})
+    store: dict[str, Any] = {}
+    ours.to_zarr(ds, store)
+    with xr.open_dataset(store, engine=ENGINE) as read:
+        part = read.lon[2:5].load()
+        part[:] = 99
+        read.lon.isel(x=slice(None, None, -3)).values[:] = 98
+        xr.testing.assert_equal(read.load(), ds)
+
+
 def test_trees_and_groups(ds: Any, tmp_path: Path) -> None:
     tree = xr.DataTree.from_dict({"/": ds[["flag"]], "/a/b": ds[["t"]], "/c": ds[["n"]]})
     ours.to_zarr(tree, tmp_path / "t.zarr")
