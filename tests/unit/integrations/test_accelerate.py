@@ -194,6 +194,32 @@ def test_a_mask_of_no_dimensions_is_refused_as_before(mask: Any) -> None:
     assert found == expected and array[()] == 3
 
 
+class Doubled(zarr.Array):  # type: ignore[misc]
+    """Changes what is read, in methods that others call."""
+
+    def get_basic_selection(self, *args: Any, **options: Any) -> Any:
+        return 2 * super().get_basic_selection(*args, **options)
+
+    def get_orthogonal_selection(self, *args: Any, **options: Any) -> Any:
+        return 2 * super().get_orthogonal_selection(*args, **options)
+
+
+class AsyncDoubled(zarr.AsyncArray):  # type: ignore[misc]
+    async def _get_selection(self, *args: Any, **options: Any) -> Any:
+        return 2 * await super()._get_selection(*args, **options)
+
+
+def test_classes_that_derive_from_arrays_read_in_their_own_way() -> None:
+    theirs = zarr.create_array({}, data=np.arange(6), chunks=2)._async_array
+    config = getattr(theirs, "config", None) or theirs._config
+    derived = AsyncDoubled(theirs.metadata, theirs.store_path, config)
+    cases = [(Doubled(theirs), np.s_[1:4]), (Doubled(theirs), 2), (zarr.Array(derived), np.s_[1:4])]
+    before = [outcome(array.__getitem__, selection) for array, selection in cases]
+    assert before[0][-1] == [2, 4, 6]
+    with zarrcore.accelerate():
+        assert [outcome(array.__getitem__, selection) for array, selection in cases] == before
+
+
 DTYPES = [
     "?",
     "i1",
