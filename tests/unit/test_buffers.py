@@ -52,6 +52,15 @@ def test_arrays():
     assert "shape=(2, 3)" in repr(buffer)
 
 
+@pytest.mark.parametrize("value", ["2001-01-01T01:02:03.000000004", "NaT"])
+def test_a_scalar_keeps_its_data_type(value):
+    """Nanoseconds came back as numbers, since Python has no such times."""
+    scalar = cpu.NDBuffer.from_numpy_array(np.array([value], "M8[ns]")).as_scalar()
+    assert scalar.dtype == "M8[ns]" and str(scalar) == value
+    with pytest.raises(ValueError, match="single item"):
+        cpu.NDBuffer.empty((2,), "f4").as_scalar()
+
+
 def test_stores_and_arrays_take_them():
     store = MemoryStore()
     store.set("k", default_buffer_prototype().buffer.from_bytes(b"value"))

@@ -164,8 +164,10 @@ class NDBuffer:
     as_ndarray_like = as_numpy_array
 
     def as_scalar(self) -> Any:
-        """Return the only item."""
-        return self._data.item()
+        """Return the only item, as NumPy has it: Python has none for nanoseconds."""
+        if self._data.size != 1:
+            raise ValueError(f"expected a single item, got shape {self._data.shape}")
+        return self._data.reshape(())[()]
 
     @property
     def dtype(self) -> np.dtype[Any]:

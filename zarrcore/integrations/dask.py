@@ -24,7 +24,7 @@ import zarrcore
 from zarrcore import Array
 from zarrcore.arrays.creation import refuse_own_source
 from zarrcore.errors import RegionOverlapError, StoreError
-from zarrcore.storage import StoreLike, make_store_path
+from zarrcore.storage import StoreLike, StorePath, make_store_path
 from zarrcore.typing import SelectionLike
 
 __all__ = ["from_zarr", "to_zarr"]
@@ -201,7 +201,7 @@ def to_zarr(
     if not isinstance(target, Array):
         if region is not None:
             raise TypeError("to_zarr: region= is for an existing array; open it with zarrcore.open_array")
-        target = _created(data, target, chunks, shards, options)
+        target = _created(data, target, {"chunks": chunks, "shards": shards, **options}, rechunk, compute)
     elif options or chunks is not None or shards is not None:
         names = [
             *options,
@@ -209,7 +209,7 @@ def to_zarr(
             *(["shards"] if shards is not None else []),
         ]
         raise TypeError(f"to_zarr: {', '.join(names)}: the array exists, and has its own")
-    _refuse_memory(target, data if compute else None)
+    _refuse_memory(target.store_path, data if compute else None)
     starts = _starts(target, data, region)
     blocks = _aligned(target, data, starts, rechunk)
     data = data if blocks == data.chunks else data.rechunk(blocks)
@@ -227,24 +227,32 @@ def to_zarr(
     return result.compute() if compute else result  # type: ignore[no-any-return]
 
 
-def _created(data: da.Array, store: StoreLike, chunks: Any, shards: Any, options: dict[str, Any]) -> Array:
-    if chunks is None:
-        chunks = "auto" if shards is not None else tuple(max(1, *axis) for axis in data.chunks)
-    if options.get("overwrite"):
-        to_store = options.get("storage_options")
-        refuse_own_source(make_store_path(store, path=options.get("name"), storage_options=to_store), data)
-    return zarrcore.create_array(
-        store, shape=data.shape, dtype=data.dtype, chunks=chunks, shards=shards, **options
-    )
+def _created(
+    data: da.Array, store: StoreLike, options: dict[str, Any], rechunk: bool, compute: bool
+) -> Array:
+    """Create the array that is written to; what is refused is refused before anything is removed for it."""
+    if options["chunks"] is None:
+        whole_blocks = tuple(max(1, *axis) for axis in data.chunks)
+        options["chunks"] = "auto" if options["shards"] is not None else whole_blocks
+    name, overwrite, to_store = (options.pop(key, None) for key in ("name", "overwrite", "storage_options"))
+    place = make_store_path(store, path=name, mode="a", storage_options=to_store)
+    if overwrite:
+        refuse_own_source(place, data)
+    _refuse_memory(place, data if compute else None)
+    described = {"shape": data.shape, "dtype": data.dtype, **options}
+    if not rechunk:
+        in_memory = zarrcore.create_array({}, name=place.path, **described)
+        _aligned(in_memory, data, (0,) * data.ndim, rechunk)
+    return zarrcore.create_array(place, overwrite=overwrite or False, **described)
 
 
-def _refuse_memory(target: Array, data: da.Array | None) -> None:
+def _refuse_memory(place: StorePath, data: da.Array | None) -> None:
     """Refuse an array in memory if dask computes in other processes, which would write into copies."""
-    if not target.store._in_process or data is None:
+    if not place.store._in_process or data is None:
         return
     scheduler = get_scheduler(collections=[data])
     if scheduler not in (None, dask.local.get_sync, dask.threaded.get):
-        raise StoreError(_IN_MEMORY.format(target.path or "/", target.store))
+        raise StoreError(_IN_MEMORY.format(place.path or "/", place.store))
 
 
 _IN_MEMORY = (

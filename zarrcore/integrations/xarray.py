@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import ExitStack, suppress
 from functools import cache, lru_cache, partial, wraps
+from inspect import signature
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
@@ -476,12 +477,24 @@ def to_zarr(data: Dataset | DataArray | DataTree, store: Any, **options: Any) ->
     if not isinstance(data, Dataset | DataArray | DataTree):
         kinds = "a Dataset, a DataArray or a DataTree of xarray"
         raise TypeError(f"to_zarr: expected {kinds}, got {type(data).__name__}")
-    if options.get("mode") == "w":
-        keywords = {"storage_options": options.get("storage_options")}
-        refuse_own_source(make_store_path(store, path=options.get("group"), **keywords), data)
+    _refuse_own_source(data, store, **options)
     if isinstance(data, DataTree):
         return _write_tree(data, store, **options)
     return _write(_as_dataset(data) if isinstance(data, DataArray) else data, store, **options)
+
+
+def _refuse_own_source(
+    data: Dataset | DataArray | DataTree,
+    store: Any = None,
+    *,
+    mode: str | None = None,
+    group: str | None = None,
+    storage_options: dict[str, Any] | None = None,
+    **_: Any,
+) -> None:
+    """Refuse to remove what `data` is read from, as mode="w" would; parameters as of xarray's methods."""
+    if mode == "w":
+        refuse_own_source(make_store_path(store, path=group, storage_options=storage_options), data)
 
 
 def _as_dataset(array: DataArray) -> Dataset:
@@ -563,16 +576,33 @@ def install() -> ExitStack:
     3.0
     """
     before = backends.ZarrStore, BACKEND_ENTRYPOINTS["zarr"], Dataset.load
-    _use(_InZarrsPlace, (None, _EntryPointInZarrsPlace), _together(Dataset.load))
+    theirs_writes = writers.to_zarr, writers._datatree_to_zarr
+    writes = map(_refusing, theirs_writes)
+    _use(_InZarrsPlace, (None, _EntryPointInZarrsPlace), _together(Dataset.load), *writes)
     done = ExitStack()
-    done.callback(_use, *before)
+    done.callback(_use, *before, *theirs_writes)
     return done
 
 
-def _use(store: Any, entry_point: Any, load_dataset: Any) -> None:
+def _use(store: Any, entry_point: Any, load_dataset: Any, write: Any, write_tree: Any) -> None:
     backends.ZarrStore, Dataset.load = store, load_dataset  # type: ignore[misc,method-assign]
+    writers.to_zarr, writers._datatree_to_zarr = write, write_tree
     BACKEND_ENTRYPOINTS["zarr"] = entry_point
     refresh_engines()
+
+
+def _refusing(write: Any) -> Any:
+    """Return a function of xarray that writes, and does not remove what it is going to read."""
+
+    data, *_ = parameters = signature(write).parameters
+
+    @wraps(write)
+    def writing(*args: Any, **options: Any) -> Any:
+        given = {**dict(zip(parameters, args, strict=False)), **options}
+        _refuse_own_source(given.pop(data), **given)
+        return write(*args, **options)
+
+    return writing
 
 
 def _together(load_dataset: Any) -> Any:

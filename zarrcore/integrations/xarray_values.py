@@ -76,7 +76,8 @@ class Values(theirs.ZarrArrayWrapper):
         whole = _is_whole(key, self.shape)
         values = self._together.take(self._array, whole=whole)
         if values is not None:
-            return values if whole else self._with_dtype(values[key.tuple])
+            # The caller may change what it gets; what is kept stays as it is stored.
+            return values if whole else self._with_dtype(values[key.tuple].copy())
         return self._with_dtype(self._array[key.tuple])
 
     def _with_dtype(self, values: Any) -> Any:

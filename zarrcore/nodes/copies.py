@@ -204,21 +204,26 @@ def followed_at_once() -> Iterator[None]:
         yield
     finally:
         _waiting.reset(outer)
-        alike: dict[Any, list[_Followed]] = {}
+        of_stores: dict[int, list[_Followed]] = {}
         for followed in waiting:
-            above = tuple(group.path for group in followed.groups)
-            alike.setdefault((id(followed.place.store), above, followed.names), []).append(followed)
-        for changes in alike.values():
+            of_stores.setdefault(id(followed.place.store), []).append(followed)
+        for changes in of_stores.values():
             _bring_up_to_date(changes)
 
 
 def _bring_up_to_date(changes: list[_Followed]) -> None:
-    """Apply changes, which have the same groups above them, to the copies of these groups."""
-    place, groups, names, _ = changes[-1]
+    """Apply changes in one store, in their order, to the copies in each document that follows them."""
+    place = changes[-1].place
+    following: dict[tuple[str, str], tuple[StorePath, list[_Followed]]] = {}
+    for followed in changes:
+        for group in followed.groups:
+            for name in followed.names:
+                following.setdefault((group.path, name), (group, []))[1].append(followed)
     try:
-        for group, name in _groups_with_copies(groups, names):
+        for group, name in _with_copies([(group, name) for (_, name), (group, _) in following.items()]):
+            own_changes = following[group.path, name][1]
             with document_lock(group, name):
-                repeated(partial(_apply, changes, group, name))
+                repeated(partial(_apply, own_changes, group, name))
     except (BaseZarrError, OSError) as error:
         warnings.warn(
             f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
@@ -228,20 +233,19 @@ def _bring_up_to_date(changes: list[_Followed]) -> None:
         )
 
 
-def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> list[tuple[StorePath, str]]:
-    """Return the groups whose documents have consolidated metadata, and the names of these documents."""
+def _with_copies(documents: Sequence[tuple[StorePath, str]]) -> list[tuple[StorePath, str]]:
+    """Return those documents, by group and name, that have consolidated metadata."""
     # Where it costs next to nothing to see that a document has not changed, it is not read again.
-    store = groups[0].store
-    known = _without_copy(store)
+    place = documents[0][0]
+    known = _without_copy(place.store)
     unknown: dict[str, tuple[StorePath, str, Any]] = {}
-    for group in groups:
-        for name in names:
-            key = key_prefix(group.path) + name
-            version = store._version(key)
-            if version is None or (version and known.get(key) != version):
-                unknown[key] = group, name, version
+    for group, name in documents:
+        key = key_prefix(group.path) + name
+        version = place.store._version(key)
+        if version is None or (version and known.get(key) != version):
+            unknown[key] = group, name, version
     found = []
-    values = get_many(groups[0], [*unknown]) if unknown else ()
+    values = get_many(place, [*unknown]) if unknown else ()
     for key, value in zip(unknown, values, strict=True):
         group, name, version = unknown[key]
         if value is not None and (name != ZARR_JSON or _MARK in memoryview(value).tobytes()):

@@ -201,6 +201,13 @@ def test_dask_and_xarray_do_not_overwrite_what_they_are_made_of(tmp_path: Path) 
         with pytest.raises(ValueError, match="which would be removed first"):
             zarrcore.xarray.to_zarr(data, tmp_path, mode="w")
     assert (zarrcore.open_array(tmp_path, path="a")[...] == values).all()
+    with zarrcore.xarray.install():
+        tree = xarray.open_datatree(tmp_path, engine="zarr", consolidated=False)
+        for data in (dataset, dataset.chunk(x=20) + 1, dataset["a"], tree):
+            with pytest.raises(ValueError, match="which would be removed first"):
+                data.to_zarr(tmp_path, mode="w")
+        (dataset + 1).compute().to_zarr(tmp_path / "other", mode="w")
+    assert (zarrcore.open_array(tmp_path, path="a")[...] == values).all()
     zarrcore.xarray.to_zarr((dataset + 1).compute(), tmp_path, mode="w")
     assert (zarrcore.open_array(tmp_path, path="a")[...] == values + 1).all()
 

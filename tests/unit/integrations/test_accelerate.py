@@ -106,6 +106,9 @@ LEFT: list[tuple[str, Any]] = [  # to zarr-python, which refuses most of it
         for s in ((1, 2), ([23], [0]), ([1], slice(None)), MASK[:3], ([1, 2], [1, 2, 3]), ([0.5], [1]))
     ),
     *(("blocks", s) for s in (7, (0, 0, 0), slice(0, 3, 2), [1, 2])),
+    # Some of these zarr-python takes, for other blocks than NumPy would.
+    *(("blocks", s) for s in (slice(0, -7), slice(2, 1), slice(-9, None), slice(0, 99), (0, slice(2, -3)))),
+    ("blocks", ...),
 ]
 
 
@@ -171,6 +174,50 @@ def test_writes_are_those_of_before(
             selection
         )  # zarr-python writes chunks in any order
         assert np.array_equal(array[:], model[:])
+
+
+def test_blocks_that_are_not_there_are_written_as_before() -> None:
+    array, model = (zarr.create_array({}, shape=9, chunks=2, dtype="i4") for _ in range(2))
+    for step, (start, stop) in enumerate(itertools.product(range(-7, 8), repeat=2), 1):
+        with zarrcore.accelerate():
+            now = outcome(write, array, "blocks", slice(start, stop), step)
+        assert now == outcome(write, model, "blocks", slice(start, stop), step), (start, stop)
+        assert np.array_equal(array[:], model[:]), (start, stop)
+
+
+@pytest.mark.parametrize("mask", [np.True_, np.False_, np.array(True)])
+def test_a_mask_of_no_dimensions_is_refused_as_before(mask: Any) -> None:
+    array = zarr.create_array({}, shape=(), dtype="i4", fill_value=3)
+    expected = [outcome(array.get_mask_selection, mask), outcome(array.set_mask_selection, mask, 1)]
+    with zarrcore.accelerate():
+        found = [outcome(array.get_mask_selection, mask), outcome(array.set_mask_selection, mask, 1)]
+    assert found == expected and array[()] == 3
+
+
+class Doubled(zarr.Array):  # type: ignore[misc]
+    """Changes what is read, in methods that others call."""
+
+    def get_basic_selection(self, *args: Any, **options: Any) -> Any:
+        return 2 * super().get_basic_selection(*args, **options)
+
+    def get_orthogonal_selection(self, *args: Any, **options: Any) -> Any:
+        return 2 * super().get_orthogonal_selection(*args, **options)
+
+
+class AsyncDoubled(zarr.AsyncArray):  # type: ignore[misc]
+    async def _get_selection(self, *args: Any, **options: Any) -> Any:
+        return 2 * await super()._get_selection(*args, **options)
+
+
+def test_classes_that_derive_from_arrays_read_in_their_own_way() -> None:
+    theirs = zarr.create_array({}, data=np.arange(6), chunks=2)._async_array
+    config = getattr(theirs, "config", None) or theirs._config
+    derived = AsyncDoubled(theirs.metadata, theirs.store_path, config)
+    cases = [(Doubled(theirs), np.s_[1:4]), (Doubled(theirs), 2), (zarr.Array(derived), np.s_[1:4])]
+    before = [outcome(array.__getitem__, selection) for array, selection in cases]
+    assert before[0][-1] == [2, 4, 6]
+    with zarrcore.accelerate():
+        assert [outcome(array.__getitem__, selection) for array, selection in cases] == before
 
 
 DTYPES = [

@@ -313,6 +313,23 @@ class TestWriting:
         ours.to_zarr(data, array, compute=False).compute(scheduler="sync")
         assert array[...].all()
 
+    @pytest.mark.parametrize("overwrite", [False, True])
+    def test_what_is_refused_removes_and_creates_nothing(self, tmp_path: Path, overwrite: bool) -> None:
+        """A call that was refused left zeros in the place of the array that it was to replace."""
+        data = da.arange(10, chunks=3)
+        memory, directory = MemoryStore(), LocalStore(tmp_path)
+        if overwrite:
+            for place in (memory, directory):
+                zarrcore.save(place, np.arange(10), path="a")
+        before = [[*place.list()] for place in (memory, directory)]
+        with pytest.raises(RegionOverlapError, match="array 'a': a block has an edge"):
+            ours.to_zarr(data, directory, name="a", chunks=4, rechunk=False, overwrite=overwrite)
+        with dask.config.set(scheduler="processes"), pytest.raises(StoreError, match="in the memory"):
+            ours.to_zarr(data, memory, name="a", overwrite=overwrite)
+        assert [[*place.list()] for place in (memory, directory)] == before
+        for place in (memory, directory) if overwrite else ():
+            assert zarrcore.load(place, path="a").tolist() == [*range(10)]
+
     @pytest.mark.parametrize("store", [LoggingStore(MemoryStore(), log_level="ERROR"), "memory://to-zarr"])
     def test_nor_is_memory_in_other_stores(self, store: Any) -> None:
         array = sharded(store)

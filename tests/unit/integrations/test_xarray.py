@@ -394,6 +394,35 @@ def test_who_reads_while_rows_are_appended_finds_variables_that_fit_together(zar
     assert lengths == sorted(lengths) and set(lengths) == {4, 8, 12}
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("group", [None, "a", "a/b"])
+@pytest.mark.parametrize("mode", ["w", "a"])
+def test_what_replaces_variables_is_in_the_consolidated_metadata(
+    ds: Any, mode: str, group: str | None, zarr_format: int
+) -> None:
+    """In format 2, data sets that were written with mode="w" opened as empty ones."""
+    store: dict[str, Any] = {}
+    ds = ds.drop_vars("word")
+    for written in (ds, ds.assign(t=ds.t * 2) if mode == "a" else ds[["n"]], ds):
+        ours.to_zarr(written, store, mode=mode, group=group, zarr_format=zarr_format)
+        zarrcore.open_consolidated(store, zarr_format=zarr_format)
+        assert not zarrcore.check_consolidated(store)
+        with xr.open_dataset(store, engine=ENGINE, group=group, consolidated=True) as read:
+            xr.testing.assert_equal(read.load(), written)
+
+
+def test_parts_of_coordinates_belong_to_those_who_ask_for_them() -> None:
+    """What was written to a part of a coordinate was later read as the coordinate."""
+    ds = xr.Dataset({"t": ("x", np.arange(9.0))}, coords={"x": np.arange(9), "lon": ("x", np.arange(9) * 2)})
+    store: dict[str, Any] = {}
+    ours.to_zarr(ds, store)
+    with xr.open_dataset(store, engine=ENGINE) as read:
+        part = read.lon[2:5].load()
+        part[:] = 99
+        read.lon.isel(x=slice(None, None, -3)).values[:] = 98
+        xr.testing.assert_equal(read.load(), ds)
+
+
 def test_trees_and_groups(ds: Any, tmp_path: Path) -> None:
     tree = xr.DataTree.from_dict({"/": ds[["flag"]], "/a/b": ds[["t"]], "/c": ds[["n"]]})
     ours.to_zarr(tree, tmp_path / "t.zarr")

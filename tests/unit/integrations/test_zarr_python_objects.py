@@ -137,6 +137,19 @@ def test_methods_and_the_function_at_the_top(tmp_path: Path) -> None:
     assert np.array_equal(zarrcore.from_zarr(root.as_zarr())["a"][:], VALUES[:2, :2])
 
 
+@pytest.mark.parametrize("settings", [{"order": "F", "write_empty_chunks": True}, {"order": "C"}])
+def test_the_settings_of_an_array_go_both_ways(settings: dict[str, Any]) -> None:
+    """An array that keeps chunks of fill values was made one that removes them."""
+    store = zarr.storage.MemoryStore()
+    theirs = zarr.create_array(store, shape=(4, 6), chunks=(2, 6), dtype="i4", config=settings)
+    for node in (theirs, theirs._async_array, zarrcore.from_zarr(theirs).as_zarr()):
+        ours = zarrcore.from_zarr(node)
+        assert ours[:].flags.f_contiguous == (settings["order"] == "F")
+        ours[:] = 1
+        ours[:] = 0
+        assert ("c/0/0" in store._store_dict) == settings.get("write_empty_chunks", False)
+
+
 @pytest.mark.parametrize("alias", [None, zarrcore])
 def test_without_zarr_python_the_extra_is_named(alias: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     array = zarrcore.array([1, 2])

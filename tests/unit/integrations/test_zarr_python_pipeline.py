@@ -169,6 +169,42 @@ def test_an_array_that_grew_in_place_loses_nothing(name: str, tmp_path: Path) ->
     assert array[:].tolist() == [3] * 5 + [2]
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("shape", [(6,), (41,), (6, 7), (17, 23)])
+def test_what_a_chunk_has_beyond_the_end_is_replaced(zarr_format: Any, shape: tuple[int, ...]) -> None:
+    """Values that had been cut off came back, and chunks of fill values were kept because of them."""
+    larger = tuple(n + 2 for n in shape)
+    left = []
+    for path in (THEIRS, OURS):
+        with zarr.config.set({"codec_pipeline.path": path}):
+            store = zarr.storage.MemoryStore()
+            array = zarr.create_array(
+                store, shape=larger, chunks=(4,) * len(shape), dtype="i4", zarr_format=zarr_format
+            )
+            found = []
+            for written in (2, 0):
+                array[...] = 1
+                array.resize(shape)
+                array[...] = written
+                array = pickle.loads(pickle.dumps(array)) if written else array
+                found.append(sorted(store._store_dict))
+                array.resize(larger)
+                found.append(array[...].tolist())
+            left.append(found)
+    assert left[1] == left[0] and is_ours(array)
+
+
+def test_filters_that_lose_values_beyond_the_end_lose_none_within() -> None:
+    """One NaN beyond the end made others of what was written to the whole chunk."""
+    numcodecs = pytest.importorskip("numcodecs")
+    array = zarr.create_array(
+        {}, shape=(2, 3), chunks=(2, 4), dtype="f4", zarr_format=2, filters=[numcodecs.Delta(dtype="f4")]
+    )
+    array[:, 1] = np.nan
+    array[:] = 2
+    assert (array[:] == 2).all() and is_ours(array)
+
+
 def test_chunks_that_are_absent(tmp_path: Path) -> None:
     array = zarr.create_array(tmp_path / "a", shape=(8, 8), chunks=(4, 4), dtype="i4", fill_value=7)
     array[:4, :4] = 1

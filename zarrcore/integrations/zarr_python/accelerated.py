@@ -50,7 +50,7 @@ def _array_of(theirs: Any) -> BorrowedArray | None:
 def _meet(theirs: Any) -> _Known:
     """Look at an array for the first time, or again after its metadata have changed."""
     metadata, key = theirs.metadata, id(theirs)
-    if not _users:
+    if not _users or type(theirs) is not zarr.AsyncArray:  # others may read in ways of their own
         return _Known(ref(theirs), metadata, None)
     array = borrowed.borrowed(metadata, theirs.store_path, getattr(theirs, "config", None) or theirs._config)
     known = _Known(ref(theirs, partial(_known.pop, key)), metadata, array)
@@ -63,7 +63,8 @@ def _meet(theirs: Any) -> _Known:
 def _getitem(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def __getitem__(self: Any, selection: Any) -> Any:
-        array = _array_of(self._async_array)
+        # Of a class that derives from zarr.Array the original calls the method that reads, its own or ours.
+        array = _array_of(self._async_array) if type(self) is zarr.Array else None
         if array is not None:
             try:
                 found = borrowed.get(array, selection)

@@ -100,10 +100,28 @@ def write(array: BorrowedArray, kind: str, selection: Any, value: Any) -> bool:
 def _wanted(array: BorrowedArray, kind: str, selection: Any) -> Selection | None:
     """Return a selection that means the same in both packages; None, or an error, for others."""
     items = selection if type(selection) is tuple else (selection,)
+    if not array.metadata.shape and kind == "mask":  # which zarr-python refuses
+        return None
     if kind != "mask" and not all(map(_is_common, items)):
         return None
-    rest: tuple[Any, ...] = (layout.grid_edges(array.metadata),) if kind == "block" else ()
-    return _SELECT[kind](selection, array.metadata.shape, *rest)
+    if kind != "block":
+        return _SELECT[kind](selection, array.metadata.shape)
+    shape = array.metadata.shape
+    edges: Any = layout.grid_edges(array.metadata)  # one length for each dimension
+    counts = [-(-length // edge) for length, edge in zip(shape, edges, strict=True)]
+    are_within = all(map(_is_within, items, counts))
+    return _SELECT[kind](selection, shape, edges) if are_within else None
+
+
+def _is_within(blocks: Any, n_blocks: int) -> bool:
+    """Return whether a slice of blocks begins at one: others mean something else in zarr-python."""
+    if not isinstance(blocks, slice):
+        return blocks is not ...  # after which items stand for other dimensions
+    start, stop = (
+        default if bound is None else bound + n_blocks * (bound < 0)
+        for bound, default in ((blocks.start, 0), (blocks.stop, n_blocks))
+    )
+    return 0 <= start < n_blocks and start <= stop
 
 
 def _is_common(item: Any) -> bool:

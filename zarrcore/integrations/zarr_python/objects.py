@@ -14,6 +14,7 @@ from zarr.core.buffer import Buffer, BufferPrototype
 from zarr.core.buffer.cpu import buffer_prototype
 
 import zarrcore
+from zarrcore.arrays.config import ArrayConfig as OurConfig
 from zarrcore.integrations.zarr_python.metadata import is_known_release
 from zarrcore.integrations.zarr_python.pipeline import CodecPipeline
 from zarrcore.integrations.zarr_python.threads import STORES
@@ -151,11 +152,16 @@ def as_zarr(node: zarrcore.Array | zarrcore.Group) -> Any:
     options: Any = {"mode": "r" if node.store.read_only else "r+", "zarr_format": zarr_format}
     if isinstance(node, zarrcore.Group):
         return zarr.open_group(place, **options)
-    known = {field.name for field in fields(ArrayConfig)}
-    config: Any = {name: value for name, value in node.config.to_dict().items() if name in known}
+    config = _shared(node.config)
     found = zarr.open_array(place, **options)._async_array
     # Older releases open without a configuration, and the first one has no with_config.
     return zarr.Array(type(found)(found.metadata, found.store_path, ArrayConfig.from_dict(config)))
+
+
+def _shared(config: Any) -> Any:
+    """Return those settings of an array, of either package, that both have."""
+    names = {field.name for field in fields(ArrayConfig)} & {field.name for field in fields(OurConfig)}
+    return {name: getattr(config, name) for name in names if hasattr(config, name)}
 
 
 def from_zarr(node: Any) -> zarrcore.Array | zarrcore.Group:
@@ -179,7 +185,9 @@ def from_zarr(node: Any) -> zarrcore.Array | zarrcore.Group:
     options: Any = {"path": place.path, "mode": "r" if place.store.read_only else "r+"}
     options["zarr_format"] = node.metadata.zarr_format
     if is_array:
-        return zarrcore.open_array(store, **options)
+        theirs = getattr(node, "_async_array", node)
+        config = getattr(theirs, "config", None) or theirs._config
+        return zarrcore.open_array(store, config=_shared(config), **options)
     return zarrcore.open_group(store, **options)
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Part = tuple[Any, Any, Any, Any, bool]
 """Place and specification of a chunk, what is selected of it, where to, and whether that is all of it."""
 
+Ends = tuple[int | None, ...]
+"""The lengths of an array whose last chunks end beyond them; None for other dimensions."""
+
 
 class Wanted(NamedTuple):
     """A selection of an array: a region, or points, and its place in the caller's memory.
@@ -79,6 +82,29 @@ def wanted(engine: NativeArray, parts: list[Part], store: Any, dropped: tuple[in
         return None
     found = _points(parts, begins) if not dropped else None
     return found or _outer(parts, begins, dropped)
+
+
+def ends_of(engine: NativeArray, parts: list[Part], store: Any) -> Ends | None:
+    """Return where an array ends within chunks, if some of the parts are all that it has of such ones."""
+    last = [part for part in parts if part[4] and any(n < length for n, length in _covered(part))]
+    begins = begins_of(engine, last, StorePath, store) if last else None
+    if begins is None:
+        return None
+    ends: list[int | None] = [None] * begins.shape[1]
+    for part, begin in zip(last, begins.tolist(), strict=True):
+        for d, (n, length) in enumerate(_covered(part)):
+            if n < length:
+                ends[d] = begin[d] + n
+    return tuple(ends)
+
+
+def _covered(part: Part) -> list[tuple[int, int]]:
+    """Return for each dimension where a part ends within its chunk, and where the chunk does."""
+    _, spec, inside, _, _ = part
+    if not isinstance(inside, tuple):
+        return []
+    ends = [item.stop if isinstance(item, slice) else 1 for item in inside]  # what is complete begins at 0
+    return [*zip(ends, spec.shape, strict=True)] if all(type(end) is int for end in ends) else []
 
 
 def _points(parts: list[Part], begins: np.ndarray) -> Wanted | None:

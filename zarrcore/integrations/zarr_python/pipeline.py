@@ -26,7 +26,7 @@ from zarrcore.integrations.zarr_python.metadata import (
     release,
     translated_metadata,
 )
-from zarrcore.integrations.zarr_python.parts import Part, Wanted, wanted
+from zarrcore.integrations.zarr_python.parts import Ends, Part, Wanted, ends_of, wanted
 from zarrcore.integrations.zarr_python.threads import ENGINE
 from zarrcore.integrations.zarr_python.undivided import leave_undivided, undivided
 from zarrcore.storage.path import StorePath
@@ -56,6 +56,7 @@ class CodecPipeline(BatchedCodecPipeline):
     _metadata: Any = None
     _store: Any = None
     _engines: dict[Any, NativeArray | None]
+    _ending: dict[Any, tuple[Ends, NativeArray | None]]  # for arrays that end within chunks; the last of each
     _chunks: tuple[int, ...] = ()
     _levels: int  # parts of a key after the path of the array
     _is_bound: bool  # whether the store works on the loop that it was first used on
@@ -90,9 +91,9 @@ class CodecPipeline(BatchedCodecPipeline):
         if release() > (3, 1):  # before that, metadata have their codecs ready for their chunks
             made = made.evolve_from_array_spec(spec)
         if is_known_release() and issubclass(type(store), Store) and is_plain(array_metadata):
-            vars(made).update(_metadata=array_metadata, _store=store, _engines={}, _chunks=spec.shape)
+            vars(made).update(_metadata=array_metadata, _store=store, _engines={}, _ending={})
             is_bound = type(store) not in _NEAR and not hasattr(store, "zarrcore_store")
-            vars(made).update(_levels=_levels(array_metadata), _is_bound=is_bound)
+            vars(made).update(_chunks=spec.shape, _levels=_levels(array_metadata), _is_bound=is_bound)
             leave_undivided()
         return made
 
@@ -103,7 +104,7 @@ class CodecPipeline(BatchedCodecPipeline):
         return super().from_codecs(codecs, **options)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_engines": {}}
+        return {**vars(self), "_engines": {}, "_ending": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -133,7 +134,8 @@ class CodecPipeline(BatchedCodecPipeline):
         """Write parts of chunks; parameters as of :class:`zarr.abc.codec.CodecPipeline`."""
         parts = [*batch_info]
         memory: Any = value.as_ndarray_like() if type(value) is cpu.NDBuffer else None
-        found = None if self._store is None or self._store.read_only else self._call(parts, memory, drop_axes)
+        is_refused = self._store is None or self._store.read_only
+        found = None if is_refused else self._call(parts, memory, drop_axes, writes=True)
         if found is not None and memory.shape in ((), found[1].outer):
             engine, selection = found
             is_kept = parts[0][1].config.write_empty_chunks
@@ -169,7 +171,7 @@ class CodecPipeline(BatchedCodecPipeline):
         return self._metadata is not None and getattr(config, "read_missing_chunks", True)
 
     def _call(
-        self, parts: list[Part], memory: Any, dropped: tuple[int, ...]
+        self, parts: list[Part], memory: Any, dropped: tuple[int, ...], *, writes: bool = False
     ) -> tuple[NativeArray, Wanted] | None:
         """Return the engine and what it is to read or write; None for what zarr-python has to do."""
         if self._metadata is None or not parts or not isinstance(memory, np.ndarray):
@@ -186,7 +188,8 @@ class CodecPipeline(BatchedCodecPipeline):
         except KeyError:
             others = [*self._engines.items()]  # another thread may add one meanwhile
             self._engines = {k: v for k, v in others if k[2] is None or not k[2].is_closed()}
-            engine = self._engines[key] = self._build(*key)
+            self._ending = {k: v for k, v in [*self._ending.items()] if k in self._engines}
+            engine = self._engines[key] = self._build(None, *key)
         if engine is None or memory.dtype != engine.dtype or spec.shape != self._chunks:
             return None
         region = undivided(parts)
@@ -194,13 +197,34 @@ class CodecPipeline(BatchedCodecPipeline):
             selection = wanted(engine, parts, self._store, dropped)
         else:
             selection = region.wanted() if where.store is self._store else None
-        return None if selection is None else (engine, selection)
+        if selection is None:
+            return None
+        return self._with_ends(engine, key, parts) if writes else engine, selection
 
-    def _build(self, prefix: str, read_missing: bool, loop: Any) -> NativeArray | None:
-        """Return the engine for the chunks of the array, however far it grows: others know its shape."""
+    def _with_ends(self, engine: NativeArray, key: Any, parts: list[Part]) -> NativeArray:
+        """Return the engine of an array that ends within chunks, if some parts are all that is in such ones.
+
+        Those chunks are replaced as a whole, as zarr-python does it: what they have beyond the end would be
+        kept otherwise, and show when the array grows.
+        """
+        region = undivided(parts)
+        ends = ends_of(engine, parts, self._store) if region is None else region.ends(self._chunks)
+        if ends is None:
+            return engine
+        known = self._ending.get(key)
+        if known is None or known[0] != ends:
+            known = self._ending[key] = ends, self._build(ends, *key)
+        return known[1] or engine
+
+    def _build(self, ends: Ends | None, prefix: str, read_missing: bool, loop: Any) -> NativeArray | None:
+        """Return the engine for the chunks of the array, however far it grows: others know its shape.
+
+        Dimensions of which `ends` are known end there.
+        """
         store = from_zarr_python(self._store) if loop is None else ZarrPythonStore(self._store).on_loop(loop)
         try:
-            shape = tuple(length * _FAR for length in self._chunks)
+            far = tuple(length * _FAR for length in self._chunks)
+            shape = far if ends is None else tuple(end or n for end, n in zip(ends, far, strict=True))
             if max(shape, default=0) >= 1 << 62:
                 return None
             metadata = translated_metadata(self._metadata).update_shape(shape)

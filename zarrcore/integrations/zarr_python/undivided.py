@@ -22,7 +22,7 @@ from zarr.core.indexing import (
     SliceDimIndexer,
 )
 
-from zarrcore.integrations.zarr_python.parts import Part, Wanted
+from zarrcore.integrations.zarr_python.parts import Ends, Part, Wanted
 
 _DIVIDED = (BasicIndexer, BlockIndexer, OrthogonalIndexer)
 _FEWEST = 8  # chunks; fewer are soon taken apart
@@ -58,6 +58,12 @@ class Undivided:
             dims.append((along.dim_sel, 1, 1) if is_one else (along.start, along.step, along.nitems))
             shape.append(None if is_one else along.nitems)
         return Wanted(dims, tuple(shape))
+
+    def ends(self, chunks: tuple[int, ...]) -> Ends | None:
+        """Return where the array ends within chunks; None if it ends with them."""
+        shape = self._metadata.shape
+        ends = tuple(n if n % length else None for n, length in zip(shape, chunks, strict=True))
+        return None if ends == (None,) * len(ends) else ends
 
     def parts(self, spec: Any) -> list[Part]:
         """Return the part of each chunk as zarr-python itself makes it, which has one `spec` for all."""
