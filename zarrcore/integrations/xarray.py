@@ -41,6 +41,7 @@ from xarray.core.variable import calculate_dimensions
 import zarrcore
 from zarrcore import Array, Group
 from zarrcore.arrays.creation import refuse_own_source
+from zarrcore.errors import BaseZarrError
 from zarrcore.integrations.xarray_values import Together, Values, fetch, load
 from zarrcore.metadata import layout
 from zarrcore.metadata.documents import NonFinite
@@ -124,6 +125,8 @@ class ZarrcoreStore(theirs.ZarrStore):
     @classmethod
     def open_group(cls, store: Any, mode: str = "r", **options: Any) -> ZarrcoreStore:
         """Open a group as a data store; the arguments are those of ``ZarrStore.open_group``."""
+        if options.get("zarr_format") is None and options.get("group") and _is_new(store, mode, options):
+            options["zarr_format"] = _format_above(store, options)
         return cls(_opening(store, mode, options), mode, **options)
 
     @classmethod
@@ -527,7 +530,8 @@ class _InZarrsPlace(ZarrcoreStore):
     def open_group(cls, store: Any, mode: str = "r", **options: Any) -> ZarrcoreStore:
         zarr = sys.modules.get("zarr")
         if zarr is not None and options.get("zarr_format") is None and _is_new(store, mode, options):
-            options["zarr_format"] = zarr.config.get("default_zarr_format")
+            above = _format_above(store, options) if options.get("group") else None
+            options["zarr_format"] = above or zarr.config.get("default_zarr_format")
         return super().open_group(store, mode, **options)
 
     @staticmethod
@@ -551,6 +555,17 @@ def _is_new(store: Any, mode: str, options: dict[str, Any]) -> bool:
     except FileNotFoundError:
         return True
     return False
+
+
+def _format_above(store: Any, options: dict[str, Any]) -> int | None:
+    """Return the format of the root: one of format 3 above the new group would hide all of format 2."""
+    try:
+        root = zarrcore.open_group(
+            store, mode="r", storage_options=options.get("storage_options"), use_consolidated=False
+        )
+    except (BaseZarrError, OSError):
+        return None
+    return root.metadata.zarr_format
 
 
 class _EntryPointInZarrsPlace(ZarrcoreBackendEntrypoint):

@@ -411,6 +411,25 @@ def test_what_replaces_variables_is_in_the_consolidated_metadata(
             xr.testing.assert_equal(read.load(), written)
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("mode", ["w", "w-", "a"])
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_a_new_group_has_the_format_of_the_root(
+    ds: Any, is_installed: bool, mode: str, zarr_format: int, tmp_path: Path
+) -> None:
+    """A root of format 2 was hidden by one of format 3: what was there before seemed to be gone."""
+    ds = ds.drop_vars("word")
+    ours.to_zarr(ds, tmp_path, zarr_format=zarr_format)
+    with ours.install():
+        write = type(ds).to_zarr if is_installed else ours.to_zarr
+        write(ds[["n"]], tmp_path, group="a/b", mode=mode)
+        write(ds[["n"]] + 1, tmp_path, group="a/b", mode="a")
+    for group, written in ((None, ds), ("a/b", ds[["n"]] + 1)):
+        with xr.open_dataset(tmp_path, engine=ENGINE, group=group) as read:
+            xr.testing.assert_equal(read.load(), written)
+    assert zarrcore.open_group(tmp_path, mode="r")["a/b"].metadata.zarr_format == zarr_format
+
+
 def test_parts_of_coordinates_belong_to_those_who_ask_for_them() -> None:
     """What was written to a part of a coordinate was later read as the coordinate."""
     ds = xr.Dataset({"t": ("x", np.arange(9.0))}, coords={"x": np.arange(9), "lon": ("x", np.arange(9) * 2)})

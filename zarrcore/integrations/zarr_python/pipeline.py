@@ -219,7 +219,7 @@ class CodecPipeline(BatchedCodecPipeline):
     def _build(self, ends: Ends | None, prefix: str, read_missing: bool, loop: Any) -> NativeArray | None:
         """Return the engine for the chunks of the array, however far it grows: others know its shape.
 
-        Dimensions of which `ends` are known end there.
+        A dimension whose end is in `ends` ends there.
         """
         store = from_zarr_python(self._store) if loop is None else ZarrPythonStore(self._store).on_loop(loop)
         try:
