@@ -130,7 +130,7 @@ def follow_documents(places: Sequence[StorePath], documents: dict[str, bytes]) -
         group = last.path[:skip].rstrip("/")
         for place in places:
             if len(place.path) > skip:
-                _put(nodes, place.path[skip:], documents)
+                _put_stored(nodes, place.path[skip:], place, documents)
             elif place.path == group and name == ZMETADATA_V2_JSON:
                 _put(nodes, "", documents)
 
@@ -170,7 +170,7 @@ def _follow(
         return
     # Whoever has read the node before it was stored may be about to make a copy of what was there.
     note_change(place, removed=removed)
-    followed = _Followed(place, tuple(groups), tuple(names), change)
+    followed = _Followed(place, tuple(groups), tuple(names), change, removed)
     waiting = _waiting.get()
     if waiting is None:
         _bring_up_to_date([followed])
@@ -185,6 +185,7 @@ class _Followed(NamedTuple):
     groups: tuple[StorePath, ...]
     names: tuple[str, ...]
     change: _Change
+    removed: bool
 
 
 #: Changes that the copies follow later.
@@ -224,6 +225,8 @@ def _bring_up_to_date(changes: list[_Followed]) -> None:
             own_changes = following[group.path, name][1]
             with document_lock(group, name):
                 repeated(partial(_apply, own_changes, group, name))
+            for changed in own_changes:  # who has read the document just before has the copy from before
+                note_change(changed.place, removed=changed.removed)
     except (BaseZarrError, OSError) as error:
         warnings.warn(
             f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
@@ -318,6 +321,22 @@ def _put(nodes: Nodes, path: str, documents: dict[str, bytes]) -> None:
             nodes[path].pop("consolidated_metadata", None)
         elif name in _V2_NAMES:
             nodes[key] = load_document(data, where=key)
+
+
+def _put_stored(nodes: Nodes, path: str, place: StorePath, documents: dict[str, bytes]) -> None:
+    """Replace the entry of one node, some of whose documents were stored, by what is there now.
+
+    Another thread may have removed or replaced the node since, and have brought the copy up to date before.
+    """
+    names = (ZARR_JSON,) if ZARR_JSON in documents else _V2_NAMES
+    values = get_many(place, [join_path(place.path, name) for name in names])
+    stored = {name: bytes(value) for name, value in zip(names, values, strict=True) if value is not None}
+    if ZARRAY_JSON in stored:  # which is what a reader sees
+        stored.pop(ZGROUP_JSON, None)
+    for name in names:
+        if name not in stored:
+            nodes.pop(path if name == ZARR_JSON else join_path(path, name), None)
+    _put(nodes, path, stored)
 
 
 def _remove(nodes: Nodes, path: str) -> None:

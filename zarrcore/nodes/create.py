@@ -376,12 +376,12 @@ def delete_node(place: StorePath) -> None:
     note_change(place, removed=True)
     if place.store.supports_deletes:
         follow_removal(place)  # first: a copy would show an array that a crash has left without some chunks
+    from zarrcore.nodes.walk import documents_below
+
     try:
         with writing(place, key_prefix(place.path)):
             place.store.erase_prefix(place.path)
     except BaseException:
-        from zarrcore.nodes.walk import documents_below
-
         follow_tree(place, lambda: documents_below(place))  # without documents, what is left are chunks
         if read_node(place) is None:
             note_loss(place)
@@ -390,5 +390,6 @@ def delete_node(place: StorePath) -> None:
     if wait_for_writes(place):  # what they have stored since would be found by the next node here
         with writing(place, key_prefix(place.path)):
             place.store.erase_prefix(place.path)
-    follow_removal(place)  # again: who was changing a document meanwhile has put it into the copy
+    # Again: who was changing a document meanwhile has put it into the copy, and there may be a new node.
+    follow_tree(place, lambda: documents_below(place))
     debug("removed %s", place)

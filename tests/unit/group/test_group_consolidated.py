@@ -15,9 +15,9 @@ import pytest
 import zarrcore
 from zarrcore.errors import NodeIOError, StaleMetadataError, ZarrUserWarning
 from zarrcore.groups import changing, members
-from zarrcore.nodes import consolidated
+from zarrcore.nodes import consolidated, copies, create
 from zarrcore.nodes.consolidated import lookup
-from zarrcore.nodes.copies import _copies, document_lock
+from zarrcore.nodes.copies import _copies, _with_copies, document_lock, follow_documents
 from zarrcore.nodes.find import read_node
 from zarrcore.storage import (
     FsspecStore,
@@ -154,6 +154,56 @@ def test_a_member_with_a_copy_of_its_own_sees_what_is_made_while_it_is_read(
     assert other["g"].metadata.consolidated_metadata is not None
     monkeypatch.setattr(members, "read_node", read)
     assert paths(other["g"]) == ["b", "h", "h/c", "x"]
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_the_stored_copy_has_no_node_that_another_thread_has_removed_meanwhile(
+    root: zarrcore.Group, store: Any, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """What was created was put into the copy after it had been taken out, beside its successor."""
+
+    def follow_late(*args: Any) -> None:
+        monkeypatch.undo()
+        if how == "removed":
+            del other["g/x"]
+        else:
+            other.create_array("g/x", shape=2, dtype="i4", overwrite=True)
+        follow_documents(*args)
+
+    other = zarrcore.open_group(store, use_consolidated=False)
+    monkeypatch.setattr(create, "follow_documents", follow_late)
+    root.create_group("g/x")
+    assert zarrcore.check_consolidated(store) == ()
+    assert paths(zarrcore.open_consolidated(store)) == paths(other)
+
+
+def test_the_stored_copy_has_a_node_that_another_thread_makes_in_the_place_of_one_that_is_removed(
+    root: zarrcore.Group, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def waits(place: Any) -> bool:
+        monkeypatch.undo()
+        other.create_array("g/b/c", shape=2, dtype="i4")
+        return False
+
+    other = zarrcore.open_group(store, use_consolidated=False)
+    monkeypatch.setattr(create, "wait_for_writes", waits)
+    del root["g/b"]
+    assert zarrcore.check_consolidated(store) == ()
+    assert "g/b/c" in paths(zarrcore.open_consolidated(store))
+
+
+def test_a_copy_that_is_read_just_before_it_is_brought_up_to_date_is_stale(
+    root: zarrcore.Group, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(*args: Any) -> Any:
+        monkeypatch.undo()
+        opened.append(zarrcore.open_consolidated(store))
+        return _with_copies(*args)
+
+    opened: list[zarrcore.Group] = []
+    monkeypatch.setattr(copies, "_with_copies", found)
+    root.create_group("x")
+    assert paths(opened[0]) == [*ALL, "x"]
 
 
 def test_what_does_not_concern_a_copy_leaves_it(
