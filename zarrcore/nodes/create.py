@@ -322,6 +322,7 @@ def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None
         if found is None:
             if is_read:
                 refuse_hidden(place, zarr_format)
+            _refuse_hiding(place, zarr_format)
             missing.append(place)
         elif is_array_metadata(found):
             raise ContainsArrayError(f"an array exists {place._located}; no node can be below it")
@@ -334,6 +335,22 @@ def refuse_hidden(group: StorePath, zarr_format: int) -> None:
     """Refuse to create nodes by a group of format 2 that has become one of format 3 and would hide them."""
     if zarr_format == 2 and group.store.exists(join_path(group.path, ZARR_JSON)):
         raise ContainsGroupError(f"the group {group._located} has become one of format 3: open it again")
+
+
+def _refuse_hiding(place: StorePath, zarr_format: int) -> None:
+    """Refuse to make a group of format 3 out of a node of format 2: it would hide all that is there.
+
+    Where looking costs a request it is not looked for.
+    """
+    if zarr_format == 2 or not place.store._is_near:
+        return
+    hidden = read_node(place, 2)
+    if hidden is not None:
+        is_array = is_array_metadata(hidden)
+        raise (ContainsArrayError if is_array else ContainsGroupError)(
+            f"{'an array' if is_array else 'a group'} of format 2 exists {place._located}, which a node of "
+            "format 3 below it would hide: create it with zarr_format=2, or migrate that first"
+        )
 
 
 # --- many nodes ---

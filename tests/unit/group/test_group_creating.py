@@ -364,3 +364,27 @@ def test_an_array_where_a_group_is_asked_for_is_both_errors() -> None:
             zarrcore.open_array(store, path="g", mode="r")
         with pytest.raises(kind, match="expected an array"):
             group.get_array("g")
+
+
+@pytest.mark.parametrize("kind", ["memory", "directory"])
+def test_a_node_of_format_3_does_not_hide_a_tree_of_format_2(tmp_path: Path, kind: str) -> None:
+    """A root of format 3 was made above it, and the group of format 2 had no members any more."""
+    store = zarrcore.storage.make_store({} if kind == "memory" else tmp_path)
+    group = zarrcore.create_group(store, path="old", zarr_format=2)
+    group.create_array("values", data=[1, 2, 3])
+    before = sorted(store.list())
+    for refused, call in (
+        (ContainsGroupError, lambda: zarrcore.create_array(store, name="old/new", shape=3, dtype="i4")),
+        (ContainsGroupError, lambda: zarrcore.create_group(store, path="old/new/newer")),
+        (ContainsGroupError, lambda: zarrcore.open_group(store, path="old/new", mode="a")),
+        (ContainsGroupError, lambda: zarrcore.create_array(store, name="new", shape=3, dtype="i4")),
+        (ContainsArrayError, lambda: zarrcore.create_group(store, path="old/values/new")),
+    ):
+        with pytest.raises(refused, match="of format 2 exists .* would hide"):
+            call()
+    assert sorted(store.list()) == before
+    zarrcore.create_array(store, name="old/new", shape=3, dtype="i4", zarr_format=2)
+    assert sorted(zarrcore.open_group(store)["old"]) == ["new", "values"]
+    zarrcore.migrate(store)
+    zarrcore.create_array(store, name="old/newest", shape=3, dtype="i4")
+    assert sorted(zarrcore.open_group(store)["old"]) == ["new", "newest", "values"]
