@@ -13,20 +13,25 @@ from __future__ import annotations
 
 import os
 from enum import IntEnum
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._weak import WeakSet
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from threading import Lock, RLock
-    from typing import TypeVar
+    from typing import ParamSpec, TypeVar
 
     AnyLock = TypeVar("AnyLock")
+    Params = ParamSpec("Params")
+    Value = TypeVar("Value")
 else:
     from _thread import RLock
     from _thread import allocate_lock as Lock
 
-__all__ = ["Lock", "RLock", "Rank", "forkable", "lock", "ranked"]
+__all__ = ["Lock", "RLock", "Rank", "forkable", "holding", "lock", "ranked"]
 
 
 class Rank(IntEnum):
@@ -98,6 +103,23 @@ if _CHECKED:
     from threading import local
 
     _THREAD = local()
+
+
+def holding(function: Callable[Params, Iterator[Value]]) -> Callable[Params, AbstractContextManager[Value]]:
+    """Have a generator function return context managers, as ``contextlib.contextmanager`` does.
+
+    For what holds locks or has others wait.  Signal handlers are called in functions of Python alone.  What
+    they raise where those of contextlib begin and end leaves the generator as it is, with all locks, until it
+    is collected; and who keeps the traceback, as IPython does, keeps the generator.  Here they are of C.
+    """
+
+    @wraps(function)
+    def made(*args: Params.args, **kwargs: Params.kwargs) -> AbstractContextManager[Value]:
+        from zarrcore._core.engine import Held
+
+        return Held(function(*args, **kwargs))
+
+    return made
 
 
 _forkable: WeakSet[Any] = WeakSet()

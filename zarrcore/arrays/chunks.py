@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._locks import holding
 from zarrcore._log import debug
 from zarrcore._validate import of_array
 from zarrcore.arrays.access import put, writes_empty_chunks
@@ -29,7 +30,7 @@ from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.reading import key_text, reading, which_exist
-from zarrcore.nodes.users import growing_at, holding, note_loss, wait_for_writes, writing
+from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
 from zarrcore.nodes.versions import Versions, repeated
 from zarrcore.storage.validation import is_document, key_prefix
 

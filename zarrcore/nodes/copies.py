@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
-from zarrcore._locks import Rank, forkable, lock, ranked
+from zarrcore._locks import Rank, forkable, holding, lock, ranked
 from zarrcore._typed import NamedTuple
 from zarrcore._weak import WeakSet
 from zarrcore.errors import BaseZarrError, ZarrUserWarning, shown
@@ -192,7 +192,7 @@ class _Followed(NamedTuple):
 _waiting: ContextVar[list[_Followed] | None] = ContextVar("_waiting", default=None)
 
 
-@users.holding
+@holding
 def followed_at_once() -> Iterator[None]:
     """Have the copies in stores follow all changes of a block at its end, in one step for each document.
 

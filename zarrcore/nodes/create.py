@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 
+from zarrcore._locks import holding
 from zarrcore._log import debug
 from zarrcore._typing import Overwrite
 from zarrcore._validate import MAX_LEVELS
@@ -30,7 +31,7 @@ from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
 from zarrcore.nodes.reading import writing
 from zarrcore.nodes.reserved import after_others, among_processes, reserved
-from zarrcore.nodes.users import holding, note_loss, wait_for_writes
+from zarrcore.nodes.users import note_loss, wait_for_writes
 from zarrcore.nodes.versions import Versions, store_version
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
-from zarrcore._locks import Rank, forkable, lock, ranked
+from zarrcore._locks import Rank, forkable, holding, lock, ranked
 from zarrcore.errors import ChunkLockError
-from zarrcore.nodes.users import holding
 from zarrcore.storage.path import StorePath
 
 _TABLE = forkable(lock(Rank.TABLE))

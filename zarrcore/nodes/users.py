@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from zarrcore._locks import Rank, RLock, forkable, lock
+from zarrcore._locks import Rank, RLock, forkable, holding, lock
 from zarrcore._typed import NamedTuple
 from zarrcore._weak import WeakSet
 from zarrcore.errors import NodeNotFoundError
 from zarrcore.storage.path import StorePath
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from typing import ParamSpec, TypeVar
-
-    Params = ParamSpec("Params")
-    Value = TypeVar("Value")
 
 BINDING = forkable(lock(Rank.TABLE))
 """Held while an array takes over an engine that fits its metadata."""
@@ -103,23 +95,6 @@ def note_growth(writer: Any, *, is_under_way: bool) -> None:
     """Note whether a writer makes its array grow."""
     with BINDING:
         (GROWING.add if is_under_way else GROWING.discard)(writer)
-
-
-def holding(function: Callable[Params, Iterator[Value]]) -> Callable[Params, AbstractContextManager[Value]]:
-    """Have a generator function return context managers, as ``contextlib.contextmanager`` does.
-
-    For what holds locks or has others wait.  Signal handlers are called in functions of Python alone.  What
-    they raise where those of contextlib begin and end leaves the generator as it is, with all locks, until it
-    is collected; and who keeps the traceback, as IPython does, keeps the generator.  Here they are of C.
-    """
-
-    @wraps(function)
-    def made(*args: Params.args, **kwargs: Params.kwargs) -> AbstractContextManager[Value]:
-        from zarrcore._core.engine import Held
-
-        return Held(function(*args, **kwargs))
-
-    return made
 
 
 @holding

@@ -17,12 +17,13 @@ import struct
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from hashlib import sha256
 from io import FileIO
 
 import numpy as np
 
+from zarrcore._locks import holding
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, printable
@@ -414,7 +415,7 @@ def _is_trusted(status: os.stat_result) -> bool:
     return os.name != "posix" or status.st_uid in (os.geteuid(), 0)
 
 
-@contextmanager
+@holding
 def _opened(path: str, flags: int) -> Iterator[FileIO]:
     fd = os.open(path, flags | _FLAGS | _NO_WAIT)
     status = os.fstat(fd)
@@ -486,7 +487,7 @@ def _listed(path: str) -> list[os.DirEntry[str]]:
         return []
 
 
-@contextmanager
+@holding
 def _locked(fd: int) -> Iterator[bool]:
     """Hold the lock of an open file, against threads and processes; False if others keep it for too long."""
     deadline = time.monotonic() + _PATIENCE

@@ -7,8 +7,9 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 
+from zarrcore._locks import holding
 from zarrcore.storage.files import is_own, is_temporary, is_there, sync_directory, sync_file
 from zarrcore.storage.removing import remove_directory
 from zarrcore.storage.validation import DECISIVE
@@ -110,7 +111,7 @@ def remove_copy(name: str, above: int | None = None, *, sync: bool = False) -> b
         return False
 
 
-@contextmanager
+@holding
 def _locked(directory: str, above: int | None = None) -> Iterator[bool | None]:
     """Lock a directory for the block, or until this process ends; yields whether it is locked.
 

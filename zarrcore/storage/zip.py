@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, Self
 
 from zarrcore._extension import own_form
-from zarrcore._locks import RLock
+from zarrcore._locks import RLock, holding
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import (
@@ -173,7 +173,7 @@ class ZipStore(Store):
         assert isinstance(self._archive, RangedArchive)
         for key, _ in requests:
             validate_key(key)
-        with self._archive as archive:
+        with self._archive.held() as archive:
             found = [(key, archive.NameToInfo.get(key), part) for key, part in requests]
         there = [(key, info, part) for key, info, part in found if info is not None]
         bound = MAX_DOCUMENT_NBYTES
@@ -207,7 +207,7 @@ class ZipStore(Store):
         validate_key(key)
         if isinstance(self._archive, RangedArchive):
             return self._get_ranges([(key, as_request(byte_range))], most)[0]
-        with self._archive as archive:
+        with self._archive.held() as archive:
             info = archive.NameToInfo.get(key)
             if info is None:
                 return None
@@ -218,7 +218,7 @@ class ZipStore(Store):
                 raise StoreError(f"{self}: key {key!r}: {error or 'too little memory'}", key=key) from error
 
     def _size(self, key: str) -> int | None:
-        with self._archive as archive:
+        with self._archive.held() as archive:
             info = archive.NameToInfo.get(validate_key(key))
         return None if info is None else info.file_size
 
@@ -232,7 +232,7 @@ class ZipStore(Store):
         self._check_writable()
         data = as_view(value, validate_key(key))
         assert isinstance(self._archive, _Archive)
-        with self._archive as archive:
+        with self._archive.held() as archive:
             if is_new and key in archive.NameToInfo:
                 return False
             with self._archive.locked() as latest:  # which has what others have appended meanwhile
@@ -275,7 +275,7 @@ class ZipStore(Store):
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         prefix = validate_prefix(prefix)
-        with self._archive as archive:
+        with self._archive.held() as archive:
             names = [*archive.NameToInfo]
         return (name for name in names if name.startswith(prefix) and not name.endswith("/"))
 
@@ -290,7 +290,7 @@ class ZipStore(Store):
 
 
 class _Archive:
-    """The open archive, shared by a store and its read-only views; a context manager that holds the lock."""
+    """The open archive, shared by a store and its read-only views."""
 
     def __init__(
         self, target: str | os.PathLike[str] | IO[bytes], mode: ZipMode, compression: int, allow_zip64: bool
@@ -321,25 +321,23 @@ class _Archive:
         self.__dict__.update(state)
         self._reset()
 
-    def __enter__(self) -> Directory:
+    @holding
+    def held(self) -> Iterator[Directory]:
+        """Yield the archive, which is opened if it was not; other threads wait."""
         if self._pid != os.getpid():  # the parent shares the offset, and may have held the lock
             if self.mode != "r" or not isinstance(self.target, str):
                 path = printable(str(self.target))
                 raise StoreError(f"{path} was opened in another process; this one cannot use it")
             self._reset()
-        self._lock.acquire()
-        try:
+        with self._lock:
             if self._file is None:
                 self._file = self._open()
-            return self._file
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        self._lock.release()
-        if isinstance(error, OSError) and (told := named(error, str(self.target))) is not error:
-            raise told from None
+            try:
+                yield self._file
+            except OSError as error:
+                if (told := named(error, str(self.target))) is not error:
+                    raise told from None
+                raise
 
     def close(self) -> None:
         if self._pid != os.getpid():
@@ -347,7 +345,7 @@ class _Archive:
         with self._lock:
             if self._file is None and self.mode not in ("w", "x"):
                 return
-            with self as file:  # an archive without entries is an archive all the same
+            with self.held() as file:  # an archive without entries is an archive all the same
                 self._file = None
                 try:
                     file.close()
@@ -393,7 +391,7 @@ class _Archive:
     def restart(self) -> None:
         if not isinstance(self.target, str):
             raise StoreError("an archive in a file object cannot be cleared")
-        with self:  # opened first, so that mode "x" still refuses a file that is not ours
+        with self.held():  # opened first, so that mode "x" still refuses a file that is not ours
             self.close()
             self.mode = "w"
             self._file = self._open()

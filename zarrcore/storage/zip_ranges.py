@@ -6,11 +6,11 @@ import io
 import zipfile
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import IO, Any, TypeAlias, cast
 
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import RLock, forkable, holding
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import StoreError
 from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, SuffixByteRequest, resolve_range
@@ -30,7 +30,7 @@ Read: TypeAlias = Callable[[Directory, zipfile.ZipInfo, ByteRange | None], bytes
 
 
 class RangedArchive:
-    """An archive that is read by ranges; a context manager that returns its directory.
+    """An archive that is read by ranges.
 
     All that is read is of the version of the archive whose directory was read, where the store has versions.
 
@@ -73,19 +73,14 @@ class RangedArchive:
 
     # --- the directory ---
 
-    def __enter__(self) -> Directory:
-        self._lock.acquire()
-        try:
+    @holding
+    def held(self) -> Iterator[Directory]:
+        """Yield the archive, whose directory is read if it was not; other threads wait."""
+        with self._lock:
             if self._zip is None:
                 self._open()
             assert self._zip is not None
-            return self._zip
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def __exit__(self, *exc: object) -> None:
-        self._lock.release()
+            yield self._zip
 
     def _open(self) -> None:
         tail = self._ask(SuffixByteRequest(_TAIL), None)
@@ -135,7 +130,7 @@ class RangedArchive:
 
     def read(self, wanted: Sequence[Wanted], read: Read) -> list[bytes | Exception]:
         """Return parts of entries, or what reading them raised: at most two rounds of requests."""
-        with self as directory:
+        with self.held() as directory:
             known = [self._ends.get(_place(*one)) for one in wanted]
         rest = [one for one, value in zip(wanted, known, strict=True) if value is None]
         first = self.fetch(joined(span for one in rest for span in self._probable(*one)))

@@ -8,9 +8,11 @@ import os
 import struct
 import subprocess
 import sys
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -278,6 +280,7 @@ def test_a_child_that_ends_neither_completes_nor_unlocks_an_archive(path: Path) 
 
 APPENDS = """
 import sys
+import threading
 from zarrcore.errors import ChunkIOError, StoreError
 from zarrcore.storage import ZipStore
 path, name = sys.argv[1:]
@@ -315,11 +318,50 @@ def test_an_archive_without_zip64_can_be_completed(path: Path) -> None:
     """The value that made it too large was taken, and then the directory could not be written."""
     with ZipStore(path, mode="w", allowZip64=False) as store:
         store.set("a", b"value")
-        with store._archive as archive:
+        with store._archive.held() as archive:
             archive.start_dir = (1 << 31) - 500
         with pytest.raises(StoreError, match=r"'b'.*2 GiB.*allowZip64"):
             store.set("b", bytes(400))
         assert store.get("b") is None
-        with store._archive as archive:
+        with store._archive.held() as archive:
             archive.start_dir = 1 << 10
     assert ZipStore(path).get("a") == b"value"
+
+
+@pytest.mark.parametrize("kind", OPENED)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # of a read that was interrupted
+def test_an_interrupt_leaves_no_archive_locked(path: Path, kind: str) -> None:
+    """In the moment in which the lock was taken or released; other threads then waited for ever."""
+    write(path)
+    steps, kept, is_done = 0, [], []
+
+    def interrupt(frame: Any, event: str, argument: Any) -> None:
+        nonlocal steps
+        if event in ("call", "return"):
+            steps -= 1
+            if steps == 0:
+                raise KeyboardInterrupt
+
+    def use() -> bool:
+        return store.get("a/zarr.json") is not None and len(list(store.list_prefix("a/"))) > 1
+
+    store = OPENED[kind](path)
+    assert use()  # what is imported then is not of interest
+    for number in range(1, 2000):
+        steps = number
+        sys.setprofile(interrupt)
+        try:
+            use()
+        except KeyboardInterrupt as error:
+            kept.append(error)  # as IPython keeps its traceback
+        finally:
+            sys.setprofile(None)
+        (thread := threading.Thread(target=lambda: is_done.append(use()), daemon=True)).start()
+        thread.join(60)
+        assert is_done.pop(), f"after {number} steps"
+        if steps > 0:
+            break
+    assert number > len(kept) > 10
+    kept.clear()
+    gc.collect()

@@ -155,7 +155,7 @@ cdef class KeyLock(_Waiting):
 
 @cython.final
 cdef class Held:
-    """A generator in a ``with`` statement, see :func:`zarrcore.nodes.users.holding`."""
+    """A generator in a ``with`` statement, see :func:`zarrcore._locks.holding`."""
 
     cdef object generator
 
