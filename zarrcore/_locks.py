@@ -113,11 +113,16 @@ def holding(function: Callable[Params, Iterator[Value]]) -> Callable[Params, Abs
     is collected; and who keeps the traceback, as IPython does, keeps the generator.  Here they are of C.
     """
 
+    held: Callable[[Iterator[Value]], AbstractContextManager[Value]] | None = None
+
     @wraps(function)
     def made(*args: Params.args, **kwargs: Params.kwargs) -> AbstractContextManager[Value]:
-        from zarrcore._core.engine import Held
+        nonlocal held
+        if held is None:
+            from zarrcore._core.engine import Held
 
-        return Held(function(*args, **kwargs))
+            held = Held
+        return held(function(*args, **kwargs))
 
     return made
 
