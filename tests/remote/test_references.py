@@ -120,7 +120,7 @@ def test_files_without_a_scheme(server: ObjectServer) -> None:
 
 
 def test_files_without_scheme_are_opened_once(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The place of each was kept by another name than it was looked for, and found anew for each value."""
+    """Each was opened again for every value: it was looked for by its name, and kept by its URL."""
     pytest.importorskip("obstore")
     opened: list[Any] = []
 

@@ -125,9 +125,17 @@ class ZarrcoreStore(theirs.ZarrStore):
     @classmethod
     def open_group(cls, store: Any, mode: str = "r", **options: Any) -> ZarrcoreStore:
         """Open a group as a data store; the arguments are those of ``ZarrStore.open_group``."""
-        if options.get("zarr_format") is None and options.get("group") and _is_new(store, mode, options):
-            options["zarr_format"] = _format_above(store, options)
+        if options.get("zarr_format") is None:
+            below, default = options.get("group"), cls._default_format()
+            if (below or default) and _is_new(store, mode, options):
+                above = _format_above(store, options) if below else None
+                options["zarr_format"] = above or default
         return cls(_opening(store, mode, options), mode, **options)
+
+    @staticmethod
+    def _default_format() -> int | None:
+        """Return the format of new groups if nothing is said of it; None: that of zarrcore."""
+        return None
 
     @classmethod
     def open_store(cls, store: Any, mode: str = "r", **options: Any) -> dict[str, ZarrcoreStore]:
@@ -526,13 +534,10 @@ def _of_numcodecs(codec: Any, written: dict[str, Any]) -> Any:
 class _InZarrsPlace(ZarrcoreStore):
     """The data store after :func:`install`: with the default format and codecs of a loaded zarr-python."""
 
-    @classmethod
-    def open_group(cls, store: Any, mode: str = "r", **options: Any) -> ZarrcoreStore:
+    @staticmethod
+    def _default_format() -> int | None:
         zarr = sys.modules.get("zarr")
-        if zarr is not None and options.get("zarr_format") is None and _is_new(store, mode, options):
-            above = _format_above(store, options) if options.get("group") else None
-            options["zarr_format"] = above or zarr.config.get("default_zarr_format")
-        return super().open_group(store, mode, **options)
+        return None if zarr is None else zarr.config.get("default_zarr_format")
 
     @staticmethod
     def _spelled(codec: Any) -> Any:

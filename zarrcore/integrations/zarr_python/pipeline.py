@@ -199,16 +199,17 @@ class CodecPipeline(BatchedCodecPipeline):
             selection = region.wanted() if where.store is self._store else None
         if selection is None:
             return None
-        return self._with_ends(engine, key, parts) if writes else engine, selection
+        if writes:
+            ends = ends_of(engine, parts, self._store) if region is None else region.ends(self._chunks)
+            engine = self._with_ends(engine, key, ends)
+        return engine, selection
 
-    def _with_ends(self, engine: NativeArray, key: Any, parts: list[Part]) -> NativeArray:
-        """Return the engine of an array that ends within chunks, if some parts are all that is in such ones.
+    def _with_ends(self, engine: NativeArray, key: Any, ends: Ends | None) -> NativeArray:
+        """Return the engine of an array that ends within chunks, if all that is in such ones is written.
 
         Those chunks are replaced as a whole, as zarr-python does it: what they have beyond the end would be
         kept otherwise, and show when the array grows.
         """
-        region = undivided(parts)
-        ends = ends_of(engine, parts, self._store) if region is None else region.ends(self._chunks)
         if ends is None:
             return engine
         known = self._ending.get(key)
