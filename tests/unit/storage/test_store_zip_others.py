@@ -280,8 +280,8 @@ def test_a_child_that_ends_neither_completes_nor_unlocks_an_archive(path: Path) 
 
 APPENDS = """
 import sys
-import threading
-from zarrcore.errors import ChunkIOError, StoreError
+import time
+from zarrcore.errors import StoreError
 from zarrcore.storage import ZipStore
 path, name = sys.argv[1:]
 stored = []
@@ -293,7 +293,7 @@ for n in range(60):
         store.close()
         stored.append(n)
     except StoreError:
-        pass
+        time.sleep(0.01)  # else one process may be refused each time, on few cores
 print(*stored)
 """
 
