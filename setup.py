@@ -174,7 +174,7 @@ class BuildExt(build_ext):
 
         self.tools = Toolchain(self.compiler.compiler_type)
         try:
-            self.libs = native_libs.resolve(build_dir=self.build_temp)
+            self.libs = native_libs.resolve(build_dir=self.get_finalized_command("build").build_base)
         except native_libs.ResolveError as error:
             raise SystemExit(f"error: {error}") from None
         print(f"zarrcore: compression libraries: {self.libs}")

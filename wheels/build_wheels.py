@@ -7,7 +7,8 @@ package, and are given their manylinux tag by auditwheel.  Run from an environme
 
 ``--plain`` takes the compiler and the libraries of this machine and changes no tag: a quick check, in build/.
 
-Wheels are made from the sdist, never from the tree: a tree may hold objects of earlier builds.
+Wheels are made from the sdist, never from the tree: a tree may hold objects of earlier builds.  It is
+unpacked once, so that the compression libraries are compiled once for all interpreters.
 """
 
 from __future__ import annotations
@@ -75,13 +76,16 @@ def pythons(wanted: Sequence[str]) -> list[Python]:
     return [Python(version, path) for version, path in found]
 
 
-def make_sdist(directory: Path) -> Path:
-    """The sdist of this tree, checked."""
+def unpacked_sdist(out: Path, directory: Path) -> Path:
+    """The sdist of this tree, made in ``out``, checked, and unpacked in ``directory``; where setup.py is."""
     run([sys.executable, HERE / "fetch_sources.py", "--optional"])
-    run([sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", directory, ROOT])
-    (sdist,) = directory.glob("zarrcore-*.tar.gz")
+    run([sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", out, ROOT])
+    (sdist,) = out.glob("zarrcore-*.tar.gz")
     print(run([sys.executable, HERE / "check_sdist.py", sdist]), end="")
-    return sdist
+    shutil.rmtree(directory, ignore_errors=True)
+    shutil.unpack_archive(sdist, directory, filter="data")
+    (source,) = directory.iterdir()
+    return source
 
 
 def make_environment(python: Python, directory: Path) -> Path:
@@ -91,12 +95,12 @@ def make_environment(python: Python, directory: Path) -> Path:
     return directory / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def make_wheel(python: Python, sdist: Path, work: Path, environ: Mapping[str, str]) -> Path:
-    """The wheel of an sdist, compiled in an environment that pip makes for it."""
+def make_wheel(python: Python, source: Path, work: Path, environ: Mapping[str, str]) -> Path:
+    """The wheel of an unpacked sdist, compiled in an environment that pip makes for it."""
     builder = make_environment(python, work / "builder")
     out = work / "wheel"
     command = [builder, "-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps", "--wheel-dir", out]
-    run([*command, sdist], environ=environ)
+    run([*command, source], environ=environ)
     (wheel,) = out.glob("zarrcore-*.whl")
     return wheel
 
@@ -151,15 +155,15 @@ def install_example(interpreter: Path, work: Path) -> None:
     run([interpreter, *PIP_INSTALL, "--no-build-isolation", "--no-deps", example])
 
 
-def build_one(python: Python, sdist: Path, work: Path, *, plain: bool) -> Path:
+def build_one(python: Python, source: Path, work: Path, *, plain: bool) -> Path:
     """One interpreter, all steps; the finished wheel."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     check = [sys.executable, HERE / "check_wheel.py"]
     if plain:
-        wheel = make_wheel(python, sdist, work, plain_environment())
+        wheel = make_wheel(python, source, work, plain_environment())
     else:
-        wheel = repair(make_wheel(python, sdist, work, release_environment()), work / "repaired")
+        wheel = repair(make_wheel(python, source, work, release_environment()), work / "repaired")
         check += ["--policy", POLICY]
     print(run([*check, wheel]), end="")
     interpreter = install(python, wheel, work)
@@ -188,12 +192,12 @@ def main(argv: Sequence[str]) -> int:
     shutil.rmtree(out, ignore_errors=True)
     itself = "{}.{}".format(*sys.version_info[:2])
     try:
-        sdist = make_sdist(out)
+        source = unpacked_sdist(out, work / "source")
         for python in pythons(options.versions):
             if options.others and python.version == itself:
                 continue
             print(f"Python {python.version}: building, installing, trying", flush=True)
-            shutil.copy2(build_one(python, sdist, work / python.version, plain=options.plain), out)
+            shutil.copy2(build_one(python, source, work / python.version, plain=options.plain), out)
     except StepError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -15,7 +15,17 @@ import sys
 from pathlib import Path
 
 import fetch_sources  # this and the next two are in this directory
-from build_wheels import HERE, PIP_INSTALL, ROOT, SMOKE, StepError, make_environment, make_sdist, pythons, run
+from build_wheels import (
+    HERE,
+    PIP_INSTALL,
+    ROOT,
+    SMOKE,
+    StepError,
+    make_environment,
+    pythons,
+    run,
+    unpacked_sdist,
+)
 from debian import Debian
 
 WORK = ROOT / "build" / "emulated"
@@ -81,10 +91,8 @@ def make_wheel(host: Path, version: str, work: Path, objcopy: str) -> Path:
         "SETUPTOOLS_EXT_SUFFIX": f".cpython-{version.replace('.', '')}-{TARGET}.so",
         "_PYTHON_HOST_PLATFORM": "linux-aarch64",
     }
-    for name in ("tree", "dist"):
-        shutil.rmtree(work / name, ignore_errors=True)
-    shutil.unpack_archive(make_sdist(work / "dist"), work / "tree")
-    (tree,) = (work / "tree").iterdir()
+    shutil.rmtree(work / "dist", ignore_errors=True)
+    tree = unpacked_sdist(work / "dist", work / "tree")
     command = [host, "setup.py", "--quiet", "bdist_wheel", "--plat-name", PLATFORM, "-d", work / "dist"]
     run(command, environ=environ, cwd=tree)
     (wheel,) = (work / "dist").glob("*.whl")

@@ -26,8 +26,8 @@ from build_wheels import (  # this and the next two are in this directory
     ROOT,
     SMOKE,
     StepError,
-    make_sdist,
     run,
+    unpacked_sdist,
     zig_environment,
 )
 from debian import fresh
@@ -103,9 +103,8 @@ def make_wheel(python: Path, wheels: Path, work: Path) -> Path:
     builder = environment(python, work / "builder")
     needed = [*run([sys.executable, HERE / "requirements.py", "build"]).split(), *numpy_for(musl_version())]
     install(builder, download(python, needed, wheels), needed)
-    tree, out = fresh(work / "tree"), fresh(work / "dist")
-    shutil.unpack_archive(make_sdist(out), tree, filter="data")
-    (tree,) = tree.iterdir()
+    out = fresh(work / "dist")
+    tree = unpacked_sdist(out, work / "tree")
     environ = zig_environment("musl") | RELEASE_LIBRARIES
     run([builder, "setup.py", "--quiet", "build"], environ=environ, cwd=tree)
     name_libc(sorted((tree / "build").glob("lib*/**/*.so*")))

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "document/yyjson_api.h"
+#include <yyjson.h>
 
 #if YYJSON_VERSION_HEX >= 0x000700
 #define INDENTED YYJSON_WRITE_PRETTY_TWO_SPACES

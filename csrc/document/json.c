@@ -5,10 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <yyjson.h>
 
 #include "base/arith.h"
 #include "base/assert.h"
-#include "document/yyjson_api.h"
 
 /* ---- documents ---------------------------------------------------------------------------------- */
 
