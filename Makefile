@@ -6,6 +6,8 @@ ENV := .venv
 PY := $(ENV)/bin/python
 PYTHON ?= $(word 2,$(shell wheels/pythons.sh))
 PYTEST := $(PY) -m pytest
+# Modules are compiled when they are first imported: most of them never are.
+INSTALL := -m pip install -qq --no-compile
 ZARR2 := .venvs/zarr2
 S3 := .venvs/s3
 SUITE := .venvs/zarr-suite
@@ -32,13 +34,13 @@ $(ENV)/.created:
 	    "python3-venv (or pyenv), or say PYTHON=/path/to/python" >&2; exit 1; }
 	rm -rf $(ENV)
 	$(PYTHON) -m venv $(ENV)
-	$(PY) -m pip install -qq --upgrade 'pip>=24'
+	$(PY) $(INSTALL) --upgrade 'pip>=24'
 	@touch $@
 
 $(ENV)/.complete: $(ENV)/.created pyproject.toml wheels/requirements.py wheels/fetch_sources.py
 	$(PY) wheels/requirements.py build dev > $(ENV)/requirements.txt
-	$(PY) -m pip install -qq --upgrade -r $(ENV)/requirements.txt
-	ZARRCORE_EXTENSIONS=0 $(PY) -m pip install -qq --no-deps --no-build-isolation -e .
+	$(PY) $(INSTALL) --upgrade -r $(ENV)/requirements.txt
+	ZARRCORE_EXTENSIONS=0 $(PY) $(INSTALL) --no-deps --no-build-isolation -e .
 	$(PY) wheels/fetch_sources.py --optional > /dev/null
 	@touch $@
 
@@ -49,7 +51,7 @@ $(ZARR2)/.complete: tests/interop/zarr2-requirements.txt
 	@set -- $$(wheels/pythons.sh 3.12 3.11 3.13); test -n "$$2" || \
 	    { echo "error: no CPython 3.11, 3.12 or 3.13 with headers and venv found for zarr-python 2" >&2; exit 1; }; \
 	    rm -rf $(ZARR2) && "$$2" -m venv $(ZARR2)
-	$(ZARR2)/bin/python -m pip install -qq --only-binary :all: -r $<
+	$(ZARR2)/bin/python $(INSTALL) --only-binary :all: -r $<
 	@touch $@
 
 build: $(ENV)/.complete ## compile what changed, in place
@@ -58,15 +60,15 @@ build: $(ENV)/.complete ## compile what changed, in place
 # The server and its clients would change what the other tests find installed.
 $(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
 	rm -rf $(S3) && $(PY) -m venv $(S3)
-	$(S3)/bin/python -m pip install -qq --only-binary :all: -r $<
+	$(S3)/bin/python $(INSTALL) --only-binary :all: -r $<
 	@touch $@
 
 # ---- tests ----
 
-# One environment is brought while others are, and while the package is compiled.
+# Environments are brought while the package is compiled and looked at.
 test: $(ENV)/.complete ## style and types, C and Python tests
-	$(MAKE) --no-print-directory -s -j $(JOBS) build $(ZARR2)/.complete $(S3)/.complete
-	$(MAKE) --no-print-directory style csrc-test fuzz-test pytest s3
+	$(MAKE) --no-print-directory -s -j $(JOBS) build $(ZARR2)/.complete $(S3)/.complete style
+	$(MAKE) --no-print-directory csrc-test fuzz-test pytest s3
 
 # With PYTEST_ARGS one process, as for a debugger; else one for each core, and then the tests that want to be alone.
 # Those of tests/remote are left to `make s3`, which has all that they ask for.
@@ -90,7 +92,7 @@ s3: build $(S3)/.complete ## the tests of remote stores, with servers of their o
 
 $(SUITE)/.complete: tests/interop/zarr-suite-requirements.txt $(ENV)/.complete
 	rm -rf $(SUITE) && $(PY) -m venv $(SUITE)
-	$(SUITE)/bin/python -m pip install -qq --only-binary :all: -r $<
+	$(SUITE)/bin/python $(INSTALL) --only-binary :all: -r $<
 	@touch $@
 
 zarr-python-suite: build $(SUITE)/.complete ## the tests of zarr-python itself, with our codec pipeline
@@ -205,7 +207,7 @@ lint: style ## the same, and warnings of C
 
 $(DOCS)/.complete: docs/requirements.txt $(ENV)/.complete
 	rm -rf $(DOCS) && $(PY) -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip install -qq -r $< numpy
+	$(DOCS)/bin/python $(INSTALL) -r $< numpy
 	@touch $@
 
 docs: build $(DOCS)/.complete ## the site of the documentation, into build/docs; warnings are errors
@@ -219,7 +221,7 @@ wheel: $(ENV)/.wheels ## manylinux wheels for every Python here, tried in clean 
 
 $(ENV)/.wheels: $(ENV)/.complete
 	$(PY) wheels/requirements.py wheels > $(ENV)/requirements-wheels.txt
-	$(PY) -m pip install -qq -r $(ENV)/requirements-wheels.txt
+	$(PY) $(INSTALL) -r $(ENV)/requirements-wheels.txt
 	@touch $@
 
 wheel-aarch64: $(ENV)/.wheels ## compile a wheel for aarch64, and try it on an emulated CPU with Debian's Python; needs qemu-user, apt

@@ -114,17 +114,30 @@ class RangedArchive:
 
     def fetch(self, spans: Sequence[Span]) -> list[tuple[int, bytes]]:
         """Return ranges of the archive, all at once, with where they begin."""
+        version = self._version
         answers = (in_parallel if self.target.store._concurrent_requests() else _one_by_one)(
-            lambda span: self._ask(RangeByteRequest(*span), self._version), spans
+            lambda span: self._ask(RangeByteRequest(*span), version), spans
         )
+        if version is None and any(answer.version for answer in answers):
+            self._settle()
         for answer in answers:
-            is_other = answer.size not in (None, self._size) or answer.version != self._version
+            is_other = answer.size not in (None, self._size) or answer.version not in (version, self._version)
             if answer.is_replaced or answer.value is None or is_other:
                 raise StoreError(
                     f"{self.target}: the archive has been replaced since it was opened; close the store to "
                     "read the new one"
                 )
         return [(start, answer.value or b"") for (start, _), answer in zip(spans, answers, strict=True)]
+
+    def _settle(self) -> None:
+        """Take the version of a file that was too young to have one when its directory was read.
+
+        It is that of the same archive if the directory is still the same.
+        """
+        now = RangedArchive(self.target, self._opened)
+        with self._lock, now.held() as directory:
+            if self._version is None and self._zip is not None and _entries(directory) == _entries(self._zip):
+                self._version = now._version
 
     # --- entries ---
 
@@ -250,6 +263,14 @@ def _find(segments: list[tuple[int, bytes]], start: int, stop: int) -> bytes | N
 def _header_size(info: zipfile.ZipInfo) -> int:
     """Return how many bytes the local header of an entry has before its extra field, if it is sound."""
     return LOCAL_HEADER + len(info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437"))
+
+
+def _entries(directory: Directory) -> list[tuple[Any, ...]]:
+    """Return what differs where one archive is not the other."""
+    return [
+        (one.filename, one.header_offset, one.CRC, one.compress_size, one.file_size)
+        for one in directory.filelist
+    ]
 
 
 def _is_ranged(info: zipfile.ZipInfo, part: ByteRange | None) -> bool:

@@ -19,7 +19,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import ChunkIOError, StoreError
-from zarrcore.storage import LocalStore, StorePath, ZipStore
+from zarrcore.storage import LocalStore, StorePath, ZipStore, local
 from zarrcore.testing.process import in_child
 
 has_locks = pytest.mark.skipif(os.name == "nt", reason="archives are locked on POSIX")
@@ -365,3 +365,32 @@ def test_an_interrupt_leaves_no_archive_locked(path: Path, kind: str) -> None:
     assert number > len(kept) > 10
     kept.clear()
     gc.collect()
+
+
+def opened_young(path: Path, monkeypatch: pytest.MonkeyPatch) -> zarrcore.Array:
+    """An array in an archive that was written so lately that its file had no version; now it has one."""
+    monkeypatch.setattr(local, "_YOUNG", 1 << 62)
+    array = zarrcore.open_array(OPENED["ranges"](path), path="a", mode="r")
+    assert array[9:10].tolist() == [10]
+    monkeypatch.setattr(local, "_YOUNG", 0)
+    return array
+
+
+def test_an_archive_may_be_read_for_longer_than_it_is_young(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opened it within three seconds of its writing was told later that it had been replaced."""
+    write(path)
+    array = opened_young(path, monkeypatch)
+    assert array[...].tolist() == VALUES.tolist()
+    assert array[1:2].tolist() == [2]
+
+
+def test_an_archive_that_was_replaced_while_it_was_young_is_noticed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path)
+    array = opened_young(path, monkeypatch)
+    write(path, scale=2)
+    with pytest.raises(ChunkIOError, match="has been replaced"):
+        array[...]
