@@ -71,9 +71,9 @@ def run(command: list[str], env: dict[str, str]) -> None:
 
 
 def check(directory: Path, env: dict[str, str]) -> None:
-    """Build and test the library for C, then the package for Python."""
+    """Build and test the library for C, with its assertions, then the package, as it is released."""
     native = [f"NATIVE_CFLAGS={flags('--cflags', env)}", f"NATIVE_LIBS={flags('--libs', env)}"]
-    places = [f"BUILD={directory / 'csrc'}", f"PREFIX={directory / 'lib'}"]
+    places = [f"BUILD={directory / 'csrc'}", f"PREFIX={directory / 'lib'}", "DEBUG=1"]
     jobs = f"-j{len(os.sched_getaffinity(0))}"
     run(["make", "-s", "-k", jobs, "-C", "csrc", "check", "lib", *places, *native], env)
     package = directory / "package"
