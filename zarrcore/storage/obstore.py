@@ -36,6 +36,7 @@ from zarrcore.storage.remote import (
     lists_documents,
     serve,
 )
+from zarrcore.storage.servers import SCHEMES, place_in_bucket
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -62,7 +63,6 @@ _LOOKS = 8  # at a value that is replaced between a look at its size and the req
 _ABSENT = ()  # the version of no value
 _LONGEST_WAIT = 1.0  # seconds, before a value that others have replaced is replaced
 _NO_BUCKET = re.compile("<Code>(NoSuchBucket|ContainerNotFound)</Code>")
-_OF_URLS = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
 
 
 class _NoBucketError(Exception):
@@ -603,7 +603,7 @@ class ObjectStore(RemoteStore):
 
         The page of a login, a proxy or a console, where a listing was asked for, reads as one without keys.
         """
-        if self._client.kind not in _OF_URLS or self._client.knows_absence:
+        if self._client.kind not in SCHEMES or self._client.knows_absence:
             return
         errors = obstore().exceptions
         try:
@@ -690,7 +690,7 @@ class ObjectStore(RemoteStore):
         value does not meet the condition any more.  Another process may have stored the same bytes: a mark in
         the metadata of the object is the difference.
         """
-        if self._client.kind not in _OF_URLS or not is_document(key):
+        if self._client.kind not in SCHEMES or not is_document(key):
             self._put(key, data, mode=mode)
             return
         marks = {_MARK: os.urandom(16).hex()}
@@ -780,20 +780,18 @@ class ObjectStore(RemoteStore):
     def __str__(self) -> str:
         return shown(self._url_of_root() or f"object_store://{join_path(str(self.store), self.path)}")
 
-    def _url_of_root(self, *, server: str = "") -> str | None:
+    def _url_of_root(self, server: str = "") -> str | None:
         """Return the URL of the root of the store; None if it is not in a cloud or on the web."""
-        kind, made = self._client.kind, self._client.args
-        if kind == "HTTPStore":
-            return join_path(str(made[0]).rstrip("/"), self.path)
-        if kind not in _OF_URLS:
+        client = self._client
+        if client.kind == "HTTPStore":
+            return join_path(client.bucket.rstrip("/"), self.path)
+        if client.kind not in SCHEMES:
             return None
-        bucket = self._client.config("bucket") or self._client.config("container_name") or "".join(made[:1])
-        above = normalize_path(self._client.config("prefix") or "")
-        return join_path(f"{_OF_URLS[kind]}://{server}{bucket}", above, self.path)
+        above = normalize_path(client.config("prefix") or "")
+        return place_in_bucket(client.kind, server, join_path(client.bucket, above, self.path))
 
     def _address(self, path: str) -> str:
-        server = self._client.server  # two of them may each have a bucket of one name
-        place = self._url_of_root(server=f"{server}/" if server else "")
+        place = self._url_of_root(self._client.server)  # two of them may each have a bucket of one name
         return super()._address(path) if place is None else f"{join_path(place, path)}/"
 
     def _scope(self, path: str) -> str:
