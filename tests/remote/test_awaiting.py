@@ -254,6 +254,7 @@ def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is done in a thread."""
     for module in ("arrays.async_array", "groups.async_group", "api.asynchronous"):
         monkeypatch.delattr(f"zarrcore.{module}.in_thread")
+        monkeypatch.delattr(f"zarrcore.{module}.to_end")
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
