@@ -43,13 +43,13 @@ async def to_end(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     future = asyncio.get_running_loop().run_in_executor(None, call)
     try:
         await asyncio.wait([future])
-    except asyncio.CancelledError:
+    except asyncio.CancelledError as cancelled:
         if _takes(turn):
             future.cancel()
         while not future.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([future])
-        raise
+        raise cancelled from None if future.cancelled() else future.exception()
     return future.result()
 
 

@@ -89,6 +89,31 @@ def test_what_had_not_begun_never_does() -> None:
     assert zarrcore.open_array(store)[...].tolist() == [2, 1, 1, 1, 1, 1, 1, 1]
 
 
+def test_what_goes_wrong_meanwhile_is_the_cause() -> None:
+    """Otherwise asyncio logs that nobody has heard of it."""
+    asked, may_fail = threading.Event(), threading.Event()
+
+    class Failing(MemoryStore):
+        def set(self, key: str, value: Any) -> None:
+            if "c/" in key:
+                asked.set()
+                assert may_fail.wait(60)
+                raise OSError("no room")
+            super().set(key, value)
+
+    async def main() -> None:
+        array = await zarrcore.api.asynchronous.create_array(Failing(), shape=4, dtype="i4")
+        task = asyncio.ensure_future(array.setitem(..., 1))
+        assert await asyncio.to_thread(asked.wait, 60)
+        task.cancel()
+        may_fail.set()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        assert "no room" in str(caught.value.__cause__)
+
+    asyncio.run(main())
+
+
 def test_nothing_is_put_into_memory_after_the_end_of_a_cancelled_task() -> None:
     asked, may_go_on = threading.Event(), threading.Event()
 
