@@ -273,12 +273,12 @@ def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Clie
         return _shared.setdefault(key, client)
 
 
-def _environment() -> frozenset[tuple[str, str]]:
+def _environment() -> frozenset[tuple[str, str | None]]:
     """Return what obstore finds in the environment when it makes a store: keys may be replaced later."""
     return frozenset(
-        (name, value)
-        for name, value in os.environ.items()
-        if name.startswith(_OF_CLOUDS) or name.upper().endswith("_PROXY")
+        (name, os.environ.get(name))  # most values are of no interest: to decode them takes half of the time
+        for name in os.environ
+        if name.startswith(_OF_CLOUDS) or name[-6:].upper() == "_PROXY"
     )
 
 
