@@ -93,12 +93,12 @@ class Arrivals(Store, announces=False):
         raise Elsewhere
 
     async def _arrived(self, requests: Sequence[_Request], versions: dict[str, str]) -> list[Any]:
-        if under_way.is_ending:
-            raise Elsewhere
         limit = _limit()
 
         async def fetch(request: _Request) -> Any:
             async with limit:
+                if under_way.is_ending:
+                    return Elsewhere()
                 with under_way.request():
                     if request[1] is _NAMES:
                         return await self._store._await_names(request[0])
