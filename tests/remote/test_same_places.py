@@ -120,10 +120,11 @@ def test_keys_are_sent_to_the_server_of_the_profile(
 ) -> None:
     """Those in the options went to Amazon, and s3fs sent them elsewhere."""
     file = tmp_path / "config"
-    file.write_text(f"[default]\nendpoint_url = {server.url}\n")
+    file.write_text(f"[default]\nendpoint_url = {server.url}\nregion = eu-north-1\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(file))
     server.objects["bucket/data/k"] = b"value"
     for keys in ({"key": "testing", "secret": "s"}, {"anon": True}):
         store = make_store("s3://bucket/data", storage_options=keys)
         assert store.get("k") == b"value"
         assert f"{place_of_files(('s3',), keys, 'bucket/data')}/" == store._address("")
+        assert ("region" in store.store.config) == ("key" in keys)  # what is public is in any region

@@ -463,11 +463,8 @@ class FsspecStore(RemoteStore):
         if _is_local(fs):
             return files.real_directory(f"{root}/{path}")
         if self._found_at is None:
-            place = (
-                None
-                if isinstance(fs, _Withheld)
-                else place_of_files(_protocols(fs), fs.storage_options, root)
-            )
+            given = {} if isinstance(fs, _Withheld) else fs.storage_options
+            place = place_of_files(_protocols(fs), given, root)
             self._found_at = shown(place or fs.unstrip_protocol(root or fs.root_marker))
         return f"{join_path(self._found_at, path)}/"
 
@@ -491,7 +488,7 @@ class FsspecStore(RemoteStore):
     def _below_others(self) -> tuple[Any, str]:
         """The filesystem that has the values, below caches and directories, and the root there."""
         fs, root = self._files, self._root
-        while not _OVER_OTHERS.isdisjoint(_protocols(fs)):
+        while not (isinstance(fs, _Withheld) or _OVER_OTHERS.isdisjoint(_protocols(fs))):
             root = fs._join(root) if "dir" in _protocols(fs) else root
             fs = fs.fs
         return fs, root

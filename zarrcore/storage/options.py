@@ -191,7 +191,10 @@ def for_s3(bucket: str, given: Mapping[str, Any]) -> dict[str, Any]:
         made.setdefault("endpoint", endpoint)
     if {"access_key_id", "secret_access_key"} <= made.keys():
         made.setdefault("session_token", NO_TOKEN)
+    is_anywhere = made.get("skip_signature") and profile is None and "region" not in made
     made = options.made = with_profile(made, profile)
+    if is_anywhere:  # the region of the profile is that of its own buckets
+        made.pop("region", None)
     if style == "virtual":
         made["virtual_hosted_style_request"] = True
         if "endpoint" in made:  # which then names the bucket as well
