@@ -143,9 +143,7 @@ def test_references_to_whole_files_are_read_as_far_as_metadata_go() -> None:
 
 
 def test_a_large_value_comes_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    from zarrcore.storage import obstore
-
-    monkeypatch.setattr(obstore, "_MOST_ROOM", 1000)
+    monkeypatch.setattr("zarrcore.storage.object_reads._MOST_ROOM", 1000)
     value = bytes(range(256)) * 40
 
     def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
