@@ -15,10 +15,51 @@ if TYPE_CHECKING:
 
 
 async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run a function in a worker thread of the event loop's executor."""
+    """Run a function that changes nothing in a worker thread of the event loop's executor.
+
+    A task that is cancelled ends at once, and leaves the thread alone.
+    """
     import asyncio
 
     return await asyncio.to_thread(function, *args, **kwargs)
+
+
+async def to_end(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run a function that changes something in a worker thread of the event loop's executor.
+
+    A task that is cancelled ends when the function has ended, or at once if it has not begun and never will:
+    what was stored after that would replace what the program has stored since.
+    """
+    import asyncio
+    from contextlib import suppress
+    from contextvars import copy_context
+
+    turn = [None]  # whoever takes it decides whether the function is called
+    context = copy_context()
+
+    def call() -> Any:
+        return context.run(function, *args, **kwargs) if _takes(turn) else None
+
+    future = asyncio.get_running_loop().run_in_executor(None, call)
+    try:
+        await asyncio.wait([future])
+    except asyncio.CancelledError as cancelled:
+        if _takes(turn):
+            future.cancel()
+        while not future.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([future])
+        raise cancelled from None if future.cancelled() else future.exception()
+    return future.result()
+
+
+def _takes(turn: list[None]) -> bool:
+    """Return whether this is the first who takes a turn."""
+    try:
+        turn.pop()
+    except IndexError:
+        return False
+    return True
 
 
 class Node:
@@ -152,7 +193,7 @@ class AsynchronousNode(NodeFace):
 
     async def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
         """Set attributes, keeping those that are not named; see :meth:`zarrcore.Array.update_attributes`."""
-        await in_thread(self._change_attributes, lambda attributes: {**attributes, **new_attributes})
+        await to_end(self._change_attributes, lambda attributes: {**attributes, **new_attributes})
         return self
 
     async def nbytes_stored(self) -> int:

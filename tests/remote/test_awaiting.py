@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -254,6 +257,7 @@ def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is done in a thread."""
     for module in ("arrays.async_array", "groups.async_group", "api.asynchronous"):
         monkeypatch.delattr(f"zarrcore.{module}.in_thread")
+        monkeypatch.delattr(f"zarrcore.{module}.to_end")
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
@@ -406,3 +410,36 @@ def test_a_refusal_of_a_document_is_an_error(server: ObjectServer, store: Object
         with pytest.raises(NodeIOError, match="data/x/zarr.json"):
             asyncio.run(call())
     server.mend()
+
+
+ENDING = """
+import asyncio, sys, threading
+import zarrcore
+
+words = {"key": "k", "secret": "s", "endpoint_url": sys.argv[1]}
+array = zarrcore.open_array("s3://bucket", mode="r", storage_options=words)._async_array
+
+async def main():
+    await array.getitem(0)
+    print("reading", flush=True)
+    while True:
+        await asyncio.gather(*(array.getitem(i % 10) for i in range(60)), return_exceptions=True)
+
+threading.Thread(target=asyncio.run, args=(main(),), daemon=True).start()
+sys.stdin.readline()
+print("end", flush=True)
+"""
+
+
+def test_a_process_may_end_while_the_loop_of_a_thread_reads(server: ObjectServer, store: ObjectStore) -> None:
+    """An answer that came when there was no interpreter any more ended it by SIGABRT, one time in three."""
+    created(store, LAYOUTS["chunks"])
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    server.latency = 0.02
+    for _ in range(3):
+        program = [sys.executable, "-c", ENDING, server.url]
+        with subprocess.Popen(program, **pipes, text=True, cwd=Path(zarrcore.__file__).parents[1]) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "reading\n"
+            assert process.communicate("\n", timeout=60) == ("end\n", "")
+            assert process.returncode == 0

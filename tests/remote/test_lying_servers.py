@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import re
 import signal
 import socket
@@ -143,9 +145,7 @@ def test_references_to_whole_files_are_read_as_far_as_metadata_go() -> None:
 
 
 def test_a_large_value_comes_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    from zarrcore.storage import obstore
-
-    monkeypatch.setattr(obstore, "_MOST_ROOM", 1000)
+    monkeypatch.setattr("zarrcore.storage.object_reads._MOST_ROOM", 1000)
     value = bytes(range(256)) * 40
 
     def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
@@ -281,6 +281,86 @@ def test_a_value_of_a_server_is_copied_to_a_directory_in_parts(tmp_path: Path) -
         source = make_store(url, storage_options=WORDS)
         assert copy_value(source, "k", LocalStore(tmp_path), "k") == len(value)
     assert (tmp_path / "k").read_bytes() == value
+
+
+def span_of(wanted: str | None, size: int) -> tuple[int, int]:
+    first, _, last = (wanted or "bytes=0-").removeprefix("bytes=").partition("-")
+    start = int(first) if first else max(0, size - int(last))
+    return start, min(int(last) + 1, size) if first and last else size
+
+
+def part(status: str, data: bytes, span: tuple[int, int], size: int, **headers: object) -> Iterator[bytes]:
+    told = {"Content_Range": f"bytes {span[0]}-{span[1] - 1}/{size}"} if status.startswith("206") else {}
+    yield head(status, **{"ETag": '"a"', "Content_Length": len(data), **told, **headers})
+    yield data
+
+
+def truth(status: str, value: bytes, start: int, stop: int) -> Iterator[bytes]:
+    return part(status, value[start:stop], (start, stop), len(value))
+
+
+Lie = Callable[[str, bytes, int, int], Iterator[bytes]]
+LIES: dict[str, Lie] = {  # of a status, a value, and the start and stop of the part that is asked for
+    "less": lambda status, v, i, j: part(status, v[i : i + 1], (i, i + 1), len(v)),
+    "less than it says": lambda status, v, i, j: part(status, v[i : j - 1], (i, j), len(v)),
+    "more than it says": lambda status, v, i, j: part(status, v[i:j] + b"more", (i, j), len(v)),
+    "another part": lambda status, v, i, j: part(
+        status, v[max(0, i - 1) : max(0, i - 1) + j - i], (max(0, i - 1), max(0, i - 1) + j - i), len(v)
+    ),
+    "nothing": lambda status, v, i, j: part(status, b"", (i, j), len(v)),
+    "no content": lambda status, v, i, j: iter([head("204 No Content", ETag='"a"')]),
+    "no size": lambda status, v, i, j: part(status, v[i:j], (i, j), len(v), Content_Range=f"bytes {i}-{j}/*"),
+    "no such range": lambda status, v, i, j: part("416 Not Satisfiable", b"", (i, j), len(v)),
+    "compressed": lambda status, v, i, j: part(
+        status, gzip.compress(v[i:j]), (i, j), len(v), Content_Encoding="gzip"
+    ),
+    "pieces that end early": lambda status, v, i, j: iter(
+        [head(status, ETag='"a"', Transfer_Encoding="chunked"), b"1\r\n" + v[i : i + 1] + b"\r\n"]
+    ),
+    "another page": lambda status, v, i, j: part("200 OK", PAGE, (0, len(PAGE)), len(PAGE)),
+    "in circles": lambda status, v, i, j: iter(
+        [head("302 Found", Location="/data/a/c/0/0", Content_Length=0)]
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("shards", [None, (40, 40)])
+def test_what_is_not_what_was_asked_for_is_never_taken_for_values(lie: str, shards: Any) -> None:
+    values: dict[str, Any] = {}
+    expected = np.arange(1, 1601).reshape(40, 40)
+    zarrcore.create_array(
+        values,
+        name="a",
+        data=expected,
+        chunks=(10, 10),
+        shards=shards,
+        compressors=None,
+    )
+
+    def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+        value = values.get(path.removeprefix("/data/"))
+        if value is None:
+            yield head("404 Not Found", Content_Length=0)
+            return
+        tell = LIES[lie] if "/c/0/0" in path else truth
+        status = "206 Partial Content" if wanted else "200 OK"
+        yield from tell(status, bytes(value), *span_of(wanted, len(value)))
+
+    with serving(answer) as url:
+        array = zarrcore.open_array(make_store(url, storage_options=WORDS), path="a", mode="r")
+        reads: list[Callable[[Any], Any]] = [
+            array.__getitem__,
+            lambda selection: asyncio.run(array._async_array.getitem(selection)),
+        ]
+        for selection in (..., (3, 3), (slice(0, 40, 7), 5)):
+            for read in reads:
+                try:
+                    found = read(selection)
+                except BaseZarrError as error:
+                    assert "key 'a/c/0/0'" in str(error)
+                else:  # it was no lie, as where the whole value is asked for
+                    assert np.array_equal(found, expected[selection])
 
 
 ENDLESS = """

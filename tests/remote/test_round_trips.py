@@ -92,6 +92,21 @@ def test_creating_is_two_requests(server: ObjectServer, place: Any, kind: str) -
     assert (len(seen.requests), seen.waves) == (2, 2), str(seen)
 
 
+def test_a_tree_of_format_2_is_not_hidden_and_looking_takes_no_wave(server: ObjectServer, place: Any) -> None:
+    """A root of format 3 was made above it, and the group of format 2 had no members any more."""
+    with server.watch() as seen:
+        zarrcore.create_array(place(), name="a", shape=(10,), dtype="i4")
+    assert (len(seen.requests), seen.waves) == (7, 5), str(seen)
+    group = zarrcore.create_group(place(), path="old", zarr_format=2)
+    group.create_array("values", data=[1, 2, 3])
+    before = dict(server.objects)
+    with pytest.raises(zarrcore.errors.ContainsGroupError, match="would hide"):
+        zarrcore.create_array(place(), name="old/new", shape=3, dtype="i4")
+    with pytest.raises(zarrcore.errors.ContainsArrayError, match="would hide"):
+        zarrcore.create_group(place(), path="old/values/new", overwrite=True)
+    assert server.objects == before
+
+
 def test_creating_without_the_right_to_list(server: ObjectServer, place: Any) -> None:
     server.fail(403, r"^[^/]*/?$", method="GET")
     array = zarrcore.create_array(place(), shape=(10,), dtype="i4")

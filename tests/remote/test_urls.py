@@ -251,6 +251,18 @@ def test_other_clouds(url: str, words: dict[str, Any], expected: dict[str, Any])
         ),
         ("s3://b", {"anon": False}, {"AWS_SKIP_SIGNATURE": "true"}, {"skip_signature": "false"}),
         (
+            "gs://b",
+            {"token": "anon"},
+            {"GOOGLE_APPLICATION_CREDENTIALS": "/there/is/no.json"},
+            {"skip_signature": "true"},
+        ),
+        (
+            "gs://b",
+            {"skip_signature": "1"},
+            {"GOOGLE_APPLICATION_CREDENTIALS": "/there/is/no.json"},
+            {"skip_signature": "1"},
+        ),
+        (
             "az://c",
             {"account_name": "mine", "account_key": "aGVsbG8="},
             {"AZURE_STORAGE_CONNECTION_STRING": "AccountName=other;AccountKey=b3RoZXI="},

@@ -20,6 +20,7 @@ from obstore.store import HTTPStore
 import zarrcore
 from zarrcore.errors import ArrayNotFoundError, ChunkIOError, GroupNotFoundError, ReadOnlyError, StoreError
 from zarrcore.storage import FsspecStore, ObjectStore, make_store
+from zarrcore.storage.options import _UNITS, for_pages
 
 VALUES = np.arange(40 * 30, dtype="i4").reshape(40, 30)
 LARGE = np.arange(400 * 300, dtype="i4").reshape(400, 300)  # a shard of this size is not fetched whole
@@ -284,6 +285,16 @@ def test_what_lists_is_given_the_options_of_what_reads(files: Any, options: dict
     group = zarrcore.open_group(store, mode="r")
     assert sorted(group) == sorted(NAMES)
     assert group["plain"][...] == 0
+
+
+def test_what_lists_waits_as_long_as_the_options_say() -> None:
+    """A time in text was left out, and a page waited for up to 5 minutes."""
+    aiohttp = pytest.importorskip("aiohttp")
+    times = {"timeout": "1m 30s", "connect_timeout": "500 millis", "read_timeout": timedelta(seconds=7)}
+    expected = aiohttp.ClientTimeout(total=90, connect=0.5, sock_read=7)
+    assert for_pages({"client_options": times})["timeout"] == expected
+    for unit in _UNITS:  # which obstore has as well
+        make_store("http://127.0.0.1:9/", storage_options={"client_options": {"timeout": f"2{unit}"}})
 
 
 def only_with_a_token(self: Files) -> bool:

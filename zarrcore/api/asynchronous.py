@@ -22,7 +22,7 @@ from zarrcore.groups.opened import OpenGroup
 from zarrcore.inspection.compacting import compact
 from zarrcore.inspection.repairing import repair
 from zarrcore.inspection.verifying import verify
-from zarrcore.node import in_thread
+from zarrcore.node import in_thread, to_end
 from zarrcore.nodes import users
 from zarrcore.nodes.copies import KeptCopy
 from zarrcore.storage import Store, StorePath, make_store_path
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = {name: getattr(synchronous, name) for name in synchronous.__all__ if name != "print_debug_info"}
 _FUNCTIONS |= {"compact": compact, "repair": repair, "verify": verify}
+_READING = {"check_consolidated", "load", "tree", "verify"}
 __all__ = sorted(_FUNCTIONS)
 
 
@@ -48,7 +49,8 @@ def _coroutine(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     async def run(*args: Any, **kwargs: Any) -> Any:
         plain = [_synchronous(value) for value in args]
         named = {name: _synchronous(value) for name, value in kwargs.items()}
-        node = await in_thread(function, *plain, **named)
+        changes_nothing = function.__name__ in _READING or kwargs.get("mode") in ("r", "r+")
+        node = await (in_thread if changes_nothing else to_end)(function, *plain, **named)
         return async_node_of(node._opened) if isinstance(node, Array | Group) else node
 
     return run
@@ -115,5 +117,5 @@ globals().update({name: _opening(_FUNCTIONS[name], mode) for name, mode in _MODE
 
 async def create_hierarchy(*args: Any, **kwargs: Any) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
     """Create many nodes from their metadata; see :func:`zarrcore.create_hierarchy`."""
-    for path, node in await in_thread(lambda: list(synchronous.create_hierarchy(*args, **kwargs))):
+    for path, node in await to_end(lambda: list(synchronous.create_hierarchy(*args, **kwargs))):
         yield path, async_node_of(node._opened)

@@ -17,7 +17,7 @@ from zarrcore.arrays.access import get_by, put_by
 from zarrcore.arrays.face import ArrayFace
 from zarrcore.arrays.inspectable import AsyncInspectable
 from zarrcore.arrays.opened import OpenArray, open_array_at
-from zarrcore.node import AsynchronousNode, in_thread
+from zarrcore.node import AsynchronousNode, in_thread, to_end
 from zarrcore.nodes import users
 from zarrcore.nodes.open import open_array_node
 
@@ -123,7 +123,7 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
         return await in_thread(get_by, array, select, selection, out, fields)
 
     async def _set(self, select: Select, selection: Any, value: Any, fields: Fields | None = None) -> None:
-        await in_thread(put_by, self._opened, select, selection, value, fields)
+        await to_end(put_by, self._opened, select, selection, value, fields)
 
     async def read(
         self,
@@ -137,12 +137,13 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
         from zarrcore.arrays import tolerant
 
         fields, selection = indexing.pop_fields(selection)
-        return await in_thread(tolerant.read, self._opened, selection, out, fields, threads, on_error)
+        run = in_thread if out is None else to_end  # nothing is put into the caller's memory afterwards
+        return await run(tolerant.read, self._opened, selection, out, fields, threads, on_error)
 
     async def write(self, selection: SelectionLike, value: ValueLike, *, threads: int = 0) -> None:
         """Write values into a selection; see :meth:`zarrcore.Array.write`."""
         fields, selection = indexing.pop_fields(selection)
-        await in_thread(put_by, self._opened, indexing.plain_selection, selection, value, fields, threads)
+        await to_end(put_by, self._opened, indexing.plain_selection, selection, value, fields, threads)
 
     def check_regions(self, regions: Iterable[SelectionLike]) -> None:
         """Check that processes may write these regions; see :meth:`zarrcore.Array.check_regions`."""
@@ -183,13 +184,13 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
         """
         from zarrcore.arrays.chunks import resize
 
-        await in_thread(resize, self._opened, new_shape, cut=delete_outside_chunks)
+        await to_end(resize, self._opened, new_shape, cut=delete_outside_chunks)
 
     async def append(self, data: ArrayLike, axis: int = 0) -> tuple[int, ...]:
         """Append `data` along `axis`; returns the new shape."""
         from zarrcore.arrays.chunks import append
 
-        return await in_thread(append, self._opened, data, axis)  # type: ignore[no-any-return]
+        return await to_end(append, self._opened, data, axis)  # type: ignore[no-any-return]
 
 
 class AsyncIndex:

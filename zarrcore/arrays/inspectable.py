@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zarrcore._typing import SelectionLike, ShapeLike
-from zarrcore.node import in_thread
+from zarrcore.node import in_thread, to_end
 
 if TYPE_CHECKING:
     from zarrcore._typing import Buffer
@@ -178,7 +178,7 @@ class AsyncEncodedChunk:
 
     async def put(self, value: Buffer, *, check: bool = True) -> None:
         """Store bytes in place of those that are stored; decode them first, unless `check` is False."""
-        await in_thread(self._chunk.put, value, check=check)
+        await to_end(self._chunk.put, value, check=check)
 
     async def check(self, value: Buffer) -> None:
         """Raise a ChunkDecodeError if bytes cannot be decoded as this chunk."""
@@ -186,4 +186,4 @@ class AsyncEncodedChunk:
 
     async def erase(self) -> None:
         """Remove the chunk, which reads as the fill value then; do nothing if it is not stored."""
-        await in_thread(self._chunk.erase)
+        await to_end(self._chunk.erase)

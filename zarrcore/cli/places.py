@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_IN_HOST = re.compile(r"://[^/\[]*\[[^\]]*$")  # what is left of a "::" in an address of IPv6
 _SLICE = re.compile(r"\s*([+-]?\d+)?\s*:\s*([+-]?\d+)?\s*(?::\s*([+-]?\d+)?\s*)?")
 
 
@@ -30,7 +31,7 @@ def split_place(text: str) -> tuple[str, str]:
     (('data.zip', 'group/array'), ('zip::https://host/data.zip', ''))
     """
     store, mark, path = text.rpartition("::")
-    if not mark or "://" in path or re.fullmatch(r"[a-z][a-z0-9+]*", store):
+    if not mark or "://" in path or re.fullmatch(r"[a-z][a-z0-9+]*", store) or _IN_HOST.search(store):
         return text, ""
     return store, path
 

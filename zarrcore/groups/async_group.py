@@ -18,7 +18,7 @@ from zarrcore.groups import changing, creating, members
 from zarrcore.groups.face import GroupFace
 from zarrcore.groups.opened import OpenGroup, open_group_at
 from zarrcore.groups.tree import Tree, tree_of
-from zarrcore.node import AsynchronousNode, in_thread
+from zarrcore.node import AsynchronousNode, in_thread, to_end
 from zarrcore.nodes import users
 from zarrcore.nodes.copies import KeptCopy
 from zarrcore.nodes.documents import Metadata
@@ -63,7 +63,7 @@ class AsyncGroup(
     __slots__ = ()
 
     async def _array(self, function: Callable[..., OpenArray], *args: Any, **kwargs: Any) -> AsyncArray:
-        return AsyncArray._of(await in_thread(function, self._opened, *args, **kwargs))
+        return AsyncArray._of(await to_end(function, self._opened, *args, **kwargs))
 
     async def _asked(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call a function of `members` that opens nothing; it may be called several times."""
@@ -113,7 +113,8 @@ class AsyncGroup(
             with suppress(Elsewhere):
                 place, metadata = await awaited(args[0], open_group_node, *args[1:], **kwargs)
                 return cls._of(OpenGroup(metadata, place, copy))
-        return cls._of(await in_thread(function, *args, **kwargs))
+        run = in_thread if function is open_group_at else to_end
+        return cls._of(await run(function, *args, **kwargs))
 
     async def info_complete(self) -> NodeInfo:
         """Return `info` with the properties that need a look into the store."""
@@ -137,15 +138,15 @@ class AsyncGroup(
 
     async def setitem(self, key: str, value: ArrayLike) -> None:
         """Store `value`, an array-like, under the name `key`."""
-        await in_thread(creating.set_member, self._opened, key, value)
+        await to_end(creating.set_member, self._opened, key, value)
 
     async def delitem(self, key: str) -> None:
         """Remove the member `key` and everything below it."""
-        await in_thread(changing.remove, self._opened, key)
+        await to_end(changing.remove, self._opened, key)
 
     async def move(self, source: str, dest: str) -> None:
         """Move a member to another path in this group."""
-        await in_thread(changing.move, self._opened, source, dest)
+        await to_end(changing.move, self._opened, source, dest)
 
     async def contains(self, member: str) -> bool:
         """Return whether there is a member at the path `member`."""
@@ -216,7 +217,7 @@ class AsyncGroup(
         self, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
     ) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
         """Create many nodes below this group; see :func:`zarrcore.create_hierarchy`."""
-        for path, opened in await in_thread(
+        for path, opened in await to_end(
             lambda: list(creating.create_hierarchy(self._opened, nodes, overwrite=overwrite))
         ):
             yield path, async_node_of(opened)

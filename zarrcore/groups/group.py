@@ -13,7 +13,7 @@ from zarrcore.groups import changing, creating, members
 from zarrcore.groups.face import GroupFace
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.groups.tree import Tree, tree_of
-from zarrcore.node import SynchronousNode, bridge, in_thread
+from zarrcore.node import SynchronousNode, bridge, to_end
 from zarrcore.nodes.documents import Metadata
 from zarrcore.nodes.walk import Found
 
@@ -329,7 +329,7 @@ class Group(GroupFace["Array", "Group"], SynchronousNode, array="Array", group="
 
     async def update_attributes_async(self, new_attributes: Mapping[str, Any]) -> Group:
         """Change the attributes like :meth:`update_attributes`, as a coroutine."""
-        return await in_thread(self.update_attributes, new_attributes)
+        return await to_end(self.update_attributes, new_attributes)
 
 
 def node_of(opened: OpenArray | OpenGroup) -> Array | Group:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from functools import partial
 
 from zarrcore._locks import holding
 from zarrcore._log import debug
@@ -29,7 +30,7 @@ from zarrcore.nodes.copies import (
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
-from zarrcore.nodes.reading import writing
+from zarrcore.nodes.reading import at_once, writing
 from zarrcore.nodes.reserved import after_others, among_processes, reserved
 from zarrcore.nodes.users import note_loss, wait_for_writes
 from zarrcore.nodes.versions import Versions, store_version
@@ -152,8 +153,9 @@ def _clear_the_way(
     if replaces:
         if overwrite != "all":
             refuse_foreign(place)
+        _refuse_hiding(place, missing, zarr_format)
         delete_node(place)
-    is_new = not replaces and store._claim(place.path)
+    is_new = not replaces and _refuse_hiding(place, missing, zarr_format, claims=True)
     if not replaces and not is_new:
         refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
     _store_parents(missing, zarr_format)
@@ -278,7 +280,9 @@ def _existing(store: Store, keys: Sequence[str]) -> list[str]:
 
 def create_parents(place: StorePath, zarr_format: int) -> None:
     """Create the groups above a place that are missing; no array may be among them."""
-    _store_parents(_missing_parents(place, zarr_format), zarr_format)
+    missing = _missing_parents(place, zarr_format)
+    _refuse_hiding(place, missing, zarr_format)
+    _store_parents(missing, zarr_format)
 
 
 def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
@@ -323,7 +327,6 @@ def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None
         if found is None:
             if is_read:
                 refuse_hidden(place, zarr_format)
-            _refuse_hiding(place, zarr_format)
             missing.append(place)
         elif is_array_metadata(found):
             raise ContainsArrayError(f"an array exists {place._located}; no node can be below it")
@@ -338,20 +341,35 @@ def refuse_hidden(group: StorePath, zarr_format: int) -> None:
         raise ContainsGroupError(f"the group {group._located} has become one of format 3: open it again")
 
 
-def _refuse_hiding(place: StorePath, zarr_format: int) -> None:
-    """Refuse to make a group of format 3 out of a node of format 2: it would hide all that is there.
+def _refuse_hiding(
+    place: StorePath, missing: Sequence[StorePath], zarr_format: int, *, claims: bool = False
+) -> bool:
+    """Refuse to make groups of format 3 out of nodes of format 2: they would hide all that is there.
 
-    Where looking costs a request it is not looked for.
+    With `claims` this returns whether it is certain that nothing is at the place; a slow store is asked for
+    both at once.
     """
-    if zarr_format == 2 or not place.store._is_near:
-        return
-    hidden = read_node(place, 2)
-    if hidden is not None:
-        is_array = is_array_metadata(hidden)
-        raise (ContainsArrayError if is_array else ContainsGroupError)(
-            f"{'an array' if is_array else 'a group'} of format 2 exists {place._located}, which a node of "
-            "format 3 below it would hide: create it with zarr_format=2, or migrate that first"
-        )
+    store = place.store
+    hidden = [
+        (above, name)
+        for above in reversed(missing)
+        for name in (ZARRAY_JSON, ZGROUP_JSON)
+        if zarr_format == 3
+    ]
+    looks: list[Callable[[], bool]] = [
+        partial(store.exists, join_path(above.path, name)) for above, name in hidden
+    ]
+    looks.append(partial(store._claim, place.path) if claims else bool)
+    with writing(place):
+        *found, is_new = at_once(store, lambda look: look(), looks)
+    for (above, name), is_there in zip(hidden, found, strict=True):
+        if is_there:
+            is_array = name == ZARRAY_JSON
+            raise (ContainsArrayError if is_array else ContainsGroupError)(
+                f"{'an array' if is_array else 'a group'} of format 2 exists {above._located}, which a node "
+                "of format 3 below it would hide: create it with zarr_format=2, or migrate that first"
+            )
+    return is_new
 
 
 # --- many nodes ---

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from zarrcore._extension import is_of_a_user
 from zarrcore._validate import describe
@@ -18,6 +18,9 @@ from zarrcore.errors import (
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import answers, key_prefix
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _AS_THEY_ARE = (NodeIOError, InvalidKeyError, MemoryError)
 
@@ -143,9 +146,14 @@ def key_text(name: object) -> str:
 
 
 def which_exist(store: Store, keys: Sequence[str]) -> Iterable[bool]:
-    """Return for each of many keys whether it has a value; a slow store is asked in parallel."""
+    """Return for each of many keys whether it has a value."""
+    return at_once(store, store.exists, keys) if store._concurrent_requests() else store._which_exist(keys)
+
+
+def at_once(store: Store, call: Callable[[T], R], items: Sequence[T]) -> Sequence[R]:
+    """Return what calls that ask a store return; a slow one is asked in parallel."""
     if not store._concurrent_requests():
-        return store._which_exist(keys)
+        return [*map(call, items)]
     from zarrcore.storage.remote import in_parallel
 
-    return in_parallel(store.exists, keys)
+    return in_parallel(call, items)

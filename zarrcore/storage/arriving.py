@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
+from zarrcore.storage import under_way
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, as_request
 from zarrcore.storage.place import StorePath
@@ -96,9 +97,12 @@ class Arrivals(Store, announces=False):
 
         async def fetch(request: _Request) -> Any:
             async with limit:
-                if request[1] is _NAMES:
-                    return await self._store._await_names(request[0])
-                return await self._store._awaiting(*request, versions)
+                if under_way.is_ending:
+                    return Elsewhere()
+                with under_way.request():
+                    if request[1] is _NAMES:
+                        return await self._store._await_names(request[0])
+                    return await self._store._awaiting(*request, versions)
 
         if len(requests) == 1:
             return [await fetch(requests[0])]

@@ -11,18 +11,8 @@ from zarrcore.errors import StoreError, masked
 from zarrcore.storage import clients
 from zarrcore.storage.clients import Client
 from zarrcore.storage.options import TRANSLATORS, UnknownOptionError, at_host
+from zarrcore.storage.servers import KINDS
 
-_KINDS = {
-    "s3": "S3Store",
-    "s3a": "S3Store",
-    "gs": "GCSStore",
-    "gcs": "GCSStore",
-    "az": "AzureStore",
-    "abfs": "AzureStore",
-    "abfss": "AzureStore",
-    "http": "HTTPStore",
-    "https": "HTTPStore",
-}
 PACKAGES = {"S3Store": "s3fs", "GCSStore": "gcsfs", "AzureStore": "adlfs", "HTTPStore": "aiohttp"}
 """The packages that fsspec needs for what obstore has a store for."""
 _AZURE = re.compile(r"([^@/]+)@([^./]+)(?:\.(.*))?")  # container@account.dfs.core.windows.net
@@ -33,7 +23,7 @@ def kind_of(url: str) -> str | None:
     scheme, found, rest = url.partition("://")
     if not found or "::" in scheme or ("?" in rest and scheme.startswith("http")):
         return None
-    return _KINDS.get(scheme.lower())
+    return KINDS.get(scheme.lower())
 
 
 def client_of(url: str, options: Mapping[str, Any]) -> tuple[Client, str]:

@@ -20,27 +20,17 @@ from zarrcore.storage.credentials import (
     has_credentials,
     refuse_without,
     unwrapped,
-    with_own_token,
     without_credentials,
+    without_others,
 )
 from zarrcore.storage.ends import Ends
+from zarrcore.storage.servers import server_of
 from zarrcore.storage.tags import Tags
 
 _MOST_SHARED = 64
 _MOST_NOTES = 1000
 _EXTENSION = "obstore._obstore"
 _OF_CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_", "MSI_")
-_SERVERS: dict[str, dict[str, tuple[str, ...]]] = {
-    "S3Store": {"endpoint": ("AWS_ENDPOINT_URL", "AWS_ENDPOINT")},
-    "GCSStore": {"base_url": ("GOOGLE_BASE_URL",)},
-    "AzureStore": {
-        "endpoint": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
-        "account_name": ("AZURE_STORAGE_ACCOUNT_NAME",),
-        "use_fabric_endpoint": ("AZURE_USE_FABRIC_ENDPOINT",),
-        "use_emulator": ("AZURE_STORAGE_USE_EMULATOR",),
-    },
-}
-"""For each kind of store the options that say which server it is, and where obstore finds them outside."""
 _REGION = "x-amz-bucket-region"
 _COMPARING = ("S3Store", "GCSStore", "AzureStore", "MemoryStore")
 _IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "PermanentRedirect")
@@ -151,7 +141,7 @@ class Client:
         self._process = os.getpid()
         self._region: dict[str, str] = {}  # that of the bucket, once it is known that it is another one
         self._notes: dict[str, dict[str, Any]] = {}
-        self.server = self._server()
+        self.server = server_of(kind, self.bucket, self.config)
         self.ends = Ends()
         self.ends_for_good = Ends(trusted=True)  # for stores whose values do not change
         self.tags = Tags()
@@ -191,7 +181,7 @@ class Client:
             package = obstore()
             with _lock:
                 options = {**self.options, **self._region}
-                made = getattr(package.store, self.kind)(*self.args, **with_own_token(options))
+                made = getattr(package.store, self.kind)(*self.args, **without_others(self.kind, options))
                 self._made, self._process = made, os.getpid()
         return made
 
@@ -206,18 +196,14 @@ class Client:
             self._notes.clear()
         return self._notes.setdefault(root, {})
 
+    @property
+    def bucket(self) -> str:
+        """The name of the bucket or container, or the URL of the web server."""
+        return str(self.config("bucket") or self.config("container_name") or (*self.args, "")[0])
+
     def config(self, name: str) -> Any:
         """Return an option of the store, or None."""
         return self.options.get(name) or dict(self.options.get("config") or {}).get(name)
-
-    def _server(self) -> str:
-        """Return what distinguishes the server from others, which may have buckets of the same names.
-
-        It is "" for the public one, where a name is that of one bucket.
-        """
-        known = _SERVERS.get(self.kind, {})
-        found = [self.config(name) or _first_of(outside) for name, outside in known.items()]
-        return "/".join(str(part).rstrip("/") for part in found if part)
 
     def finds_region(self, error: BaseException, used: Any) -> bool:
         """Return whether a request has failed because the bucket is in another region, which is known now.
@@ -228,8 +214,7 @@ class Client:
             return False
         if self._made is not used:
             return True
-        bucket = self.args[0] if self.args else self.config("bucket")
-        region = _region_of(bucket, self.config("endpoint") or "https://s3.amazonaws.com")
+        region = _region_of(self.bucket, self.config("endpoint") or "https://s3.amazonaws.com")
         if region is None:
             return False
         with _lock:
@@ -288,17 +273,12 @@ def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Clie
         return _shared.setdefault(key, client)
 
 
-def _first_of(names: tuple[str, ...]) -> str | None:
-    """Return the first variable of the environment that there is."""
-    return next((found for name in names if (found := os.environ.get(name))), None)
-
-
-def _environment() -> frozenset[tuple[str, str]]:
+def _environment() -> frozenset[tuple[str, str | None]]:
     """Return what obstore finds in the environment when it makes a store: keys may be replaced later."""
     return frozenset(
-        (name, value)
-        for name, value in os.environ.items()
-        if name.startswith(_OF_CLOUDS) or name.upper().endswith("_PROXY")
+        (name, os.environ.get(name))  # most values are of no interest: to decode them takes half of the time
+        for name in os.environ
+        if name.startswith(_OF_CLOUDS) or name[-6:].upper() == "_PROXY"
     )
 
 

@@ -27,6 +27,8 @@ _OF_PLACES = re.compile(r"(?:_file|_path|_filename|_uri|_url|_endpoint)$", re.IG
 _OF_WAYS = frozenset({"anon", "google_default", "cloud", "browser", "cache"})  # to find a token of Google's
 
 
+_YES = ("1", "true", "on", "yes", "y")  # in options of obstore
+
 NO_TOKEN = ""
 """In options of S3, in place of the token of keys that have none: that of the environment is not theirs."""
 
@@ -48,8 +50,19 @@ class _Keys:
         return hash(self._keys)
 
 
-def with_own_token(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options of S3 whose keys obstore does not take together with the token of the environment."""
+def no_keys() -> NoReturn:
+    """Refuse to give keys, to what is said to sign nothing."""
+    raise StoreError("nothing is signed here")
+
+
+def without_others(kind: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a kind of store with which obstore takes nothing that is not theirs.
+
+    It takes keys of S3 together with the token of the environment, and reads the file of Google's credentials
+    that the environment names, which may be broken, also where nothing is to be signed.
+    """
+    if kind == "GCSStore" and str(options.get("skip_signature", "")).lower() in _YES:
+        return {"credential_provider": no_keys, **options}
     if (
         options.get("session_token") != NO_TOKEN
         or not {"access_key_id", "secret_access_key"} <= options.keys()

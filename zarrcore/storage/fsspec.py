@@ -26,9 +26,11 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
 from zarrcore.storage.remote import RemoteStore, concurrency, lists_documents, reads_at_once
+from zarrcore.storage.servers import place_of_files
 from zarrcore.storage.validation import (
     as_view,
     is_document,
+    join_path,
     too_large,
     validate_key,
     validate_prefix,
@@ -43,7 +45,7 @@ ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
 """Exceptions that mean, by default, that there is no value at a key."""
 
 _MUCH = 1 << 26
-_OVER_OTHERS = ("simplecache", "filecache", "blockcache", "dir")  # filesystems that have another one, `fs`
+_OVER_OTHERS = {"simplecache", "filecache", "blockcache", "dir"}  # filesystems that have another one, `fs`
 _NO_BUCKET = re.compile("(?i)specified (bucket|container) does not exist")  # which is no absent value
 _SECRET = re.compile("key|secret|token|pass|user|cred|sas|auth|anon|asynchronous|loop|session|cache|listing")
 _SERVERS = (  # in the environment, which of those that have buckets of the same names is meant
@@ -111,6 +113,7 @@ class FsspecStore(RemoteStore):
         self.path = path
         self.allowed_exceptions = allowed_exceptions
         self._blocking: tuple[int, Any] | None = None
+        self._found_at: str | None = None
         self._root: str = self._files._strip_protocol(path).rstrip("/")
 
     @classmethod
@@ -401,7 +404,7 @@ class FsspecStore(RemoteStore):
         return self._root, self.read_only, self._files
 
     def __getstate__(self) -> dict[str, Any]:
-        state, fs = {**vars(self), "_blocking": None}, self.fs
+        state, fs = {**vars(self), "_blocking": None, "_found_at": None}, self.fs
         if isinstance(fs, _Withheld):
             return state
         given = getattr(fs, "storage_args", ()), getattr(fs, "storage_options", {}), self.path
@@ -455,6 +458,16 @@ class FsspecStore(RemoteStore):
     def _local_root(self) -> str | None:
         return self._root if self._is_local else None
 
+    def _address(self, path: str) -> str:
+        fs, root = self._below_others
+        if _is_local(fs):
+            return files.real_directory(f"{root}/{path}")
+        if self._found_at is None:
+            given = {} if isinstance(fs, _Withheld) else fs.storage_options
+            place = place_of_files(_protocols(fs), given, root)
+            self._found_at = shown(place or fs.unstrip_protocol(root or fs.root_marker))
+        return f"{join_path(self._found_at, path)}/"
+
     def _scope(self, path: str) -> str:
         return self._address(path)
 
@@ -469,16 +482,20 @@ class FsspecStore(RemoteStore):
 
     @property
     def _is_local(self) -> bool:
-        from fsspec.implementations.local import LocalFileSystem
+        return _is_local(self._files)
 
-        return isinstance(self._files, LocalFileSystem)
+    @property
+    def _below_others(self) -> tuple[Any, str]:
+        """The filesystem that has the values, below caches and directories, and the root there."""
+        fs, root = self._files, self._root
+        while not (isinstance(fs, _Withheld) or _OVER_OTHERS.isdisjoint(_protocols(fs))):
+            root = fs._join(root) if "dir" in _protocols(fs) else root
+            fs = fs.fs
+        return fs, root
 
     @property
     def _is_web(self) -> bool:
-        fs = self._files
-        while fs.protocol in _OVER_OTHERS:
-            fs = fs.fs
-        return "http" in fs.protocol
+        return "http" in _protocols(self._below_others[0])
 
     def _path(self, key: str) -> str:
         validate_key(key)
@@ -511,6 +528,16 @@ class _Withheld:
         if name not in ("protocol", "root_marker", "async_impl"):
             refuse_without(self._url)
         return getattr(self._kind, name)
+
+
+def _is_local(fs: Any) -> bool:
+    from fsspec.implementations.local import LocalFileSystem
+
+    return isinstance(fs, LocalFileSystem)
+
+
+def _protocols(fs: Any) -> tuple[str, ...]:
+    return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
 
 
 _Span = tuple[int | None, int | None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from itertools import chain
@@ -70,6 +71,23 @@ _AZURE_KEYS = (
 )
 _S3_OF_CLIENTS = {*_S3, "access_key_id", "secret_access_key", "session_token"}  # of botocore
 _TIMEOUTS = ("connect_timeout", "read_timeout", "timeout")
+_TIME = re.compile(r"([\d.]+)\s*([A-Za-z]+)")  # a time as obstore has it in text: "1m 30s", "500 millis"
+_UNITS = {
+    unit: seconds
+    for units, seconds in (
+        ("ns nsec", 1e-9),
+        ("us usec", 1e-6),
+        ("ms msec millis", 1e-3),
+        ("s sec secs second seconds", 1),
+        ("m min mins minute minutes", 60),
+        ("h hr hrs hour hours", 3600),
+        ("d day days", 86400),
+        ("w week weeks", 604800),
+        ("M month months", 2630016),
+        ("y year years", 31557600),
+    )
+    for unit in units.split()
+}
 
 
 class _Options:
@@ -173,8 +191,10 @@ def for_s3(bucket: str, given: Mapping[str, Any]) -> dict[str, Any]:
         made.setdefault("endpoint", endpoint)
     if {"access_key_id", "secret_access_key"} <= made.keys():
         made.setdefault("session_token", NO_TOKEN)
-    if profile is not None or not _has_keys(made):
-        made = options.made = with_profile(made, profile)
+    is_anywhere = made.get("skip_signature") and profile is None and "region" not in made
+    made = options.made = with_profile(made, profile)
+    if is_anywhere:  # the region of the profile is that of its own buckets
+        made.pop("region", None)
     if style == "virtual":
         made["virtual_hosted_style_request"] = True
         if "endpoint" in made:  # which then names the bucket as well
@@ -323,11 +343,8 @@ def for_pages(made: Mapping[str, Any]) -> dict[str, Any]:
     }
     if "user_agent" in client:
         headers.setdefault("User-Agent", client["user_agent"])
-    times = {
-        word: client[name].total_seconds()
-        for name, word in (("timeout", "total"), ("connect_timeout", "connect"))
-        if isinstance(client.get(name), timedelta)
-    }
+    named = (("timeout", "total"), ("connect_timeout", "connect"), ("read_timeout", "sock_read"))
+    times = {word: _seconds(client[name]) for name, word in named if client.get(name) is not None}
     options = {
         "headers": headers,
         "proxy": client.get("proxy_url"),
@@ -335,6 +352,12 @@ def for_pages(made: Mapping[str, Any]) -> dict[str, Any]:
         "timeout": ClientTimeout(**times) if times else None,
     }
     return {name: value for name, value in options.items() if value not in (None, {})}
+
+
+def _seconds(time: timedelta | str) -> float:
+    if isinstance(time, timedelta):
+        return time.total_seconds()
+    return sum(float(number) * _UNITS[unit] for number, unit in _TIME.findall(time))
 
 
 TRANSLATORS: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {

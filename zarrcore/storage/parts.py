@@ -16,6 +16,7 @@ import numpy as np
 
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError
+from zarrcore.storage import under_way
 from zarrcore.storage.remote import reads_at_once
 from zarrcore.storage.versions import strong
 
@@ -70,7 +71,7 @@ def rest_of(package: Any, store: Any, path: str, first: Any, connections: int) -
         If parts of one version of the value are not available.
     """
     size, tag = int(first.meta["size"]), strong(first.meta["e_tag"])
-    if tag is None or _is_in_loop():  # which runs no other one
+    if tag is None or _is_in_loop() or under_way.is_ending:  # a loop runs no other one
         raise NotInParts
     value = np.empty(size, np.uint8)  # pages that nothing is put into take no memory
 
@@ -96,7 +97,8 @@ def rest_of(package: Any, store: Any, path: str, first: Any, connections: int) -
                 room.require_full()
 
         others = (fill(start, min(start + PART, size)) for start in range(PART, size, PART))
-        await asyncio.gather(fill(n, PART, begun), *others)
+        with under_way.request():
+            await asyncio.gather(fill(n, PART, begun), *others)
 
     with none_of(package):
         room, begun, start = Room(value[:PART]), first.stream(min_chunk_size=_PIECE), clock()

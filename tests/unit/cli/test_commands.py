@@ -634,6 +634,16 @@ def test_places() -> None:
     assert split_place("data.zarr/a") == ("data.zarr/a", "")
 
 
+@pytest.mark.parametrize(
+    "url", ["http://[::1]:8000/x.zarr", "https://user@[fe80::1]/x.zip", "zip::http://[::1]/x.zip"]
+)
+def test_the_colons_of_an_address_of_ipv6_are_none_of_a_place(url: str) -> None:
+    """The store was "http://[", and the path "1]:8000/x.zarr"."""
+    assert split_place(url) == (url, "")
+    assert split_place(f"{url}::a/b") == (url, "a/b")
+    assert split_place("data[1.zip::a]") == ("data[1.zip", "a]")
+
+
 def test_selections() -> None:
     assert selection_of("...") == (...,)
     assert selection_of("") is ...

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -366,10 +367,18 @@ def test_an_array_where_a_group_is_asked_for_is_both_errors() -> None:
             group.get_array("g")
 
 
-@pytest.mark.parametrize("kind", ["memory", "directory"])
+NEW_STORES: dict[str, Callable[[Path], Any]] = {
+    "memory": lambda path: {},
+    "directory": lambda path: path,
+    "archive": lambda path: zarrcore.storage.ZipStore(path / "data.zip", mode="w"),
+    "wrapped": lambda path: zarrcore.storage.WrapperStore(zarrcore.storage.MemoryStore()),
+}
+
+
+@pytest.mark.parametrize("kind", NEW_STORES)
 def test_a_node_of_format_3_does_not_hide_a_tree_of_format_2(tmp_path: Path, kind: str) -> None:
     """A root of format 3 was made above it, and the group of format 2 had no members any more."""
-    store = zarrcore.storage.make_store({} if kind == "memory" else tmp_path)
+    store = zarrcore.storage.make_store(NEW_STORES[kind](tmp_path))
     group = zarrcore.create_group(store, path="old", zarr_format=2)
     group.create_array("values", data=[1, 2, 3])
     before = sorted(store.list())
