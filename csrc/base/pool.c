@@ -56,7 +56,7 @@ static struct {
     zc_mutex lock;
     zc_cond work;
     zc_cond ended;               /* the last worker has */
-    bool closing;                /* workers end */
+    int closing;                 /* calls of zc_pool_shutdown that wait: workers end, and none begins */
     job *jobs;
     int workers;
     int sleeping;
@@ -101,7 +101,7 @@ static void after_fork(void)
     zc_mutex_init(&pool.lock);
     zc_cond_init(&pool.work);
     zc_cond_init(&pool.ended);
-    pool.closing = false;
+    pool.closing = 0;
     pool.jobs = NULL;
     pool.workers = pool.sleeping = pool.wanted = 0;
     atomic_store(&pool.poorest, INT_MAX);
@@ -411,6 +411,14 @@ static bool has_memory(void)
     return ok;
 }
 
+static void count_ended_locked(int n)
+{
+    pool.workers -= n;
+    if (pool.workers == 0) {
+        zc_cond_broadcast(&pool.ended);
+    }
+}
+
 static void worker_main(void)
 {
     const zc_on_start start = atomic_load(&on_start);
@@ -420,7 +428,7 @@ static void worker_main(void)
         is_worker = true;
     }
     zc_mutex_lock(&pool.lock);
-    while (ready && !pool.closing) {
+    while (ready && pool.closing == 0) {
         job *j = poorest_job_locked();
 
         if (j == NULL) {
@@ -439,9 +447,7 @@ static void worker_main(void)
         zc_mutex_lock(&pool.lock);
         leave_locked(j, moving);
     }
-    if (--pool.workers == 0) {
-        zc_cond_broadcast(&pool.ended);
-    }
+    count_ended_locked(1);
     zc_mutex_unlock(&pool.lock);
 }
 
@@ -451,12 +457,12 @@ bool zc_pool_shutdown(void)
         return false;
     }
     zc_mutex_lock(&pool.lock);
-    pool.closing = true;
+    pool.closing++;
     zc_cond_broadcast(&pool.work);
     while (pool.workers > 0) {
         zc_cond_wait(&pool.ended, &pool.lock);
     }
-    pool.closing = false;
+    pool.closing--;
     zc_mutex_unlock(&pool.lock);
     return true;
 }
@@ -465,14 +471,14 @@ bool zc_pool_shutdown(void)
 static void grow(int n)
 {
     zc_mutex_lock(&pool.lock);
-    int missing = (n < MAX_THREADS ? n : MAX_THREADS) - pool.workers;
+    int missing = pool.closing > 0 ? 0 : (n < MAX_THREADS ? n : MAX_THREADS) - pool.workers;
     pool.workers += missing > 0 ? missing : 0;
     zc_mutex_unlock(&pool.lock);
 
     for (; missing > 0; missing--) {
         if (!zc_thread_start(worker_main)) {
             zc_mutex_lock(&pool.lock);
-            pool.workers -= missing;
+            count_ended_locked(missing);
             zc_mutex_unlock(&pool.lock);
             return;
         }
