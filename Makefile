@@ -71,13 +71,14 @@ test: $(ENV)/.complete ## style and types, C and Python tests
 	$(MAKE) --no-print-directory csrc-test fuzz-test pytest s3
 
 # With PYTEST_ARGS one process, as for a debugger; else one for each core, and then the tests that want to be alone.
-# Those of tests/remote are left to `make s3`, which has all that they ask for.
+# Those of tests/remote are left to `make s3`, which has all that they ask for.  Without NEED what is missing is skipped.
+NEED := ZARRCORE_NEED_ZARR2=1 ZARRCORE_NEED_LIBRARY=1
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
 ifneq ($(PYTEST_ARGS),)
-	ZARRCORE_NEED_ZARR2=1 $(PYTEST) $(PYTEST_ARGS)
+	$(NEED) $(PYTEST) $(PYTEST_ARGS)
 else
-	ZARRCORE_NEED_ZARR2=1 $(PYTEST) -q -n $(JOBS) --dist worksteal -m "not alone" --ignore tests/remote
-	ZARRCORE_NEED_ZARR2=1 $(PYTEST) -q -m alone $$(grep -lr 'mark\.alone' tests)
+	$(NEED) $(PYTEST) -q -n $(JOBS) --dist worksteal -m "not alone" --ignore tests/remote
+	$(NEED) $(PYTEST) -q -m alone $$(grep -lr 'mark\.alone' tests)
 endif
 
 SOAK ?= 200

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See pool.h.  A job lives on the stack of the thread that called for it.  While it wants helpers it stands
- * in the pool's list; workers join the listed job with the fewest helpers.  The caller takes it off the
- * list and returns once nothing is left and no helper is inside.
+ * See pool.h.  While a job (job.h) wants helpers it stands in the pool's list; workers join the listed job with the fewest
+ * helpers.  The caller takes it off the list and returns once nothing is left and no helper is inside.
  *
  * Locks: the pool's guards the list and who helps whom; a job's guards its first failure.  None is held while another is taken or while foreign code runs.
  */
@@ -10,7 +9,7 @@
 #define _GNU_SOURCE
 #endif
 
-#include "base/pool.h"
+#include "base/job.h"
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -18,46 +17,16 @@
 #include <stdlib.h>
 
 #include "base/counts.h"
-#include "base/memory.h"
-#include "base/os_thread.h"
 
-#define MAX_THREADS ZC_MAX_THREADS           /* per job, and workers in all */
-#define POLL_NS (INT64_C(50) * 1000000)
 #define SLOW_UNIT_NS (INT64_C(20) * 1000000)   /* a caller busy for longer leaves the work to others */
 #define WAKE_AT_ONCE 2                       /* each one woken wakes two more: a tree, not a queue */
-
-typedef struct job {
-    const zc_run *run;
-    struct job *outer;           /* the job whose task called for this one */
-    zc_moment begun;
-    zc_poll poll;
-    void *poll_arg;
-    zc_watch *watch;
-    _Atomic int stop;            /* failed or cancelled: begin no further item */
-
-    zc_mutex lock;
-    zc_status status;            /* the first failure */
-    size_t failed_item;
-    zc_error *error;
-
-    zc_order order;
-
-    /* Under the pool's lock. */
-    struct job *next;
-    zc_cond idle;                /* the last helper has left */
-    _Atomic int helpers;
-    int wanted;                  /* more helpers that would be of use */
-    bool relieved;               /* a worker has been asked in place of the caller */
-
-    _Alignas(64) _Atomic uint64_t turns;     /* that were taken; on a cache line of its own */
-} job;
 
 static struct {
     zc_mutex lock;
     zc_cond work;
     zc_cond ended;               /* the last worker has */
-    bool closing;                /* workers end */
-    job *jobs;
+    int closing;                 /* calls of zc_pool_shutdown that wait: workers end, and none begins */
+    zc_job *jobs;
     int workers;
     int sleeping;
     int wanted;                  /* sum over the jobs */
@@ -68,18 +37,12 @@ _Atomic size_t zc_counts[ZC_COUNT_KINDS];
 
 static _Atomic int watches_forks;
 
-static _Thread_local job *current_job;       /* innermost job that this thread works on */
-static _Thread_local bool is_worker;
-static _Thread_local int64_t next_poll_ns;
-static _Thread_local zc_watch *own_watch;
-static _Thread_local uint64_t jobs_begun;    /* its address is the name of the thread */
-
 /* ---- fork ---- */
 
 /* The jobs that the forking thread itself is in the middle of have lost their helpers. */
 static void orphan_jobs(void)
 {
-    for (job *j = current_job; j != NULL; j = j->outer) {
+    for (zc_job *j = zc_current_job; j != NULL; j = j->outer) {
         if (j->order.threads == 1) {
             continue;
         }
@@ -101,226 +64,20 @@ static void after_fork(void)
     zc_mutex_init(&pool.lock);
     zc_cond_init(&pool.work);
     zc_cond_init(&pool.ended);
-    pool.closing = false;
+    pool.closing = 0;
     pool.jobs = NULL;
     pool.workers = pool.sleeping = pool.wanted = 0;
     atomic_store(&pool.poorest, INT_MAX);
     orphan_jobs();
 }
 
-/* ---- failure and interrupt ---- */
-
-static void fail_job(job *j, zc_status status, size_t item, const zc_error *err)
-{
-    zc_mutex_lock(&j->lock);
-    if (j->status == ZC_OK) {
-        j->status = status;
-        j->failed_item = item;
-        if (j->error != NULL) {
-            *j->error = *err;
-            j->error->status = status;
-        }
-    }
-    zc_mutex_unlock(&j->lock);
-    atomic_store(&j->stop, 1);
-}
-
-static void cancel_job(job *j)
-{
-    zc_error err;
-
-    zc_error_clear(&err);
-    fail_job(j, zc_fail(&err, ZC_ERR_CANCELLED, "interrupted"), SIZE_MAX, &err);
-}
-
-static bool outer_stopped(const job *j)
-{
-    for (const job *outer = j->outer; outer != NULL; outer = outer->outer) {
-        if (atomic_load_explicit(&outer->stop, memory_order_relaxed)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* zc_workspace.poll: for the thread that called for the job, and for helpers of a job inside of another or with a watch. */
-static bool poll_job(void *watch)
-{
-    job *j = watch;
-
-    if (atomic_load_explicit(&j->stop, memory_order_relaxed)) {
-        return true;
-    }
-    if (outer_stopped(j) || zc_watch_cancelled(j->watch)) {
-        cancel_job(j);
-        return true;
-    }
-    if (j->poll == NULL || is_worker || zc_now_ns() < next_poll_ns) {
-        return false;
-    }
-    const int asked = j->poll(j->poll_arg);
-    next_poll_ns = zc_now_ns() + POLL_NS;
-    if (asked) {
-        cancel_job(j);
-    }
-    return asked;
-}
-
-/* Let zc_workspace_cancelled answer for this job. */
-static void watch_job(job *j, zc_workspace *ws)
-{
-    ws->cancelled = &j->stop;
-    ws->poll = j->outer != NULL || j->watch != NULL || (j->poll != NULL && !is_worker) ? poll_job : NULL;
-    ws->watch = j;
-}
-
-/*
- * The time of the next poll belongs to the thread, not to the job: a caller of many short jobs in a row is
- * asked too.  A time long past means that the thread did something else meanwhile.
- */
-static void schedule_poll(const job *j)
-{
-    if (j->poll != NULL && j->outer == NULL) {
-        const int64_t now = zc_now_ns();
-
-        if (now - next_poll_ns > POLL_NS) {
-            next_poll_ns = now + POLL_NS;
-        }
-    }
-}
-
-void *zc_pool_caller(const zc_workspace *ws, zc_poll poll)
-{
-    for (const job *j = ws->watch; j != NULL; j = j->outer) {
-        if (j->poll == poll) {
-            return j->poll_arg;
-        }
-    }
-    return NULL;
-}
-
-/* ---- watches ---- */
-
-zc_watch *zc_pool_watch(zc_watch *watch)
-{
-    zc_watch *const before = own_watch;
-
-    own_watch = watch;
-    return before;
-}
-
-static zc_watch *watch_around(void)
-{
-    return current_job != NULL ? current_job->watch : own_watch;
-}
-
-const zc_watch *zc_pool_watched(void)
-{
-    return watch_around();
-}
-
-zc_moment zc_pool_moment(void)
-{
-    return (zc_moment){&jobs_begun, jobs_begun};
-}
-
-bool zc_pool_waits_for_me(zc_moment since)
-{
-    for (const job *j = current_job; j != NULL; j = j->outer) {
-        if (j->begun.thread == since.thread && j->begun.jobs > since.jobs) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool zc_pool_is_outside(void)
-{
-    return !is_worker && current_job == NULL && zc_foreign == 0;
-}
-
-void zc_pool_expect(size_t n)
-{
-    zc_watch *const watch = watch_around();
-
-    if (watch != NULL) {
-        atomic_fetch_add_explicit(&watch->expected, n, memory_order_relaxed);
-    }
-}
-
-void zc_pool_note_done(void)
-{
-    zc_watch *const watch = watch_around();
-
-    if (watch != NULL) {
-        atomic_fetch_add_explicit(&watch->done, 1, memory_order_relaxed);
-    }
-}
-
-/* ---- taking items ---- */
-
-/* False if the job is to stop. */
-static bool run_items(job *j, size_t begin, size_t end, zc_workspace *ws, zc_error *err)
-{
-    const zc_run *run = j->run;
-
-    for (size_t item = begin; item < end; item++) {
-        if (zc_workspace_cancelled(ws)) {
-            return false;
-        }
-        if (err->status != ZC_OK) {
-            zc_error_clear(err);             /* left by an item that got over its failure */
-        }
-        const zc_status status = run->task(run->job, item, ws, err);
-        if (status != ZC_OK) {
-            fail_job(j, status, item, err);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Has every unit had its turn? */
-static bool is_used_up(const job *j)
-{
-    return atomic_load(&j->turns) >= zc_order_turns(&j->order);
-}
-
-static bool next_unit(job *j, size_t *unit)
-{
-    while (!is_used_up(j)) {
-        *unit = zc_order_unit(&j->order, atomic_fetch_add(&j->turns, 1));
-        if (*unit < j->order.n_units) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Run the next unit; false if nothing is left or the job is to stop. */
-static bool run_unit(job *j, zc_workspace *ws, zc_error *err)
-{
-    size_t unit, begin, end;
-
-    if (atomic_load_explicit(&j->stop, memory_order_relaxed) || !next_unit(j, &unit)) {
-        return false;
-    }
-    zc_order_items(&j->order, unit, &begin, &end);
-    return run_items(j, begin, end, ws, err);
-}
-
-static bool nothing_left(const job *j)
-{
-    return atomic_load(&j->stop) || is_used_up(j);
-}
-
 /* ---- workers: the functions named *_locked are called under the pool's lock ---- */
 
-static job *poorest_job_locked(void)
+static zc_job *poorest_job_locked(void)
 {
-    job *poorest = NULL;
+    zc_job *poorest = NULL;
 
-    for (job *j = pool.jobs; j != NULL; j = j->next) {
+    for (zc_job *j = pool.jobs; j != NULL; j = j->next) {
         if (j->wanted > 0 && (poorest == NULL || j->helpers < poorest->helpers)) {
             poorest = j;
         }
@@ -330,12 +87,12 @@ static job *poorest_job_locked(void)
 
 static void update_poorest_locked(void)
 {
-    const job *j = poorest_job_locked();
+    const zc_job *j = poorest_job_locked();
 
     atomic_store(&pool.poorest, j != NULL ? j->helpers : INT_MAX);
 }
 
-static void want_locked(job *j, int wanted)
+static void want_locked(zc_job *j, int wanted)
 {
     pool.wanted += wanted - j->wanted;
     j->wanted = wanted;
@@ -357,14 +114,14 @@ static void wake(int n)
 }
 
 /* Another job that wants help has at least two helpers fewer: going there evens things out. */
-static bool needed_elsewhere(const job *j)
+static bool needed_elsewhere(const zc_job *j)
 {
     return atomic_load_explicit(&pool.poorest, memory_order_relaxed)
            < atomic_load_explicit(&j->helpers, memory_order_relaxed) - 1;
 }
 
 /* Work on a job until nothing is left (false) or another job needs this worker more (true). */
-static bool help(job *j)
+static bool help(zc_job *j)
 {
     bool moving = false;
     zc_error err;
@@ -374,17 +131,17 @@ static bool help(job *j)
         return false;                        /* the caller does it without this worker */
     }
     zc_error_clear(&err);
-    watch_job(j, ws);
-    current_job = j;
-    while (!moving && run_unit(j, ws, &err)) {
+    zc_job_watch(j, ws);
+    zc_current_job = j;
+    while (!moving && zc_job_run_unit(j, ws, &err)) {
         moving = needed_elsewhere(j);
     }
-    current_job = NULL;
+    zc_current_job = NULL;
     zc_pool_release(ws);
     return moving;
 }
 
-static void leave_locked(job *j, bool moving)
+static void leave_locked(zc_job *j, bool moving)
 {
     const int left = atomic_fetch_sub(&j->helpers, 1) - 1;
 
@@ -411,17 +168,25 @@ static bool has_memory(void)
     return ok;
 }
 
+static void count_ended_locked(int n)
+{
+    pool.workers -= n;
+    if (pool.workers == 0) {
+        zc_cond_broadcast(&pool.ended);
+    }
+}
+
 static void worker_main(void)
 {
     const zc_on_start start = atomic_load(&on_start);
     const bool ready = has_memory() && (start == NULL || start());
 
     if (ready) {
-        is_worker = true;
+        zc_is_worker = true;
     }
     zc_mutex_lock(&pool.lock);
-    while (ready && !pool.closing) {
-        job *j = poorest_job_locked();
+    while (ready && pool.closing == 0) {
+        zc_job *j = poorest_job_locked();
 
         if (j == NULL) {
             pool.sleeping++;
@@ -439,9 +204,7 @@ static void worker_main(void)
         zc_mutex_lock(&pool.lock);
         leave_locked(j, moving);
     }
-    if (--pool.workers == 0) {
-        zc_cond_broadcast(&pool.ended);
-    }
+    count_ended_locked(1);
     zc_mutex_unlock(&pool.lock);
 }
 
@@ -451,12 +214,12 @@ bool zc_pool_shutdown(void)
         return false;
     }
     zc_mutex_lock(&pool.lock);
-    pool.closing = true;
+    pool.closing++;
     zc_cond_broadcast(&pool.work);
     while (pool.workers > 0) {
         zc_cond_wait(&pool.ended, &pool.lock);
     }
-    pool.closing = false;
+    pool.closing--;
     zc_mutex_unlock(&pool.lock);
     return true;
 }
@@ -465,14 +228,14 @@ bool zc_pool_shutdown(void)
 static void grow(int n)
 {
     zc_mutex_lock(&pool.lock);
-    int missing = (n < MAX_THREADS ? n : MAX_THREADS) - pool.workers;
+    int missing = pool.closing > 0 ? 0 : (n < ZC_MAX_THREADS ? n : ZC_MAX_THREADS) - pool.workers;
     pool.workers += missing > 0 ? missing : 0;
     zc_mutex_unlock(&pool.lock);
 
     for (; missing > 0; missing--) {
         if (!zc_thread_start(worker_main)) {
             zc_mutex_lock(&pool.lock);
-            pool.workers -= missing;
+            count_ended_locked(missing);
             zc_mutex_unlock(&pool.lock);
             return;
         }
@@ -481,11 +244,11 @@ static void grow(int n)
 
 /* ---- the caller's side ---- */
 
-static void post(job *j)
+static void post(zc_job *j)
 {
     zc_count_add(ZC_COUNT_HELPERS, (size_t)j->order.threads - 1);
     zc_mutex_lock(&pool.lock);
-    job **last = &pool.jobs;
+    zc_job **last = &pool.jobs;
     while (*last != NULL) {
         last = &(*last)->next;
     }
@@ -498,10 +261,10 @@ static void post(job *j)
     grow(j->order.threads - 1);
 }
 
-static void withdraw_locked(job *j)
+static void withdraw_locked(zc_job *j)
 {
     want_locked(j, 0);
-    for (job **at = &pool.jobs; *at != NULL; at = &(*at)->next) {
+    for (zc_job **at = &pool.jobs; *at != NULL; at = &(*at)->next) {
         if (*at == j) {
             *at = j->next;
             return;
@@ -511,7 +274,7 @@ static void withdraw_locked(job *j)
 
 /* Ask for a worker in place of the caller, who is to watch and leaves its workspace to that one.  False if the caller had
  * better go on: nobody else is at work, and the workers may be waiting for a lock of this very thread. */
-static bool relieve_caller(job *j, zc_workspace **ws)
+static bool relieve_caller(zc_job *j, zc_workspace **ws)
 {
     if (atomic_load(&j->helpers) == 0) {
         return false;
@@ -536,17 +299,17 @@ static bool relieve_caller(job *j, zc_workspace **ws)
 }
 
 /* *ws may be NULL, before and afterwards: the caller has given it away. */
-static void work_as_caller(job *j, zc_workspace **ws, zc_error *err)
+static void work_as_caller(zc_job *j, zc_workspace **ws, zc_error *err)
 {
     for (;;) {
         const int64_t start = j->poll != NULL ? zc_now_ns() : 0;
 
         if (*ws == NULL && (*ws = zc_pool_borrow(err)) == NULL) {
-            fail_job(j, ZC_ERR_MEMORY, SIZE_MAX, err);
+            zc_job_fail(j, ZC_ERR_MEMORY, SIZE_MAX, err);
             return;
         }
-        watch_job(j, *ws);
-        if (!run_unit(j, *ws, err)) {
+        zc_job_watch(j, *ws);
+        if (!zc_job_run_unit(j, *ws, err)) {
             return;
         }
         if (j->poll != NULL && zc_now_ns() - start > SLOW_UNIT_NS && relieve_caller(j, ws)) {
@@ -555,29 +318,29 @@ static void work_as_caller(job *j, zc_workspace **ws, zc_error *err)
     }
 }
 
-static void wait_for_helper_locked(job *j)
+static void wait_for_helper_locked(zc_job *j)
 {
     if (j->poll == NULL && j->outer == NULL) {
         zc_cond_wait(&j->idle, &pool.lock);
         return;
     }
-    zc_cond_wait_for(&j->idle, &pool.lock, POLL_NS);
+    zc_cond_wait_for(&j->idle, &pool.lock, ZC_POLL_NS);
     zc_mutex_unlock(&pool.lock);
-    poll_job(j);
+    zc_job_poll(j);
     zc_mutex_lock(&pool.lock);
 }
 
 /* Wait until no helper is inside.  True (and the job is off the list) if nothing is left to do. */
-static bool await_helpers(job *j)
+static bool await_helpers(zc_job *j)
 {
     zc_mutex_lock(&pool.lock);
-    if (nothing_left(j)) {
+    if (zc_job_nothing_left(j)) {
         want_locked(j, 0);
     }
     while (atomic_load(&j->helpers) > 0) {
         wait_for_helper_locked(j);
     }
-    const bool finished = nothing_left(j);
+    const bool finished = zc_job_nothing_left(j);
     if (finished) {
         withdraw_locked(j);
     }
@@ -585,7 +348,7 @@ static bool await_helpers(job *j)
     return finished;
 }
 
-static void run_shared(job *j, zc_workspace **ws)
+static void run_shared(zc_job *j, zc_workspace **ws)
 {
     zc_error err = {0};
 
@@ -597,25 +360,9 @@ static void run_shared(job *j, zc_workspace **ws)
     zc_cond_destroy(&j->idle);
 }
 
-void zc_pool_order(const zc_run *run, zc_order *out)
-{
-    const int threads = run->n_items == 1 || run->threads == 1 ? 1
-                        : run->threads > 0                     ? run->threads
-                                                               : zc_pool_threads();
-
-    out->n_items = run->n_items;
-    out->grain = run->grain > 0 ? run->grain : 1;
-    out->n_units = run->n_items / out->grain + (run->n_items % out->grain != 0);
-    out->threads = threads < MAX_THREADS ? threads : MAX_THREADS;
-    if (out->n_units < (size_t)out->threads) {
-        out->threads = (int)out->n_units;
-    }
-    out->stretch = out->n_units / (size_t)out->threads + (out->n_units % (size_t)out->threads != 0);
-}
-
 zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
 {
-    job j = {.run = run, .outer = current_job, .failed_item = SIZE_MAX, .error = err};
+    zc_job j = {.run = run, .outer = zc_current_job, .failed_item = SIZE_MAX, .error = err};
     zc_workspace *ws = run->n_items > 0 ? zc_pool_borrow(err) : NULL;
 
     zc_at_fork_once(&watches_forks, after_fork);
@@ -625,26 +372,25 @@ zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
     if (ws == NULL) {
         return run->n_items > 0 ? ZC_ERR_MEMORY : ZC_OK;
     }
-    if (!is_worker) {
+    if (!zc_is_worker) {
         const bool inherit = run->poll == NULL && j.outer != NULL;
 
         j.poll = inherit ? j.outer->poll : run->poll;
         j.poll_arg = inherit ? j.outer->poll_arg : run->poll_arg;
     }
-    j.watch = watch_around();
+    j.watch = zc_job_watch_around();
     zc_mutex_init(&j.lock);
     zc_pool_order(run, &j.order);
-    schedule_poll(&j);
-    watch_job(&j, ws);
-    current_job = &j;
+    zc_job_schedule_poll(&j);
+    zc_job_watch(&j, ws);
+    zc_current_job = &j;
     if (j.order.threads == 1) {
-        run_items(&j, 0, run->n_items, ws, &(zc_error){0});
+        zc_job_run_items(&j, 0, run->n_items, ws, &(zc_error){0});
     } else {
-        jobs_begun++;
-        j.begun = zc_pool_moment();
+        zc_job_share(&j);
         run_shared(&j, &ws);
     }
-    current_job = j.outer;
+    zc_current_job = j.outer;
     zc_mutex_destroy(&j.lock);
     zc_pool_release(ws);
     if (failed_item != NULL) {

@@ -21,7 +21,7 @@ typedef zc_status (*zc_task)(void *job, size_t item, zc_workspace *ws, zc_error 
  * Runs while a task is on that thread's stack: it must not wait for a lock that a task holds. */
 typedef int (*zc_poll)(void *arg);
 
-#define ZC_MAX_THREADS 512
+#define ZC_MAX_THREADS 512           /* per job, and workers in all */
 
 typedef struct zc_run {
     zc_task task;

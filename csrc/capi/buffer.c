@@ -353,27 +353,47 @@ zc_status zc_buffer_flush(zc_buffer *buffer, const zc_call *call, zc_fault *faul
     return err->status;
 }
 
+/* Chunks with elements of a region. */
+typedef struct touched {
+    zc_pending **at;
+    size_t n;
+} touched;
+
+/* zc_call.is_pending */
+static bool is_touched(const void *arg, const int64_t *chunk)
+{
+    const touched *const t = arg;
+    size_t i = 0;
+
+    while (i < t->n && memcmp(t->at[i]->chunk, chunk, (size_t)t->at[i]->ndim * sizeof *chunk) != 0) {
+        i++;
+    }
+    return i < t->n;
+}
+
 static zc_status read_region(zc_buffer *buffer, const zc_call *read, zc_fault *fault, zc_error *err)
 {
-    zc_pending **touched;
-    size_t n;
+    touched t;
     zc_held held;
+    zc_call call = *read;
     zc_workspace *const ws = zc_pool_borrow(err);
 
     /* What was given before is in the store, or in one of these chunks even if it is stored meanwhile. */
-    if (ws == NULL || zc_pending_touched(buffer, read->selection, &touched, &n, err) != ZC_OK) {
+    if (ws == NULL || zc_pending_touched(buffer, read->selection, &t.at, &t.n, err) != ZC_OK) {
         zc_pool_release(ws);
         return err->status;
     }
-    zc_status status = zc_read(read, fault, err);
-    for (size_t i = 0; i < n; i++) {
-        if (status == ZC_OK && (status = zc_key_lock(&touched[i]->key, &held, ws, err)) == ZC_OK) {
-            zc_pending_overlay(touched[i], read->selection);
+    call.is_pending = is_touched;
+    call.pending = &t;
+    zc_status status = zc_read(&call, fault, err);
+    for (size_t i = 0; i < t.n; i++) {
+        if (status == ZC_OK && (status = zc_key_lock(&t.at[i]->key, &held, ws, err)) == ZC_OK) {
+            zc_pending_overlay(t.at[i], read->selection);
             zc_key_unlock(&held);
         }
-        zc_pending_let_go(buffer, touched[i]);
+        zc_pending_let_go(buffer, t.at[i]);
     }
-    free(touched);
+    free(t.at);
     zc_pool_release(ws);
     return status;
 }

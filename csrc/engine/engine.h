@@ -86,6 +86,8 @@ typedef struct zc_call {
     const zc_given *blocks;          /* writing: the values, if not in the selection's memory; NULL: there */
     zc_met *met;                     /* writing: where to note it; NULL: nowhere */
     const zc_trial *trial;           /* zc_read: decode these, in place of a selection, which is as large; or NULL */
+    bool (*is_pending)(const void *pending, const int64_t *chunk);   /* zc_read: a chunk that is absent because it is */
+    const void *pending;             /*   still to be stored is no failure, even where missing_is_error; or NULL */
     zc_poll poll;
     void *poll_arg;
 } zc_call;

@@ -224,7 +224,7 @@ static zc_status read_absent(const chunk_job *c, const zc_call *call, const zc_s
         zc_error_clear(c->err);
         return note_size(c, ZC_CHUNK_ABSENT);
     }
-    if (array->missing_is_error) {
+    if (array->missing_is_error && (call->is_pending == NULL || !call->is_pending(call->pending, c->chunk))) {
         return zc_fail(c->err, ZC_ERR_MISSING, "the chunk is missing from the store");
     }
     zc_error_clear(c->err);          /* absent, and only that, means the fill value */

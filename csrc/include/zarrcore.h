@@ -30,6 +30,8 @@
  *   their handle.  What a handle needs is freed with it; threads keep scratch memory for later calls.
  * - fork(): a child may go on with the handles that it has inherited.  It starts without threads, with empty caches and with nothing
  *   pending in write buffers.
+ * - Functions of yours that the library calls have to return to it: no exception of C++ and no longjmp may leave them.  Locks would stay
+ *   taken for ever.
  * - Signals: no function may be called by a signal handler of C; none installs a handler, and the library's threads take no signals.
  * - Elements in memory have the data type and byte order that zarrcore_typestr() returns.
  */

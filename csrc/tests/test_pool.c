@@ -16,6 +16,7 @@ int main(void)
 
 #else
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -87,6 +88,101 @@ static void workers_that_cannot_start(void)
     zc_pool_on_start(NULL);
     CHECK(atomic_load(&refusals) == 3);
 }
+
+/* ---- shutdown ---- */
+
+/* Calls of zc_pool_shutdown by other threads than that of the test, and what they wait for before they begin. */
+static atomic_int shutting_down;
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void *shut_down(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+    zc_pool_shutdown();
+    atomic_fetch_sub(&shutting_down, 1);
+    return NULL;
+}
+
+static bool start_shutdown(void)
+{
+    pthread_t thread;
+
+    return pthread_create(&thread, NULL, shut_down, NULL) == 0 && pthread_detach(thread) == 0;
+}
+
+static zc_status do_nothing(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    (void)job, (void)item, (void)ws, (void)err;
+    return ZC_OK;
+}
+
+/* Does the last of them return, while these jobs go on (NULL: none do)? */
+static bool shutdowns_end(const zc_run *jobs)
+{
+    const int64_t end = now_ns() + soon(10000);
+
+    while (atomic_load(&shutting_down) > 0 && now_ns() < end) {
+        if (jobs != NULL) {
+            zc_pool_run(jobs, NULL, NULL);
+        } else {
+            sleep_ms(1);
+        }
+    }
+    return atomic_load(&shutting_down) == 0;
+}
+
+/* The first one to return must not leave the others waiting for threads that begin after it. */
+static void shutdowns_at_once_beside_jobs(void)
+{
+    enum { N = 32, ROUNDS = 50 };
+    const zc_run run = {.task = do_nothing, .n_items = 64, .threads = 4};
+    bool good = true;
+
+    for (int round = 0; round < ROUNDS && good; round++) {
+        atomic_store(&shutting_down, N);
+        pthread_mutex_lock(&gate);
+        for (int i = 0; i < N && good; i++) {
+            good = start_shutdown();
+        }
+        pthread_mutex_unlock(&gate);
+        CHECK(good);
+        good = good && shutdowns_end(&run);
+    }
+    CHECK(good);
+}
+
+#ifdef ZC_WRAPPED_THREADS
+
+static bool refuses_threads;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *), void *arg);
+
+/* A system that refuses a thread, after somebody has begun to wait for its end. */
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *), void *arg)
+{
+    if (!refuses_threads) {
+        return __real_pthread_create(thread, attr, main, arg);
+    }
+    refuses_threads = false;
+    CHECK(start_shutdown());
+    sleep_ms(20);
+    return EAGAIN;
+}
+
+static void shutdown_beside_a_thread_that_is_refused(void)
+{
+    const zc_run run = {.task = do_nothing, .n_items = 64, .threads = 2};
+
+    CHECK(zc_pool_shutdown());
+    atomic_store(&shutting_down, 1);
+    refuses_threads = true;
+    CHECK(zc_pool_run(&run, NULL, NULL) == ZC_OK);
+    CHECK(!refuses_threads && shutdowns_end(NULL));
+}
+
+#endif
 
 /* ---- every item once ---- */
 
@@ -614,6 +710,10 @@ static void fork_inside_of_poll(void)
 int main(void)
 {
     RUN(workers_that_cannot_start);
+    RUN(shutdowns_at_once_beside_jobs);
+#ifdef ZC_WRAPPED_THREADS
+    RUN(shutdown_beside_a_thread_that_is_refused);
+#endif
     RUN(every_item_runs_once);
     RUN(first_failure_wins);
     RUN(rest_is_skipped);

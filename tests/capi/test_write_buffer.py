@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from zarrcore.storage import LocalStore, LoggingStore, MemoryStore
 pytestmark = [pytest.mark.timeout(600), pytest.mark.threads]  # the first test builds the library
 
 SHAPE, CHUNKS = (23, 30), (8, 10)
-STALE, BAD_ARGUMENT, CALLBACK = -17, -2, -12
+STALE, BAD_ARGUMENT, CALLBACK, MISSING = -17, -2, -12, -8
+READ_WRITE, MISSING_IS_ERROR = 1, 4
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,20 @@ def test_chunks_of_the_fill_value_are_stored_as_the_flags_say(api: Any, tmp_path
         assert api.write(handle, ints[0], None, ints[1], row.ctypes.data, None, 0, flags, None) == 0
     assert api.close(handle, None) == 0
     assert (tmp_path / "c").exists() == bool(flags)
+
+
+def test_what_was_given_is_not_missing(api: Any, error_of: Any, tmp_path: Path) -> None:
+    make(tmp_path, fill_value=-1)
+    handle, error = ctypes.c_void_p(), error_of()
+    assert api.open(os.fsencode(tmp_path), READ_WRITE | MISSING_IS_ERROR, ctypes.byref(handle), None) == 0
+    assert api.set_write_buffer(handle, 1 << 20, None) == 0
+    assert api.region(handle, np.full((2, 10), 5, "f4"), (0, 0), write=True) == 0
+    out = np.zeros((3, 10), "f4")
+    assert api.region(handle, out, (0, 0), error=error) == 0
+    assert out[:, 0].tolist() == [5, 5, -1]
+    assert api.region(handle, out, (0, 5), error=error) == MISSING
+    assert error.place == (0, 1), "nothing was given of that chunk"
+    assert api.close(handle, None) == 0
 
 
 @pytest.mark.parametrize("end", ["release", "close"])
