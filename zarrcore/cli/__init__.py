@@ -14,13 +14,33 @@ def _print_flags(options: set[str]) -> None:
     from zarrcore import include_dir
 
     try:
-        print(include_dir.flags(options))
-    except FileNotFoundError as error:
+        print(include_dir.flags(options), flush=True)
+    except OSError as error:
         raise SystemExit(f"zarrcore: {error}") from None
 
 
 def main() -> None:
     """Run the command line."""
+    try:
+        _run()
+    finally:
+        if sys.stdout is not None:
+            _drop_what_cannot_be_written()
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Empty the buffer of the standard output: Python would write what is left once more, with a traceback."""
+    import os
+
+    try:
+        sys.stdout.flush()
+    except OSError:  # which has been shown already
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _run() -> None:
     import atexit
     import gc
 
