@@ -23,21 +23,25 @@ def main() -> None:
     """Run the command line."""
     try:
         _run()
-    finally:
-        if sys.stdout is not None:
-            _drop_what_cannot_be_written()
+    except SystemExit as end:
+        if (error := _flushed()) is None or end.code:  # what failed has been said
+            raise
+        raise SystemExit(f"zarrcore: {error}") from None
 
 
-def _drop_what_cannot_be_written() -> None:
-    """Empty the buffer of the standard output: Python would write what is left once more, with a traceback."""
+def _flushed() -> OSError | None:
+    """Write what the standard output still has; what fails is dropped, or Python would show it once more."""
     import os
 
     try:
-        sys.stdout.flush()
-    except OSError:  # which has been shown already
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+        return error
+    return None
 
 
 def _run() -> None:
