@@ -8,7 +8,8 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 
@@ -48,6 +49,7 @@ def _above(key: str) -> str:
 
 _LARGE = 1 << 24  # bytes; a copy holds larger values in parts
 _PART = 1 << 22
+_TRIES = 16  # to make a directory that others remove
 _MOST_AGAIN = 1000  # directories that a copy walks once more, because links lead to them from several places
 _YOUNG = 3 * 10**9  # nanoseconds for which a file that has changed may change again without a new time
 
@@ -733,6 +735,26 @@ class LocalStore(Store):
         except (OSError, StoreError):
             return False  # something is there, or something is wrong that reading and writing tell better
         return True
+
+    def _alone(self, path: str) -> AbstractContextManager[None]:
+        if _WINDOWS or overrides(self, LocalStore):
+            return nullcontext()
+        from zarrcore.storage.alone import alone
+
+        directory = f"{self._root}/{path}" if path else self._root
+        return alone(directory, partial(self._open_made, directory))
+
+    def _open_made(self, directory: str) -> int | None:
+        """Open a directory, which is made if it is missing; None if that cannot be done."""
+        from zarrcore.storage.moving import make_directories
+
+        with suppress(OSError, StoreError):  # which reading and writing tell better
+            for _ in range(_TRIES):
+                with suppress(FileNotFoundError):  # also if others remove it at once
+                    return self._open(directory, _SCAN_FLAGS, writes=True)
+                make_directories(self._root, sync=self.fsync)
+                self._make_above(f"{directory}/-")
+        return None
 
     def _address(self, path: str) -> str:
         return self._scope(path)

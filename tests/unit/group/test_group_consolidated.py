@@ -209,6 +209,20 @@ def test_a_copy_that_is_read_just_before_it_is_brought_up_to_date_is_stale(
     assert paths(opened[0]) == [*ALL, "x"]
 
 
+def test_a_change_is_noted_as_often_however_many_documents_follow_it(store: Any, zarr_format: int) -> None:
+    """Each consolidated document above had all copies of open groups looked at once more."""
+    counts = []
+    for name in ("", "a", "a/b", "a/b/c"):
+        group = zarrcore.open_group(store, path=f"deep/{name}", mode="w", zarr_format=zarr_format)  # type: ignore[arg-type]
+        zarrcore.consolidate_metadata(store, path=f"deep/{name}")
+        before = copies._changes
+        group.create_group("x")
+        counts.append(copies._changes - before)
+        path = f"{name}/x".lstrip("/")
+        assert path in paths(zarrcore.open_consolidated(store, path="deep"))
+    assert counts == counts[:1] * 4
+
+
 def test_what_does_not_concern_a_copy_leaves_it(
     root: zarrcore.Group, tmp_path: Any, zarr_format: int
 ) -> None:
