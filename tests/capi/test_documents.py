@@ -396,9 +396,16 @@ def test_valid_documents_that_are_not_supported(refuse: Any, document: Any, what
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
-def test_a_compressor_that_a_build_of_blosc_lacks_is_valid(refuse: Any, zarr_format: int, tmp_path: Path) -> None:
+def test_a_compressor_that_a_build_of_blosc_lacks_is_valid(
+    refuse: Any, zarr_format: int, tmp_path: Path
+) -> None:
     """It was said to be damaged; Python opens the array, and says so when a chunk is read."""
-    options = {"cname": "snappy", "clevel": 5, "shuffle": 1 if zarr_format == 2 else "shuffle", "blocksize": 0}
+    options = {
+        "cname": "snappy",
+        "clevel": 5,
+        "shuffle": 1 if zarr_format == 2 else "shuffle",
+        "blocksize": 0,
+    }
     blosc = {"name": "blosc", "configuration": {**options, "typesize": 4}}
     document = v2("compressor", {"id": "blosc", **options}) if zarr_format == 2 else codecs(blosc)
     message = refuse(document)
@@ -407,19 +414,18 @@ def test_a_compressor_that_a_build_of_blosc_lacks_is_valid(refuse: Any, zarr_for
     assert zarrcore.open_array(tmp_path, mode="r").shape == (6, 4)
 
 
-# Members of attributes: "+": both read the document, "-": both refuse it, "u": only Python reads it, and C says why.
+# JSON of an attribute: both languages read the document, both refuse it, or C says why it supports none such.
+READ, REFUSED_BY_BOTH, NOT_IN_C = "+", "-", "u"
+_SAME = ["NaN", "Infinity", "-Infinity", "[NaN,-Infinity]", "1e400", "-1E+400", "-0", "true"]
+_SAME += ["9" * 4300, "9" * 4301, "-" + "1" * 5000, "1" * 5000 + ".5e-5000"]
+_SAME += ['"\\ud83d\\ude00"', '"NaN -NaN nan \\" -NaN"']
+_NONE = ["-NaN", "nan", "NAN", "inf", "-inf", "Inf", "infinity", "-INFINITY", "+1", "+Infinity", "01", "1."]
+_NONE += [".5", "1e", "- 1", "nul", "True", "[1,]", "0x10", "'a'", '"\\x41"', '"\t"']
+_SURROGATES = ['"\\ud800"', '"\\ud800\\u0041"', '"\\ud800x"', '"\\udc00"', '{"\\udfff": 1}']
 JSON_TEXTS = [
-    ("+", '"\\ud83d\\ude00"'),
-    ("u", '"\\ud800"'),  # a lone surrogate, for which UTF-8 has no form
-    ("u", '"\\ud800\\u0041"'),
-    ("u", '"\\ud800x"'),
-    ("u", '"\\udc00"'),
-    ("u", '{"\\udfff": 1}'),
-    ("+", '"NaN -NaN nan \\" -NaN"'),
-    *(("+", text) for text in ("NaN", "Infinity", "-Infinity", "[NaN,-Infinity]", "1e400", "-1E+400", "-0", "true")),
-    *(("-", text) for text in ("-NaN", "nan", "NAN", "inf", "-inf", "Inf", "infinity", "-INFINITY", "+1", "+Infinity")),
-    *(("-", text) for text in ("01", "1.", ".5", "1e", "- 1", "nul", "True", "[1,]", "0x10", "'a'", '"\\x41"', '"\t"')),
-    *(("+", digits) for digits in ("9" * 4300, "9" * 4301, "-" + "1" * 5000, "1" * 5000 + ".5e-5000")),
+    *((READ, text) for text in _SAME),
+    *((REFUSED_BY_BOTH, text) for text in _NONE),
+    *((NOT_IN_C, text) for text in _SURROGATES),
 ]
 
 
@@ -430,20 +436,22 @@ def test_c_and_python_read_the_same_json(
 ) -> None:
     """C took "-NaN" and "inf"; Python refused integers of more than 4,300 digits."""
     name = NAMES[document["zarr_format"]]
-    (tmp_path / name).write_text(json.dumps({**document, "attributes": {"a": 0}}).replace("0}}", f"{text}}}}}"))
+    (tmp_path / name).write_text(
+        json.dumps({**document, "attributes": {"a": 0}}).replace("0}}", f"{text}}}}}")
+    )
     if verdict == "-":
         with pytest.raises(MetadataValidationError, match="not valid JSON"):
             zarrcore.open_array(tmp_path, mode="r")
     else:
         zarrcore.open_array(tmp_path, mode="r")
-    if verdict == "+":
+    if verdict == READ:
         library.release(library.handle(tmp_path))
         return
     with pytest.raises(LibraryError) as caught:
         library.handle(tmp_path)
     status, message = caught.value.args
-    assert ("not supported" in message) is (verdict == "u")
-    assert ("no valid JSON at byte" in message) is (verdict == "-")
+    assert ("not supported" in message) is (verdict == NOT_IN_C)
+    assert ("no valid JSON at byte" in message) is (verdict == REFUSED_BY_BOTH)
     assert status == refused_with(message)
 
 

@@ -16,7 +16,6 @@ from zarrcore.codecs.filters import Filter, as_bytes
 from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.errors import ChunkDecodeError
 
-
 _FIXED_RATE = 2  # a mode of zfpy
 
 

@@ -568,7 +568,8 @@ _made: ContextVar[list[StorePath] | None] = ContextVar("_made", default=None)
 @contextmanager
 def _taking_back() -> Iterator[None]:
     """Remove the groups that a call has made if it fails before anything is in them."""
-    token = _made.set(made := [])
+    made: list[StorePath] = []
+    token = _made.set(made)
     try:
         yield
     except BaseException:

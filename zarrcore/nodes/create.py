@@ -111,10 +111,13 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     at the place yet.
     """
     documents = metadata.to_documents()
-    with reserved(place), _cleared(place, metadata.zarr_format, overwrite) as (replaces, is_new):
+    with (
+        reserved(place),
+        _cleared(place, metadata.zarr_format, overwrite) as (replaces, is_new),
         # Who removes or moves what is above waits for the end: else chunks from before would be missing.
-        with users.writing(users.Made(place)):
-            yield from _made_last(place, documents, replaces, is_new)
+        users.writing(users.Made(place)),
+    ):
+        yield from _made_last(place, documents, replaces, is_new)
 
 
 @holding

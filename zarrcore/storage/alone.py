@@ -1,4 +1,4 @@
-"""Locks of directories among processes, for which these need not ask: those of the system, where it has some."""
+"""Locks of directories among processes, which need not ask for them: those that the system has."""
 
 from __future__ import annotations
 

@@ -483,13 +483,12 @@ class TestZfp:
     ) -> None:
         zfpy, calls = pytest.importorskip("zfpy"), []
         pytest.importorskip("numcodecs")
+
+        def counting(decode: Any) -> Any:
+            return lambda *args, **options: calls.append(args) or decode(*args, **options)
+
         for name in ("_decompress", "decompress_numpy"):
-
-            def counted(*args: Any, decode: Any = getattr(zfpy, name), **options: Any) -> Any:
-                calls.append(args)
-                return decode(*args, **options)
-
-            monkeypatch.setattr(zfpy, name, counted)
+            monkeypatch.setattr(zfpy, name, counting(getattr(zfpy, name)))
         values = np.cumsum(RNG.normal(size=(9, 10)), axis=1)
         data = bytes(codec.encode(values, spec_of(values)))
         assert len(data) == nbytes

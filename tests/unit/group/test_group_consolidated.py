@@ -92,9 +92,7 @@ def test_a_change_through_another_handle_is_seen(root: zarrcore.Group, store: An
         zarrcore.copy(other["a"], other["g"], name="x")
     else:
         zarr_format = root.metadata.zarr_format
-        zarrcore.create_array(
-            store, name="g", shape=1, dtype="i1", overwrite=True, zarr_format=zarr_format
-        )
+        zarrcore.create_array(store, name="g", shape=1, dtype="i1", overwrite=True, zarr_format=zarr_format)
     assert paths(root) == paths(other)
     if how != "overwrite":
         assert paths(sub) == paths(other["g"])
