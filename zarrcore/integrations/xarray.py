@@ -597,7 +597,7 @@ def _missing(store: Any, options: dict[str, Any]) -> list[str]:
             store, path=options.get("group"), storage_options=options.get("storage_options")
         )
         return [found.path for found in takewhile(_is_nothing, (place, *reversed(place._above())))]
-    except (BaseZarrError, OSError):  # which opening it tells better
+    except (BaseZarrError, OSError):  # opening it will fail, too
         return []
 
 
