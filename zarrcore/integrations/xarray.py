@@ -132,7 +132,7 @@ class ZarrcoreStore(theirs.ZarrStore):
     def open_group(cls, store: Any, mode: str = "r", **options: Any) -> ZarrcoreStore:
         """Open a group as a data store; the arguments are those of ``ZarrStore.open_group``."""
         made = _made.get()
-        missing = [] if made is None else _missing(store, options)
+        missing = [] if made is None or mode[0] == "r" else _missing(store, options)
         if options.get("zarr_format") is None:
             below, default = options.get("group"), cls._default_format()
             if (below or default) and _is_new(store, mode, options):
