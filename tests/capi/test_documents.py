@@ -439,7 +439,7 @@ def test_c_and_python_read_the_same_json(
     (tmp_path / name).write_text(
         json.dumps({**document, "attributes": {"a": 0}}).replace("0}}", f"{text}}}}}")
     )
-    if verdict == "-":
+    if verdict == REFUSED_BY_BOTH:
         with pytest.raises(MetadataValidationError, match="not valid JSON"):
             zarrcore.open_array(tmp_path, mode="r")
     else:
