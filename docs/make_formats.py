@@ -119,6 +119,12 @@ NO_DEPARTURES = """\
 Not departures: JSON has one kind of number, so in format 2, which does not say otherwise, `3.0` is the fill
 value of an integer.  Members of `.zarray` and `.zgroup` that no reader needs are kept.
 
+JSON is what RFC 8259 says, with these additions: a byte order mark may come first; `NaN`, `Infinity` and
+`-Infinity` are read, `-NaN`, `nan` and `inf` are not.  A number that no float or integer holds, as `1e400` or
+one of 5,000 digits, stays in attributes as it was written.  A string with half of a surrogate pair
+(`"\\ud800"`), which UTF-8 cannot express, is valid: Python reads and keeps it, and the C library says that it
+does not support the document.
+
 Refused, although other programs read it: a JSON object that has the same name twice.  RFC 8259 does not
 define which of the two counts, and programs differ: zarr-python and tensorstore take the last one, other
 parsers the first.  Such a document has two meanings, so one program would read other values than the next.

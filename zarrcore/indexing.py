@@ -134,7 +134,9 @@ def _integer(item: Any, length: int) -> int:
 def _progression(item: slice, length: int) -> tuple[int, int, int]:
     start, stop, step = item.indices(length)
     count = len(range(start, stop, step))
-    return (start, step, count) if count else (0, 1, 0)
+    if count < 2:  # the step is of no account, and may be larger than any integer of the engine
+        return (start, 1, 1) if count else (0, 1, 0)
+    return start, step, count
 
 
 def _indices(array: np.ndarray, length: int) -> np.ndarray:

@@ -24,10 +24,12 @@ from zarrcore.metadata import (
 )
 from zarrcore.metadata.upgrade import upgraded
 from zarrcore.nodes import documents
-from zarrcore.nodes.create import store_documents
+from zarrcore.nodes.copies import follow_tree
+from zarrcore.nodes.create import store_unfollowed
 from zarrcore.nodes.find import leads_on, read_documents, refuse_level
 from zarrcore.nodes.open import absent
 from zarrcore.nodes.reading import names_below, reading
+from zarrcore.nodes.walk import documents_below
 from zarrcore.progress import Progress, Step, reporting
 from zarrcore.storage import StoreLike, StorePath, make_store_path
 from zarrcore.storage.validation import join_path, key_prefix, node_names
@@ -283,7 +285,8 @@ def _migrate(
         step(done, len(nodes))
         if not node.is_stored:
             below = node.path[len(place.path) :].strip("/")
-            store_documents(target / below if below else target, node.metadata.to_documents())
+            store_unfollowed(target / below if below else target, node.metadata.to_documents())
+    follow_tree(target, lambda: documents_below(target))
     for key in removed:
         place.store.delete(key)
     step(len(nodes), len(nodes))

@@ -92,19 +92,10 @@ static zc_status parse(const zc_edit *edit, const char *text, size_t n, zc_text_
 {
     const yyjson_read_flag flags =
         YYJSON_READ_NUMBER_AS_RAW | (from == ZC_FROM_STORE ? YYJSON_READ_ALLOW_INF_AND_NAN : 0);
-    yyjson_read_err fault;
+    const zc_status status = zc_json_read(edit->name, text, n, flags, out, edit->err);
 
-    *out = NULL;
-    if (n > ZC_DOCUMENT_MAX) {
-        return zc_fail(edit->err, ZC_ERR_METADATA, "%s: %zu bytes are too many for a metadata document", edit->name, n);
-    }
-    text = from == ZC_FROM_STORE ? zc_json_after_mark(text, &n) : text;
-    *out = yyjson_read_opts((char *)text, n, flags, NULL, &fault);       /* not written to */
-    if (*out == NULL && fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        return no_memory(edit);
-    }
-    if (*out == NULL) {
-        return zc_fail(edit->err, ZC_ERR_METADATA, "%s: no valid JSON at byte %zu (%s)", edit->name, fault.pos, fault.msg);
+    if (status != ZC_OK) {
+        return status;
     }
     return from == ZC_FROM_CALLER ? check_value(edit, yyjson_doc_get_root(*out), 1) : ZC_OK;
 }

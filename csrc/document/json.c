@@ -33,7 +33,8 @@ static const char *infinite_member(yyjson_val *root)
     return NULL;
 }
 
-const char *zc_json_after_mark(const char *text, size_t *n)
+/* The text after a byte order mark, which some editors write and a parser may ignore (RFC 8259, 8.1). */
+static const char *after_mark(const char *text, size_t *n)
 {
     const bool has_mark = *n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
 
@@ -41,23 +42,94 @@ const char *zc_json_after_mark(const char *text, size_t *n)
     return has_mark ? text + 3 : text;
 }
 
+static bool is_letter(char c)
+{
+    return (c | 32) >= 'a' && (c | 32) <= 'z';
+}
+
+/* Past the string that begins at text, in a document that was parsed. */
+static const char *after_string(const char *text)
+{
+    for (text++; *text != '"'; text++) {
+        text += *text == '\\';
+    }
+    return text + 1;
+}
+
+/* Whether a word stands for a number that is not finite in a way that no writer has: yyjson takes "nan", "-NaN" and "inf", too. */
+static bool is_odd(const char *word, size_t n, bool is_negative)
+{
+    const bool is_plain = (n == 4 && (memcmp(word, "true", 4) == 0 || memcmp(word, "null", 4) == 0)) ||
+                          (n == 5 && memcmp(word, "false", 5) == 0) || (n == 1 && (*word | 32) == 'e');
+
+    return !is_plain && !(n == 3 && memcmp(word, "NaN", 3) == 0 && !is_negative) &&
+           !(n == 8 && memcmp(word, "Infinity", 8) == 0);
+}
+
+/* The first such word of a document that was parsed, or NULL. */
+static const char *odd_word(const char *begin, const char *end)
+{
+    for (const char *text = begin; text < end;) {
+        if (*text == '"') {
+            text = after_string(text);
+        } else if (is_letter(*text)) {
+            const char *const word = text;
+            while (text < end && is_letter(*text)) {
+                text++;
+            }
+            if (is_odd(word, (size_t)(text - word), word > begin && word[-1] == '-')) {
+                return word;
+            }
+        } else {
+            text++;
+        }
+    }
+    return NULL;
+}
+
+static zc_status fail_read(const char *name, const yyjson_read_err *fault, zc_error *err)
+{
+    if (fault->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+    }
+    if (strstr(fault->msg, "surrogate") != NULL) {       /* JSON, but no text of UTF-8 */
+        return zc_fail(err, ZC_ERR_UNSUPPORTED, "%s: the lone surrogate at byte %zu is not supported", name, fault->pos);
+    }
+    return zc_fail(err, ZC_ERR_METADATA, "%s: no valid JSON at byte %zu (%s)", name, fault->pos, fault->msg);
+}
+
+zc_status zc_json_read(const char *name, const char *text, size_t n, unsigned flags, yyjson_doc **out, zc_error *err)
+{
+    yyjson_read_err fault;
+    const char *odd;
+
+    *out = NULL;
+    if (n > ZC_DOCUMENT_MAX) {
+        return zc_fail(err, ZC_ERR_METADATA, "%s: %zu bytes are too many for a metadata document", name, n);
+    }
+    const char *const json = flags & YYJSON_READ_ALLOW_INF_AND_NAN ? after_mark(text, &n) : text;
+    *out = yyjson_read_opts((char *)json, n, flags, NULL, &fault);        /* not written to */
+    if (*out == NULL) {
+        return fail_read(name, &fault, err);
+    }
+    if (flags & YYJSON_READ_ALLOW_INF_AND_NAN && (odd = odd_word(json, json + n)) != NULL) {
+        yyjson_doc_free(*out);
+        *out = NULL;
+        return zc_fail(err, ZC_ERR_METADATA, "%s: no valid JSON at byte %zu (neither NaN, Infinity nor -Infinity)", name,
+                       (size_t)(odd - text));
+    }
+    return ZC_OK;
+}
+
 zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t n, bool lenient,
                        zc_error *err)
 {
     const char *member = NULL;
-    yyjson_read_err fault;
 
     *json = (zc_json){.name = name, .err = err};
-    if (n > ZC_DOCUMENT_MAX) {
-        return zc_fail(err, ZC_ERR_METADATA, "%s: %zu bytes are too many for a metadata document", name, n);
-    }
-    text = zc_json_after_mark(text, &n);
-    json->doc = yyjson_read_opts((char *)text, n, YYJSON_READ_ALLOW_INF_AND_NAN, NULL, &fault);  /* not written to */
-    if (json->doc == NULL && fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
-    }
-    if (json->doc == NULL) {
-        return zc_fail(err, ZC_ERR_METADATA, "%s: no valid JSON at byte %zu (%s)", name, fault.pos, fault.msg);
+    const zc_status status = zc_json_read(name, text, n, YYJSON_READ_ALLOW_INF_AND_NAN, &json->doc, err);
+    if (status != ZC_OK) {
+        return status;
     }
     if (!lenient && (member = infinite_member(yyjson_doc_get_root(json->doc))) != NULL) {
         zc_fail(err, ZC_ERR_METADATA, "%s: no valid JSON in %s (number is infinity or NaN)", name, member);

@@ -36,8 +36,9 @@ typedef struct zc_node {
     size_t index;            /* its number in outer */
 } zc_node;
 
-/* The text after a byte order mark, which some editors write and a parser may ignore (RFC 8259, 8.1); *n becomes its length. */
-const char *zc_json_after_mark(const char *text, size_t *n);
+/* Parse text[0..n) with flags of yyjson; NaN, Infinity and -Infinity, in these words alone, and a byte order mark are accepted
+ * with YYJSON_READ_ALLOW_INF_AND_NAN.  ZC_ERR_UNSUPPORTED: a lone surrogate, which UTF-8 cannot express. */
+zc_status zc_json_read(const char *name, const char *text, size_t n, unsigned flags, struct yyjson_doc **out, zc_error *err);
 
 /* Parse text[0..n); bare NaN and Infinity, which old writers left, only where `lenient`, and inside of "attributes" and "fill_value".
  * zc_json_close must follow only after success. */

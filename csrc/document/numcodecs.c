@@ -290,6 +290,9 @@ void zc_stage_check(const zc_node *codec, const zc_codec *stage)
     zc_error_clear(&err);
     if (zc_node_ok(codec) && zc_codec_check(stage, &err) != ZC_OK) {
         zc_node_fail(codec, "%s", err.message);
+        if (err.status == ZC_ERR_UNSUPPORTED) {      /* valid, but not with this build */
+            codec->json->err->status = ZC_ERR_UNSUPPORTED;
+        }
     }
 }
 

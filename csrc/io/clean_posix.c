@@ -85,6 +85,23 @@ zc_owner zc_this_process(void)
     return found;
 }
 
+static bool is_of_this_system(zc_owner owner)
+{
+    return this_system() != 0 && owner >> ZC_PID_BITS == this_system() && (owner & PID_MASK) != 0;
+}
+
+static bool lives(zc_owner owner)
+{
+    return kill((pid_t)(owner & PID_MASK), 0) == 0 || errno != ESRCH;
+}
+
+bool zc_file_writer_lives(const char *component)
+{
+    const zc_owner owner = zc_temporary_owner(component);
+
+    return is_of_this_system(owner) && lives(owner);
+}
+
 static bool is_abandoned(int fd, const char *name)
 {
     struct stat st;
@@ -94,8 +111,8 @@ static bool is_abandoned(int fd, const char *name)
         return false;
     }
     const time_t age = time(NULL) - st.st_mtime;
-    if (this_system() != 0 && owner >> ZC_PID_BITS == this_system() && (owner & PID_MASK) != 0) {
-        return age >= A_WHILE && kill((pid_t)(owner & PID_MASK), 0) != 0 && errno == ESRCH;
+    if (is_of_this_system(owner)) {
+        return age >= A_WHILE && !lives(owner);
     }
     return age >= LONG_AGO;
 }

@@ -174,4 +174,8 @@ zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_unsy
 /* Is this last path component a name that zc_file_replace makes for its temporary files? */
 bool zc_file_is_temporary(const char *component);
 
+/* Is the process that has made the temporary file of this name still there?  False if that is not known: of another system, or container,
+ * and on Windows.  (Another process may have got its number since.) */
+bool zc_file_writer_lives(const char *component);
+
 #endif

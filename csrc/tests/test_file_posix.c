@@ -361,6 +361,11 @@ static bool is_there(const char *name)
     return access(name, F_OK) == 0;
 }
 
+static const char *name_in(const char *path)
+{
+    return strrchr(path, '/') + 1;
+}
+
 /* Write to a directory with files of all kinds of owners; false if nothing of it was looked at. */
 static bool clean_after(const char *directory)
 {
@@ -376,6 +381,8 @@ static bool clean_after(const char *directory)
     leave(directory, here | (zc_owner)getppid(), 1000000, alive);
     leave(directory, gone ^ UINT64_C(1) << ZC_PID_BITS, 3600, remote);
     leave(directory, gone ^ UINT64_C(1) << ZC_PID_BITS, 100000, forgotten);
+    CHECK(zc_file_writer_lives(name_in(own)) == (here != 0) && zc_file_writer_lives(name_in(alive)) == (here != 0));
+    CHECK(!zc_file_writer_lives(name_in(dead)) && !zc_file_writer_lives(name_in(remote)));
     put(chunk, "chunk");
     CHECK(is_there(young) && is_there(own) == (here != 0) && is_there(alive) == (here != 0) && is_there(remote));
     CHECK(holds(chunk, "chunk"));

@@ -395,6 +395,80 @@ def test_valid_documents_that_are_not_supported(refuse: Any, document: Any, what
     assert refused_with(refuse(document)) == UNSUPPORTED
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_compressor_that_a_build_of_blosc_lacks_is_valid(
+    refuse: Any, zarr_format: int, tmp_path: Path
+) -> None:
+    """It was said to be damaged; Python opens the array, and says so when a chunk is read."""
+    options = {
+        "cname": "snappy",
+        "clevel": 5,
+        "shuffle": 1 if zarr_format == 2 else "shuffle",
+        "blocksize": 0,
+    }
+    blosc = {"name": "blosc", "configuration": {**options, "typesize": 4}}
+    document = v2("compressor", {"id": "blosc", **options}) if zarr_format == 2 else codecs(blosc)
+    message = refuse(document)
+    assert message.endswith("this build of blosc lacks the compressor snappy")
+    assert refused_with(message) == UNSUPPORTED
+    assert zarrcore.open_array(tmp_path, mode="r").shape == (6, 4)
+
+
+# JSON of an attribute: both languages read the document, both refuse it, or C says why it supports none such.
+READ, REFUSED_BY_BOTH, NOT_IN_C = "+", "-", "u"
+_SAME = ["NaN", "Infinity", "-Infinity", "[NaN,-Infinity]", "1e400", "-1E+400", "-0", "true"]
+_SAME += ["9" * 4300, "9" * 4301, "-" + "1" * 5000, "1" * 5000 + ".5e-5000"]
+_SAME += ['"\\ud83d\\ude00"', '"NaN -NaN nan \\" -NaN"']
+_NONE = ["-NaN", "nan", "NAN", "inf", "-inf", "Inf", "infinity", "-INFINITY", "+1", "+Infinity", "01", "1."]
+_NONE += [".5", "1e", "- 1", "nul", "True", "[1,]", "0x10", "'a'", '"\\x41"', '"\t"']
+_SURROGATES = ['"\\ud800"', '"\\ud800\\u0041"', '"\\ud800x"', '"\\udc00"', '{"\\udfff": 1}']
+JSON_TEXTS = [
+    *((READ, text) for text in _SAME),
+    *((REFUSED_BY_BOTH, text) for text in _NONE),
+    *((NOT_IN_C, text) for text in _SURROGATES),
+]
+
+
+@pytest.mark.parametrize(("verdict", "text"), JSON_TEXTS, ids=lambda value: value[:20])
+@pytest.mark.parametrize("document", [V2, V3], ids=["2", "3"])
+def test_c_and_python_read_the_same_json(
+    library: Any, document: Any, verdict: str, text: str, tmp_path: Path
+) -> None:
+    """C took "-NaN" and "inf"; Python refused integers of more than 4,300 digits."""
+    name = NAMES[document["zarr_format"]]
+    (tmp_path / name).write_text(
+        json.dumps({**document, "attributes": {"a": 0}}).replace("0}}", f"{text}}}}}")
+    )
+    if verdict == REFUSED_BY_BOTH:
+        with pytest.raises(MetadataValidationError, match="not valid JSON"):
+            zarrcore.open_array(tmp_path, mode="r")
+    else:
+        zarrcore.open_array(tmp_path, mode="r")
+    if verdict == READ:
+        library.release(library.handle(tmp_path))
+        return
+    with pytest.raises(LibraryError) as caught:
+        library.handle(tmp_path)
+    status, message = caught.value.args
+    assert ("not supported" in message) is (verdict == NOT_IN_C)
+    assert ("no valid JSON at byte" in message) is (verdict == REFUSED_BY_BOTH)
+    assert status == refused_with(message)
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "-" + "8" * 4400])
+def test_an_integer_of_many_digits_stays_as_it_is(text: str, tmp_path: Path) -> None:
+    array = zarrcore.create_array(tmp_path, shape=(2,), dtype="i4", attributes={"a": 0, "b": 1})
+    path = tmp_path / "zarr.json"
+    path.write_text(path.read_text().replace('"a": 0', f'"a": {text}'))
+    array = zarrcore.open_array(tmp_path)
+    array.attrs["b"] = 2
+    array.resize((3,))
+    assert f'"a": {text}' in path.read_text()
+    path.write_text(path.read_text().replace("3", text))
+    with pytest.raises(MetadataValidationError):
+        zarrcore.open_array(tmp_path)
+
+
 def test_groups_of_format_2_are_not_supported(library: Any, tmp_path: Path) -> None:
     (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
     with pytest.raises(LibraryError) as caught:

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import BaseZarrError, ChunkLockError, ContainsArrayError
-from zarrcore.nodes import reserved
+from zarrcore.errors import BaseZarrError, ChunkLockError, ContainsArrayError, ContainsGroupError
+from zarrcore.metadata import GroupMetadata
+from zarrcore.nodes import create, reserved
 from zarrcore.storage import MemoryStore, WrapperStore
 
 SHAPE = (40,)
@@ -256,3 +257,35 @@ def test_a_group_goes_while_an_array_is_made_in_it(
     if how != "a target":
         with pytest.raises(BaseZarrError):
             zarrcore.open_array(store, path="g/x", mode="r")
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("others_format", [2, 3])
+@pytest.mark.parametrize("with_values", [True, False])
+def test_what_is_made_at_a_place_that_was_cleared_is_replaced_too(
+    store: Any, with_values: bool, others_format: Any, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group that another thread made then was left beside the array: .zgroup beside .zarray."""
+    clear, left = create._clear_the_way, times
+
+    def cleared(place: Any, *args: Any, **options: Any) -> Any:
+        nonlocal left
+        found = clear(place, *args, **options)
+        if place.path == "x" and left:
+            left -= 1
+            name = ".zgroup" if others_format == 2 else "zarr.json"
+            document = GroupMetadata(attributes={}, zarr_format=others_format).to_documents()[name]
+            assert place.store.set_if_not_exists(f"x/{name}", document)
+        return found
+
+    zarrcore.save_array(store, np.zeros(2), path="x", zarr_format=2)
+    monkeypatch.setattr(create, "_clear_the_way", cleared)
+    options: dict[str, Any] = {"data": np.ones(3)} if with_values else {"shape": 3, "dtype": "f8"}
+    if times == 3:
+        with pytest.raises(ContainsGroupError, match="overwrite=True replaces it"):
+            zarrcore.create_array(store, name="x", zarr_format=2, overwrite=True, **options)
+        assert isinstance(zarrcore.open(store, path="x", mode="r"), zarrcore.Group)
+    else:
+        found = zarrcore.create_array(store, name="x", zarr_format=2, overwrite=True, **options)[...]
+        assert found.tolist() == [float(with_values)] * 3
+    assert zarrcore.verify(store).ok

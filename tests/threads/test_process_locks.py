@@ -13,7 +13,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -462,41 +462,86 @@ def test_choosing_locks(tmp_path: Path) -> None:
         LocalStore(tmp_path, locks="yes")  # type: ignore[arg-type]
 
 
+class Slow:
+    """Values of another library that come a little later than another process begins."""
+
+    shape, chunks, dtype = (400,), (10,), np.dtype("i4")
+
+    def __init__(self) -> None:
+        self.started, self.tell = os.pipe()
+
+    def __getitem__(self, region: tuple[slice, ...]) -> Any:
+        if region[0].start == 200:
+            os.write(self.tell, b"x")
+            time.sleep(0.3)
+        return np.ones(400, "i4")[region]
+
+
+@pytest.mark.parametrize("locks", ["file", "none"])
 @pytest.mark.parametrize("path", ["", "group/a"], ids=["root", "member"])
 @pytest.mark.parametrize("with_values", [True, False])
+@pytest.mark.parametrize("overwrite", [False, True])
 def test_processes_that_create_one_array_do_not_mix_their_values(
-    path: str, with_values: bool, store: LocalStore, monkeypatch: pytest.MonkeyPatch
+    overwrite: bool, with_values: bool, path: str, locks: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both stored their chunks, and then one of them its document."""
+    """Both stored their chunks, and then one of them its document, or each its own."""
     monkeypatch.setattr("zarrcore.arrays.copying.REGION_BYTES", 40)
-    started, tell = os.pipe()
-
-    class Slow:
-        """Values of another library that come a little later than another process begins."""
-
-        shape, chunks, dtype = (400,), (10,), np.dtype("i4")
-
-        def __getitem__(self, region: tuple[slice, ...]) -> Any:
-            if region[0].start == 200:
-                os.write(tell, b"x")
-                time.sleep(0.5)
-            return np.ones(400, "i4")[region]
+    store, source = LocalStore(tmp_path / "data", locks=locks), Slow()
 
     def create(number: int) -> None:
         if number == 0:
-            zarrcore.from_array(store, name=path or None, data=Slow(), threads=1)
+            zarrcore.from_array(store, name=path or None, data=source, threads=1, overwrite=overwrite)
             return
-        os.read(started, 1)
-        data = {"data": np.full(400, 2, "i4")} if with_values else {"shape": 400, "dtype": "i4"}
-        with pytest.raises(ContainsArrayError):
-            zarrcore.create_array(store, name=path or None, chunks=10, **data)
+        os.read(source.started, 1)
+        data: Any = {"data": np.full(400, 2, "i4")} if with_values else {"shape": 400, "dtype": "i4"}
+        refused = nullcontext() if overwrite else pytest.raises(ContainsArrayError)
+        with refused:
+            zarrcore.create_array(store, name=path or None, chunks=10, overwrite=overwrite, **data)
 
     at_once(create, 2)
-    assert zarrcore.open_array(store, path=path)[...].tolist() == [1] * 400
+    last = (2 if with_values else 0) if overwrite else 1
+    assert zarrcore.open_array(store, path=path)[...].tolist() == [last] * 400
     assert zarrcore.verify(store).ok
 
 
-def test_a_creator_that_is_killed_keeps_nobody_away(store: LocalStore) -> None:
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_of_many_processes_that_create_one_array_one_has_its_values(overwrite: bool, tmp_path: Path) -> None:
+    for path in ("", "a", "b/c/d"):
+        store = LocalStore(tmp_path / f"data {path.count('/')} {len(path)}")
+
+        def create(number: int, store: LocalStore = store, path: str = path) -> None:
+            data = np.full(400, number, "i4")
+            with suppress(ContainsArrayError):
+                zarrcore.create_array(store, name=path or None, data=data, chunks=10, overwrite=overwrite)
+
+        at_once(create)
+        assert len(set(zarrcore.open_array(store, path=path)[...].tolist())) == 1
+        assert zarrcore.verify(store).ok
+
+
+def test_a_child_that_lives_on_keeps_no_place(tmp_path: Path) -> None:
+    """A lock of a directory is that of all who have its descriptor, which a child of fork has, too."""
+    store, pids = LocalStore(tmp_path), []
+
+    def fork(*_: object) -> None:
+        pids.append(os.fork())
+        if pids[-1] == 0:
+            time.sleep(60)
+            os._exit(0)
+
+    try:
+        source = zarrcore.create_array({}, data=np.ones(40))
+        zarrcore.from_array(store, name="a", data=source, progress=fork)
+        assert zarrcore.create_array(store, name="a", data=np.zeros(40), overwrite=True)[...].sum() == 0
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+@pytest.mark.parametrize("locks", ["file", "none"])
+def test_a_creator_that_is_killed_keeps_nobody_away(locks: Any, tmp_path: Path) -> None:
+    store = LocalStore(tmp_path / "data", locks=locks)
     ready, tell = os.pipe()
     pid = os.fork()
     if pid == 0:

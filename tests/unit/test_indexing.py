@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import zarrcore
 from zarrcore import indexing
 from zarrcore.engine.projection import axes_of, grid_shape, project, project_points
 from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
@@ -106,6 +107,17 @@ def test_basic_of_no_dimensions():
     assert indexing.basic_selection((None, ..., None), ()).shape == (1, 1)
     with pytest.raises(IndexError):
         indexing.basic_selection(0, ())
+
+
+@pytest.mark.parametrize("step", [2**63, 10**20, -(2**63) - 1, -(10**20)])
+def test_a_step_larger_than_any_integer_of_c(step: int) -> None:
+    """It was an OverflowError."""
+    values = np.arange(20).reshape(4, 5)
+    array = zarrcore.create_array({}, data=values, chunks=(2, 2))
+    for key in (slice(None, None, step), (slice(3, 0, step), 2), (..., slice(1, 4, step))):
+        np.testing.assert_array_equal(array[key], values[key])
+        array[key] = values[key] = -values[key]
+    np.testing.assert_array_equal(array[...], values)
 
 
 def test_a_huge_grid_is_not_enumerated():

@@ -14,13 +14,37 @@ def _print_flags(options: set[str]) -> None:
     from zarrcore import include_dir
 
     try:
-        print(include_dir.flags(options))
-    except FileNotFoundError as error:
+        print(include_dir.flags(options), flush=True)
+    except OSError as error:
         raise SystemExit(f"zarrcore: {error}") from None
 
 
 def main() -> None:
     """Run the command line."""
+    try:
+        _run()
+    except SystemExit as end:
+        if (error := _flushed()) is None or end.code:  # what failed has been said
+            raise
+        raise SystemExit(f"zarrcore: {error}") from None
+
+
+def _flushed() -> OSError | None:
+    """Write what the standard output still has; what fails is dropped, or Python would show it once more."""
+    import os
+
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        return error
+    return None
+
+
+def _run() -> None:
     import atexit
     import gc
 

@@ -109,7 +109,12 @@ class _Commands(click.Group):
 
     def make_context(self, *args: Any, **keywords: Any) -> click.Context:
         with _usage_in_one_line():
-            return super().make_context(*args, **keywords)
+            try:
+                return super().make_context(*args, **keywords)
+            except BrokenPipeError:
+                raise
+            except OSError as error:  # --help and --version write, too
+                raise Failure(describe(error)) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

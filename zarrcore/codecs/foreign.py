@@ -16,6 +16,8 @@ from zarrcore.codecs.filters import Filter, as_bytes
 from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.errors import ChunkDecodeError
 
+_FIXED_RATE = 2  # a mode of zfpy
+
 
 class _Foreign(NumcodecsCodec):
     """Base class: a codec whose configuration only another package knows."""
@@ -40,11 +42,18 @@ class _Foreign(NumcodecsCodec):
         if not isinstance(data, np.ndarray):
             data = bytes(data)  # some of these codecs take nothing else
         if self.codec_id == "zfpy" and spec is not None:
-            from zarrcore.codecs.zfp import guarded, of_whole_stream
+            from zarrcore.codecs.zfp import decode_described
 
-            codec, size, name = self._codec(), spec.size, self.name
-            return of_whole_stream(lambda filler: codec.decode(guarded(data, size, name, filler)), name)
+            return decode_described(self._codec().decode, data, spec.size, self.name)
         return self._codec().decode(data)
+
+    def _encoded(self, data: Any) -> Any:
+        codec = self._codec()
+        if self.codec_id == "zfpy" and isinstance(data, np.ndarray):
+            from zarrcore.codecs.zfp import refuse_low_rate
+
+            refuse_low_rate(codec.rate if codec.mode == _FIXED_RATE else -1, data, self.name)
+        return codec.encode(data)
 
 
 class ForeignFilter(_Foreign, Filter):
@@ -60,7 +69,7 @@ class ForeignFilter(_Foreign, Filter):
     def encode(self, data: Any, spec: ArraySpec | None = None) -> Any:
         if spec is not None and isinstance(data, np.ndarray) and data.size == spec.size:
             data = data.reshape(spec.shape)  # compressors of images and volumes want their dimensions
-        return self._codec().encode(data)
+        return self._encoded(data)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> Any:
         return self._decoded(data, spec)
@@ -76,7 +85,7 @@ class PCodec(_Foreign, ArrayBytesCodec, id="pcodec"):
     """
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
-        return as_bytes(self._codec().encode(np.ascontiguousarray(chunk)))
+        return as_bytes(self._encoded(np.ascontiguousarray(chunk)))
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         out = np.asarray(self._decoded(data, spec))

@@ -26,6 +26,7 @@ _MODES = {
 
 _CARRIERS = {"i1": "i4", "u1": "i4", "i2": "i4", "u2": "i4", "f2": "f4", "u4": "i4", "u8": "i8"}
 _ZFP_TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4}
+_FEWEST_BITS = {"i4": 1, "i8": 1, "f4": 9, "f8": 12}  # of a block: for reals a flag and an exponent
 _MAX_BITS = 16658  # of a block, zfp's own limit
 _MAX_DIMENSIONS = 4
 
@@ -127,6 +128,7 @@ class ZfpCodec(ArrayBytesCodec):
             return b""
         numbers = np.ascontiguousarray(_promoted(chunk, spec).reshape(chunk.shape or (1,)))
         parameters = self._writable_parameters(numbers.ndim)
+        refuse_low_rate(parameters.get("rate", -1), numbers, self.name)
         return zfpy.compress_numpy(numbers, write_header=False, **parameters)  # type: ignore[no-any-return]
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
@@ -140,6 +142,7 @@ class ZfpCodec(ArrayBytesCodec):
         shape = spec.shape or (1,)
         # zfp reads where its stream sends it and knows no end, so the end is where no stream can send it.
         longest = _longest_stream(shape, np.dtype(carrier).itemsize, self._fewest_bits(shape))
+        is_whole = _is_whole(data, shape, self._bits_of_each(len(shape), carrier))
 
         def decoded(filler: bytes) -> Any:
             room = bytes(data) + filler * longest
@@ -147,7 +150,7 @@ class ZfpCodec(ArrayBytesCodec):
                 return zfpy.decompress_numpy(_with_header(room, self._stream_mode(), shape, carrier))
             return zfpy._decompress(room, _ZFP_TYPES[carrier], shape, **self._parameters())
 
-        return _demoted(of_whole_stream(decoded, self.name), spec).reshape(spec.shape)
+        return _demoted(of_whole_stream(decoded, self.name, is_whole), spec).reshape(spec.shape)
 
     def _parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _MODES[self.mode]}
@@ -157,6 +160,12 @@ class ZfpCodec(ArrayBytesCodec):
         if self.mode == "fixed_rate":
             return math.ceil(float(4 ** len(shape)) * (self.rate or 0))
         return self.minbits or 0
+
+    def _bits_of_each(self, ndim: int, carrier: str) -> int | None:
+        """Bits that every block has; None if blocks differ."""
+        bits = _bits_at(self.rate, ndim) if self.rate else self.maxbits
+        is_fixed = self.mode == "fixed_rate" or self.minbits == bits
+        return bits if is_fixed and bits and bits >= _FEWEST_BITS[carrier] else None
 
     def _stream_mode(self) -> int:
         """Return the parameters of the stream in the form that zfp's header has for them."""
@@ -187,26 +196,46 @@ class ZfpCodec(ArrayBytesCodec):
         )
 
 
-def of_whole_stream(decode: Callable[[bytes], np.ndarray], codec: str) -> np.ndarray:
+def refuse_low_rate(rate: float, numbers: np.ndarray, codec: str) -> None:
+    """Refuse a rate at which zfp would write more of a block than it has room for; below 0 is none."""
+    fewest = _FEWEST_BITS.get(f"{numbers.dtype.kind}{numbers.dtype.itemsize}", 1)
+    ndim = max(numbers.ndim, 1)
+    if 0 <= _bits_at(rate, ndim) < fewest:
+        raise ChunkEncodeError(
+            f"a rate of {rate:g} is less than the {fewest / 4**ndim:g} bits that zfp needs at least for each "
+            f"{numbers.dtype} of {ndim} dimensions",
+            codec=codec,
+        )
+
+
+def _bits_at(rate: float, ndim: int) -> int:
+    """Return the bits of each block at a fixed rate, as zfp rounds them."""
+    return math.floor(float(4**ndim) * rate + 0.5)
+
+
+def of_whole_stream(decode: Callable[[bytes], np.ndarray], codec: str, is_whole: bool) -> np.ndarray:
     """Return what ``decode(filler)`` makes of a stream that a byte follows as often as zfp may read it.
 
     zfp knows no end, and of a stream that was cut short it makes other numbers without a word.  They are
-    those that were written if they do not depend on what follows the stream.
+    those that were written if they do not depend on what follows the stream: unless its length shows that it
+    `is_whole` it is decoded twice, as zfpy does not return how far zfp has read.
     """
-    found, other = decode(b"\0"), decode(b"\xff")
-    if found.tobytes() != other.tobytes():
+    found = decode(b"\0")
+    if not is_whole and found.tobytes() != decode(b"\xff").tobytes():
         raise ChunkDecodeError("the stream is cut off", codec=codec)
     return found
 
 
-def guarded(data: Buffer, size: int, codec: str, filler: bytes) -> bytes:
-    """Return a stream with zfp's header, with enough of `filler` after it that zfp never reads past that.
+def decode_described(
+    decode: Callable[[bytes], np.ndarray], data: Buffer, size: int, codec: str
+) -> np.ndarray:
+    """Return what ``decode`` makes of a stream with zfp's header, which never reads past what it is given.
 
     ``zfpy.decompress_numpy`` allocates and reads as the header says.  ChunkDecodeError is raised if it is not
-    the header of `size` items; `codec` is the name for messages.
+    the header of `size` items, or the stream was cut short; `codec` is the name for messages.
     """
     stream = bytes(data)
-    header = int.from_bytes(stream[:_HEADER_BYTES], "little")
+    header = int.from_bytes(stream[:_LONG_HEADER_BYTES], "little")
     if len(stream) < _HEADER_BYTES or header & 0xFFFFFFFF != _MAGIC:
         raise ChunkDecodeError(f"not a stream of zfp: it begins with {stream[:4]!r}", codec=codec)
     field, mode = header >> 32, header >> 84
@@ -218,16 +247,33 @@ def guarded(data: Buffer, size: int, codec: str, filler: bytes) -> bytes:
     short = mode & 0xFFF
     if short == 0xFFF and len(stream) < _LONG_HEADER_BYTES:
         raise ChunkDecodeError("the stream is cut off", codec=codec)
-    fewest = (mode >> 12 & 0x7FFF) + 1 if short == 0xFFF else short + 1 if short < _FIXED_RATES else 0
-    return stream + filler * _longest_stream(shape, item_size, fewest)
+    header_bytes, fewest, most = _HEADER_BYTES, 0, _MAX_BITS
+    if short == 0xFFF:
+        header_bytes, fewest, most = _LONG_HEADER_BYTES, (mode >> 12 & 0x7FFF) + 1, (mode >> 27 & 0x7FFF) + 1
+    elif short < _FIXED_RATES:
+        fewest = most = short + 1
+    is_fixed = fewest == most >= _FEWEST_BITS[[*_ZFP_TYPES][field & 3]]
+    is_whole = _is_whole(stream[header_bytes:], shape, most if is_fixed else None)
+    room = _longest_stream(shape, item_size, fewest)
+    return of_whole_stream(lambda filler: decode(stream + filler * room), codec, is_whole)
+
+
+def _is_whole(data: Buffer, shape: tuple[int, ...], bits_of_each: int | None) -> bool:
+    """Return whether a stream is known to have all blocks of a shape, as all have so many bits."""
+    if bits_of_each is None:
+        return False
+    return 8 * memoryview(data).nbytes >= _number_of_blocks(shape) * bits_of_each
+
+
+def _number_of_blocks(shape: tuple[int, ...]) -> int:
+    return math.prod(-(-length // 4) for length in shape)
 
 
 def _longest_stream(shape: tuple[int, ...], item_size: int, fewest_bits: int) -> int:
     """More bytes than zfp can read for a chunk of `shape`, whatever they are."""
     values: int = 4 ** len(shape)
-    blocks = math.prod(-(-length // 4) for length in shape)
     bits = max(values * (8 * item_size + 3) + 8 * item_size + 128, fewest_bits)
-    return blocks * bits // 8 + 64
+    return _number_of_blocks(shape) * bits // 8 + 64
 
 
 def _carrier(spec: ArraySpec) -> str | None:

@@ -36,6 +36,7 @@ from zarrcore.inspection.listing import (
     Stored,
     batches_of,
     is_gone,
+    is_left_behind,
     is_listed_at_once,
     list_files,
     size_now,
@@ -197,7 +198,7 @@ class ArrayCheck:
             if self._keys.read([name[:-1]])[1][0]:
                 self._found.add("error", "store", "a directory is in the place of a chunk", **place)
         elif is_litter(name.rpartition("/")[2]):
-            if not is_gone(self._store, key):
+            if is_left_behind(self._store, key):
                 self._found.add("warning", "temporary", "left by a writer that did not end", **place)
         elif name.rpartition("/")[2] in DOCUMENTS:
             self._found.add("warning", "stray", "a metadata document below an array", **place)

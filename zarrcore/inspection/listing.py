@@ -15,7 +15,7 @@ from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_coords, chunk_key, key_maker
 from zarrcore.storage import LocalStore, MemoryStore, Store
 from zarrcore.storage.derived import is_itself
-from zarrcore.storage.files import is_there
+from zarrcore.storage.files import is_temporary, is_there
 
 BATCH = 1 << 16  # keys that are looked at together
 
@@ -178,6 +178,12 @@ def is_gone(store: Store, key: str) -> bool:
         return not store.exists(key) and name not in store.list_dir(above)
     except Exception:
         return False  # nobody knows
+
+
+def is_left_behind(store: Store, key: str) -> bool:
+    """Return whether a temporary file is there whose writer, as far as that is known, is not."""
+    name = key.rpartition("/")[2]
+    return not (is_temporary(name) and engine.writer_lives(name)) and not is_gone(store, key)
 
 
 def size_now(store: Store, key: str) -> int | None:

@@ -16,7 +16,7 @@ from zarrcore.errors import (
     PickleCodecDisabledError,
     UnknownCodecError,
 )
-from zarrcore.inspection.listing import is_gone
+from zarrcore.inspection.listing import is_left_behind
 from zarrcore.inspection.report import Findings, reason
 from zarrcore.metadata import (
     ZARR_JSON,
@@ -238,7 +238,7 @@ class NodeWalk:
         try:
             for name in self._store._temporary_names(key_prefix(node.path)):
                 key = join_path(node.path, name)
-                if not is_gone(self._store, key):
+                if is_left_behind(self._store, key):
                     text = "left by a writer that did not end"
                     self._found.add("warning", "temporary", text, path=node.path, key=key)
         except Exception as error:

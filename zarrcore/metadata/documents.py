@@ -272,7 +272,16 @@ def _real(text: str) -> float:
     return number if math.isfinite(number) else NonFinite(text)  # larger than any float
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_real, parse_constant=NonFinite)
+def _integer(text: str) -> int | NonFinite:
+    try:
+        return int(text)
+    except ValueError:  # more digits than Python reads
+        return NonFinite(text)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_real, parse_int=_integer, parse_constant=NonFinite
+)
 
 
 def _key(name: Any, where: str) -> str:

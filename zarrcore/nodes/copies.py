@@ -220,13 +220,12 @@ def _bring_up_to_date(changes: list[_Followed]) -> None:
         for group in followed.groups:
             for name in followed.names:
                 following.setdefault((group.path, name), (group, []))[1].append(followed)
+    found: list[tuple[StorePath, str]] = []
     try:
-        for group, name in _with_copies([(group, name) for (_, name), (group, _) in following.items()]):
-            own_changes = following[group.path, name][1]
+        found = _with_copies([(group, name) for (_, name), (group, _) in following.items()])
+        for group, name in found:
             with document_lock(group, name):
-                repeated(partial(_apply, own_changes, group, name))
-            for changed in own_changes:  # who has read the document just before has the copy from before
-                note_change(changed.place, removed=changed.removed)
+                repeated(partial(_apply, following[group.path, name][1], group, name))
     except (BaseZarrError, OSError) as error:
         warnings.warn(
             f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
@@ -234,6 +233,9 @@ def _bring_up_to_date(changes: list[_Followed]) -> None:
             ZarrUserWarning,
             stacklevel=2,
         )
+    finally:
+        for changed in changes if found else ():  # who has read a document just before has what it was
+            note_change(changed.place, removed=changed.removed)
 
 
 def _with_copies(documents: Sequence[tuple[StorePath, str]]) -> list[tuple[StorePath, str]]:

@@ -41,6 +41,7 @@ from zarrcore.storage.validation import join_path, key_prefix
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON, ZGROUP_JSON}
 _ATTEMPTS = 3
+_EXISTS = ContainsArrayError, ContainsGroupError
 _REPLACE = "; overwrite=True replaces it"  # the way out of an error
 _CANNOT_ERASE = ", and this store cannot remove it: write to another path, or to another store"
 
@@ -50,10 +51,15 @@ def store_documents(place: StorePath, documents: dict[str, bytes], versions: Ver
 
     If another process has replaced one of the `versions` that were read, by name, Outdated is raised.
     """
+    store_unfollowed(place, documents, versions)
+    follow_documents([place], documents)
+
+
+def store_unfollowed(place: StorePath, documents: dict[str, bytes], versions: Versions | None = None) -> None:
+    """Store documents as :func:`store_documents`; the caller has consolidated metadata above follow."""
     note_change(place)
     for name in sorted(documents, key=_DECIDING.__contains__):  # last what makes it a node
         store_version(place, name, documents[name], versions)
-    follow_documents([place], documents)
 
 
 def create_node(
@@ -80,13 +86,18 @@ def create_node(
     """
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
     with after_others(place):
-        replaces, _ = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
-        try:
-            with among_processes(place, replaces=replaces, with_values=False):
-                _store_new(place, documents, replaces=replaces)
-        except BaseException as error:
-            _note_removal(error, place, replaces)
-            raise
+        for attempts_left in reversed(range(_ATTEMPTS)):
+            replaces, _ = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
+            try:
+                with among_processes(place):
+                    _store_new(place, documents, replaces=replaces)
+                break
+            except BaseException as error:
+                if replaces and attempts_left and isinstance(error, _EXISTS):
+                    continue  # somebody was faster after the place was cleared: that is replaced as well
+                _note_removal(error, place, replaces)
+                raise
+    follow_documents([place], documents)
     debug("created %s", place)
 
 
@@ -101,16 +112,33 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     at the place yet.
     """
     documents = metadata.to_documents()
-    with reserved(place):
-        replaces, is_new = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
+    with (
+        reserved(place),
+        _cleared(place, metadata.zarr_format, overwrite) as (replaces, is_new),
         # Who removes or moves what is above waits for the end: else chunks from before would be missing.
-        with among_processes(place, replaces=replaces, with_values=True), users.writing(users.Made(place)):
-            yield from _made_last(place, documents, replaces, is_new)
+        users.writing(users.Made(place)),
+    ):
+        yield from _made_last(place, documents, replaces, is_new)
+
+
+@holding
+def _cleared(place: StorePath, zarr_format: int, overwrite: Overwrite) -> Iterator[tuple[bool, bool]]:
+    """Clear the way, and keep other processes away; what one of them has created before is cleared as well.
+
+    Yields what :func:`_clear_the_way` returns.
+    """
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        replaces, is_new = _clear_the_way(place, zarr_format, overwrite=overwrite)
+        with among_processes(place, with_values=True):
+            if replaces and attempts_left and place.store._is_near and read_node(place) is not None:
+                continue
+            yield replaces, is_new
+            return
 
 
 def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is_new: bool) -> Iterator[bool]:
     store = place.store
-    if not replaces and store._lock_file(place.path) is not None:
+    if store._is_near:  # where another process may have been waited for
         refuse_existing(place, _REPLACE)
     with writing(place, key_prefix(place.path)):
         is_new = is_new or (store.supports_listing and store.is_empty(place.path))
@@ -119,9 +147,11 @@ def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is
         if store._nodes_first:
             _store_new(place, documents, replaces=replaces)
             is_made = True
+            follow_documents([place], documents)
         yield is_new
         if not is_made:
             _store_new(place, documents, replaces=replaces)
+            follow_documents([place], documents)
     except BaseException as error:  # if there is a node that is not ours, somebody else made it
         _note_removal(error, place, replaces)
         if is_new and store.supports_deletes and (is_made or read_node(place) is None):
@@ -151,10 +181,11 @@ def _clear_the_way(
         missing = _missing_parents(place, zarr_format, group)
     replaces = bool(overwrite) and store._can_erase(place.path)
     if replaces:
-        if overwrite != "all":
-            refuse_foreign(place)
-        _refuse_hiding(place, missing, zarr_format)
-        delete_node(place)
+        with among_processes(place):
+            if overwrite != "all":
+                refuse_foreign(place)
+            _refuse_hiding(place, missing, zarr_format)
+            delete_node(place)
     is_new = not replaces and _refuse_hiding(place, missing, zarr_format, claims=True)
     if not replaces and not is_new:
         refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
@@ -189,13 +220,15 @@ def refuse_existing(place: StorePath, hint: str = "") -> None:
 
 
 def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool) -> None:
-    """Store the documents of a new node; unless it replaces what was there, only if nobody was faster."""
-    if replaces:
-        store_documents(place, documents)
+    """Store the documents of a new node, only if nobody was faster; consolidated metadata do not follow yet.
+
+    In format 3, one that replaces what was there is stored in any case where looking costs a request.
+    """
+    if replaces and ZARR_JSON in documents and not place.store._is_near:
+        store_unfollowed(place, documents)
         return
     # Where it costs next to nothing, creators in the other format are looked for as well.
     _store_alone(place, documents, rivals=_DECIDING if place.store._is_near else _V2_KINDS)
-    follow_documents([place], documents)
 
 
 def _store_alone(place: StorePath, documents: dict[str, bytes], rivals: Set[str] = _V2_KINDS) -> None:
@@ -296,7 +329,7 @@ def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
         for place in missing:
             try:
                 # Whoever is making an array there removes all that is there, if that fails.
-                with after_others(place):
+                with after_others(place), among_processes(place):
                     _store_alone(place, documents)
             except ContainsGroupError:  # somebody else has just made it
                 continue

@@ -44,15 +44,21 @@ def after_others(place: StorePath) -> Any:
     return _locked(place) if _creating else nullcontext()
 
 
-def among_processes(place: StorePath, *, replaces: bool, with_values: bool) -> Any:
-    """Enclose the storing of a new node: the processes that ask for locks do it one after the other.
+@holding
+def among_processes(place: StorePath, *, with_values: bool = False) -> Iterator[None]:
+    """Enclose the clearing of a place, or the storing of a new node: processes do it one after the other.
 
-    What is there has to be looked at again.  The lock is one of a file in the directory of the node, which a
-    creator of one without values does not make.  It is removed with a node that this one `replaces`, and
-    keeps nobody away then.
+    What is there has to be looked at again.  The lock is one of the directory, as far as the system has such
+    locks, and, if processes are to ask for it, one of a file in it as well, which a creator of a node without
+    values does not make.
     """
+    with place.store._alone(place.path), _lock_asked_for(place, with_values):
+        yield
+
+
+def _lock_asked_for(place: StorePath, with_values: bool) -> Any:
     found = place.store._lock_file(place.path)
-    if found is None or replaces or not (with_values or os.path.exists(found[0])):
+    if found is None or not (with_values or os.path.exists(found[0])):
         return nullcontext()
     from zarrcore._core.engine import KeyLock
 

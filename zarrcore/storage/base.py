@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isfunction
 from types import GenericAlias
@@ -582,6 +582,10 @@ class Store(ABC):
         """Return a file by whose locks processes keep each other away, and the next arguments of `Place`."""
         return None
 
+    def _alone(self, path: str) -> AbstractContextManager[None]:
+        """Enclose what one process at a time does at a path where a node is, or will be, if the store can."""
+        return nullcontext()
+
     def _place(self, path: str, *, documents: bool = False) -> Place:
         """Return what the locks of the chunks of an array, or of the `documents` of a node, go by."""
         from zarrcore._core.engine import Place
@@ -699,6 +703,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     _in_process = _of_wrapped("_in_process")
     _scope = _of_wrapped("_scope")
     _lock_file = _of_wrapped("_lock_file")
+    _alone = _of_wrapped("_alone")
     _address = _of_wrapped("_address")
     _link_target = _of_wrapped("_link_target")
     _instead_of_node = _of_wrapped("_instead_of_node")

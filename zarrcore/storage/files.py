@@ -87,6 +87,18 @@ def is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
+def is_listed(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry of a directory is a key, or may have keys below it."""
+    if is_own(entry.name):
+        return False
+    return is_directory(entry) is not False or is_file(entry)
+
+
+def is_unreadable(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is neither a file nor a directory, as a link to nothing."""
+    return is_directory(entry) is False and not is_file(entry)
+
+
 def size_of(entry: os.DirEntry[str]) -> int | None:
     """Return the size of a file; None of what is none, or has vanished."""
     try:

@@ -8,7 +8,8 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 
@@ -48,11 +49,8 @@ def _above(key: str) -> str:
 
 _LARGE = 1 << 24  # bytes; a copy holds larger values in parts
 _PART = 1 << 22
-_MOST_AGAIN = 1000  # directories that a copy walks once more, because links lead to them from several places
+_TRIES = 16  # to make a directory that others remove
 _YOUNG = 3 * 10**9  # nanoseconds for which a file that has changed may change again without a new time
-
-# Name, whether it is a directory (None: nobody knows), and a link, size of a file.
-_Entry = tuple[str, bool | None, bool, int | None]
 
 
 class LocalStore(Store):
@@ -420,7 +418,7 @@ class LocalStore(Store):
             How many files were removed.
         """
         self._check_writable()
-        names = self._walk(validate_prefix(prefix), temporary=True)
+        names = self._keys_below(validate_prefix(prefix), temporary=True)
         return sum(self._remove_temporary(name, min_age)[0] for name in names)
 
     def _remove_temporary(self, name: str, min_age: float, dry_run: bool = False) -> tuple[bool, str]:
@@ -481,108 +479,38 @@ class LocalStore(Store):
     # --- listing ---
 
     def list(self) -> Iterator[str]:
-        return self._walk("")
+        return self._keys_below("")
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        return self._walk(validate_prefix(prefix))
+        return self._keys_below(validate_prefix(prefix))
 
     def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
         if overrides(self, LocalStore):
             return super()._list_sizes(prefix)
-        return self._walk_all(validate_prefix(prefix), with_sizes=True)
+        from zarrcore.storage.local_listing import files_below
+
+        return files_below(self, validate_prefix(prefix), with_sizes=True)
 
     def _temporary_names(self, prefix: str) -> Iterable[str]:
         return [name for name in self._first_names(prefix) if files.is_temporary(name)]
 
     def list_dir(self, prefix: str) -> Iterator[str]:
-        prefix = validate_prefix(prefix)
-        with self._scan(prefix) as (entries, _):
-            names = [
-                entry.name
-                for entry in entries
-                if not files.is_own(entry.name)
-                and (files.is_directory(entry) is not False or files.is_file(entry))
-            ]
-        return iter(sorted(names))
+        with self._scan(validate_prefix(prefix)) as (entries, _):
+            return iter(sorted(entry.name for entry in entries if files.is_listed(entry)))
 
     def _unreadable_names(self, prefix: str) -> Iterable[str]:
         with self._scan(prefix) as (entries, _):
-            found = [
-                entry.name
-                for entry in entries
-                if files.is_directory(entry) is False and not files.is_file(entry)
-            ]
-        return sorted(found)
+            return sorted(entry.name for entry in entries if files.is_unreadable(entry))
 
     def _list_stored(self, prefix: str) -> Iterator[str]:
         if overrides(self, LocalStore):
             return super()._list_stored(prefix)
-        return self._walk(validate_prefix(prefix), unreadable=True)
+        return self._keys_below(validate_prefix(prefix), unreadable=True)
 
-    def _walk(self, prefix: str, *, temporary: bool = False, unreadable: bool = False) -> Iterator[str]:
-        """Keys below a prefix, directory by directory, each directory in sorted order."""
-        is_named = files.is_temporary if temporary else files.is_own
-        found = self._walk_all(prefix, unreadable=unreadable)
-        names = (key for key, _ in found)
-        return (key for key in names if is_named(key[key.rfind("/", 0, -1) + 1 :].rstrip("/")) is temporary)
+    def _keys_below(self, prefix: str, **which: bool) -> Iterator[str]:
+        from zarrcore.storage.local_listing import keys_below
 
-    def _walk_all(
-        self, prefix: str, *, with_sizes: bool = False, unreadable: bool = False
-    ) -> Iterator[tuple[str, int | None]]:
-        """All files below a prefix, and what is no file if asked; with sizes that and empty directories."""
-        choice = with_sizes, with_sizes or unreadable
-        # Of all paths that lead to a directory through links, the first is walked; for a copy (`unreadable`)
-        # all are, up to a limit.  No link back to a directory that it lies in is.
-        # A stack of entries still to be looked at, because directories may be nested deeply.
-        stack = [(prefix, False, *self._entries(prefix, *choice))]
-        linked = set()
-        again = 0
-        while stack:
-            above, is_linked, _, entries = stack[-1]
-            if not entries:
-                stack.pop()
-                continue
-            name, is_directory, is_link, size = entries.pop()
-            if is_directory is False:
-                yield above + name, size
-                continue
-            below = f"{above}{name}/"
-            identity, inner = self._entries(below, *choice)
-            if is_directory is None and not inner:  # a file, or what reading it shows
-                yield above + name, size
-                continue
-            if any(choice) and not inner:
-                yield below, None
-            if is_linked or is_link:
-                is_loop, is_known = any(identity == outer[2] for outer in stack), identity in linked
-                again += is_known and unreadable
-                if again > _MOST_AGAIN:
-                    why = f"links lead to more than {_MOST_AGAIN} directories from several places"
-                    raise StoreError(f"{prefix or '/'}: not copied: {why}", key=below)
-                if is_loop or (is_known and not unreadable):
-                    if with_sizes and inner:
-                        yield below, None
-                    continue
-                linked.add(identity)
-            stack.append((below, is_linked or is_link, identity, inner))
-
-    def _entries(self, prefix: str, with_sizes: bool, unreadable: bool) -> tuple[Any, builtins.list[_Entry]]:
-        """Return what identifies a directory and its entries, the first one last."""
-        with self._scan(prefix) as (entries, fd):
-            found = [
-                (entry.name, is_directory, entry.is_symlink(), files.size_of(entry) if with_sizes else None)
-                for entry in entries
-                if not files.is_lock_file(entry.name)
-                and (
-                    (is_directory := files.is_directory(entry)) is not False
-                    or unreadable
-                    or files.is_file(entry)
-                )
-            ]
-            if not found:
-                return None, found
-            status = os.stat(self._directory(prefix) if fd is None else fd)
-        return (status.st_dev, status.st_ino), sorted(found, reverse=True)
+        return keys_below(self, prefix, **which)
 
     @contextmanager
     def _scan(
@@ -733,6 +661,26 @@ class LocalStore(Store):
         except (OSError, StoreError):
             return False  # something is there, or something is wrong that reading and writing tell better
         return True
+
+    def _alone(self, path: str) -> AbstractContextManager[None]:
+        if _WINDOWS or overrides(self, LocalStore):
+            return nullcontext()
+        from zarrcore.storage.alone import alone
+
+        directory = f"{self._root}/{path}" if path else self._root
+        return alone(directory, partial(self._open_made, directory))
+
+    def _open_made(self, directory: str) -> int | None:
+        """Open a directory, which is made if it is missing; None if that cannot be done."""
+        from zarrcore.storage.moving import make_directories
+
+        with suppress(OSError, StoreError):  # which reading and writing tell better
+            for _ in range(_TRIES):
+                with suppress(FileNotFoundError):  # also if others remove it at once
+                    return self._open(directory, _SCAN_FLAGS, writes=True)
+                make_directories(self._root, sync=self.fsync)
+                self._make_above(f"{directory}/-")
+        return None
 
     def _address(self, path: str) -> str:
         return self._scope(path)

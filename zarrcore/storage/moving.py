@@ -45,7 +45,7 @@ def rename_directory(source: Entry, target: Entry) -> bool:
 def move_directory(source: str, target: str, *, sync: bool = False) -> None:
     """Move a directory of a store to where nothing is; a copy gets the name once it is whole."""
     above = os.path.dirname(target)
-    _make_directories(above, sync=sync)
+    make_directories(above, sync=sync)
     try:
         _rename((source, None), (target, None))
     except OSError as error:
@@ -187,7 +187,7 @@ def finish(source: str, *, sync: bool = False) -> None:
     _sync({os.path.dirname(source)}, sync=sync)
 
 
-def _make_directories(path: str, *, sync: bool) -> None:
+def make_directories(path: str, *, sync: bool) -> None:
     """Make what is missing of a path; with `sync` each name is on the disk before what is below it."""
     missing = []
     while not os.path.isdir(path) and path != os.path.dirname(path):

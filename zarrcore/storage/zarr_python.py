@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from typing import Any, Self, TypeVar
 
@@ -336,6 +336,9 @@ class ZarrPythonStore(RemoteStore):
 
     def _lock_file(self, path: str) -> tuple[str, str, bool, bool] | None:
         return None if self._below is None else self._below._lock_file(path)
+
+    def _alone(self, path: str) -> AbstractContextManager[None]:
+        return super()._alone(path) if self._below is None else self._below._alone(path)
 
     def _address(self, path: str) -> str:
         return super()._address(path) if self._below is None else self._below._address(path)

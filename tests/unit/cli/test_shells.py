@@ -39,3 +39,15 @@ def test_a_shell_completes_commands_and_options(shell: str, tmp_path: Path) -> N
     call = [program, "-c", SCRIPTS[shell], *(["bash"] if shell == "bash" else [])]
     assert [line.split("\t")[0] for line in ran(*call, "zarrcore con").splitlines()] == ["consolidate"]
     assert [line.split("\t")[0] for line in ran(*call, "zarrcore info --com").splitlines()] == ["--complete"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", ["--cflags", "--help", "--version", "ls --help", "version"])
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_a_full_disk_is_one_line(arguments: str, unbuffered: str) -> None:
+    """It was a traceback, or one more when the process ended."""
+    environ = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "zarrcore", *arguments.split()]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environ)
+    assert (done.returncode, done.stderr) == (1, "zarrcore: [Errno 28] No space left on device\n")

@@ -468,6 +468,54 @@ class TestZfp:
                 errors += 1
         assert errors > len(data) * 0.9  # the last word, or block, of a stream need not be full
 
+    @pytest.mark.parametrize(
+        ("codec", "nbytes"),
+        [
+            (ZfpCodec(mode="fixed_rate", rate=6.5), 8 * 15),  # 9 blocks of 104 bits, in words of 64
+            (ZfpCodec(mode="expert", minbits=104, maxbits=104, maxprec=64, minexp=-1074), 8 * 15),
+            (ZFPY(mode=2, rate=6.5, tolerance=-1, precision=-1), 8 * 17),
+            (ZFPY(mode=2, rate=300.0, tolerance=-1, precision=-1), 8 * 678),  # a longer header
+        ],
+        ids=str,
+    )
+    def test_blocks_of_a_fixed_size_are_decoded_once(
+        self, codec: Any, nbytes: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        zfpy, calls = pytest.importorskip("zfpy"), []
+        pytest.importorskip("numcodecs")
+
+        def counting(decode: Any) -> Any:
+            return lambda *args, **options: calls.append(args) or decode(*args, **options)
+
+        for name in ("_decompress", "decompress_numpy"):
+            monkeypatch.setattr(zfpy, name, counting(getattr(zfpy, name)))
+        values = np.cumsum(RNG.normal(size=(9, 10)), axis=1)
+        data = bytes(codec.encode(values, spec_of(values)))
+        assert len(data) == nbytes
+        np.testing.assert_allclose(codec.decode(data, spec_of(values)), values, atol=0.5)
+        assert len(calls) == 1
+
+    @pytest.mark.parametrize("dtype", ["i4", "f4", "f8"])
+    @pytest.mark.parametrize("of_numcodecs", [False, True])
+    def test_a_rate_that_leaves_no_room_for_a_block_ended_the_process(
+        self, of_numcodecs: bool, dtype: str
+    ) -> None:
+        """zfp wrote past its memory."""
+        pytest.importorskip("zfpy")
+        values, fewest = np.ones((256, 4), dtype), {"i4": 1, "f4": 9, "f8": 12}[dtype]
+        for bits in range(fewest + 3):
+            options = {"rate": max(bits, 0.1) / 16}
+            if of_numcodecs:
+                pytest.importorskip("numcodecs")
+                codec = ZFPY(mode=2, tolerance=-1, precision=-1, **options)
+            else:
+                codec = ZfpCodec(mode="fixed_rate", **options)
+            if bits < fewest:
+                with pytest.raises(ChunkEncodeError, match=f"less than the {fewest / 16:g} bits"):
+                    codec.encode(values, spec_of(values))
+            else:
+                assert len(codec.encode(values, spec_of(values))) >= 64 * bits // 8
+
     def test_numbers_that_the_promotion_cannot_hold(self) -> None:
         pytest.importorskip("zfpy")
         values = np.array([2**31], "u4")

@@ -92,9 +92,7 @@ def test_a_change_through_another_handle_is_seen(root: zarrcore.Group, store: An
         zarrcore.copy(other["a"], other["g"], name="x")
     else:
         zarr_format = root.metadata.zarr_format
-        zarrcore.create_array(
-            store, name="g", shape=1, dtype="i1", overwrite=True, zarr_format=zarr_format
-        )
+        zarrcore.create_array(store, name="g", shape=1, dtype="i1", overwrite=True, zarr_format=zarr_format)
     assert paths(root) == paths(other)
     if how != "overwrite":
         assert paths(sub) == paths(other["g"])
@@ -207,6 +205,20 @@ def test_a_copy_that_is_read_just_before_it_is_brought_up_to_date_is_stale(
     monkeypatch.setattr(copies, "_with_copies", found)
     root.create_group("x")
     assert paths(opened[0]) == [*ALL, "x"]
+
+
+def test_a_change_is_noted_as_often_however_many_documents_follow_it(store: Any, zarr_format: int) -> None:
+    """Each consolidated document above had all copies of open groups looked at once more."""
+    counts = []
+    for name in ("", "a", "a/b", "a/b/c"):
+        group = zarrcore.open_group(store, path=f"deep/{name}", mode="w", zarr_format=zarr_format)  # type: ignore[arg-type]
+        zarrcore.consolidate_metadata(store, path=f"deep/{name}")
+        before = copies._changes
+        group.create_group("x")
+        counts.append(copies._changes - before)
+        path = f"{name}/x".lstrip("/")
+        assert path in paths(zarrcore.open_consolidated(store, path="deep"))
+    assert counts == counts[:1] * 4
 
 
 def test_what_does_not_concern_a_copy_leaves_it(

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +166,32 @@ def test_repairs_at_the_same_time_move_a_chunk_aside_once(tmp_path: Path) -> Non
     assert sorted(done) == sorted(damaged)
     assert all(action.done or action.message == "is not damaged any more" for r in results for action in r)
     assert zarrcore.verify(store).ok
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("key", ["c/1", "zarr.json"])
+def test_a_temporary_file_is_a_finding_once_its_writer_is_gone(key: str, tmp_path: Path) -> None:
+    """verify said of a file that was just being written that its writer had not ended."""
+    store = LocalStore(tmp_path)
+    zarrcore.save_array(store, np.arange(10), chunks=5)
+    value, ready = store.get(key), os.pipe()
+
+    def parts() -> Iterator[bytes]:
+        os.write(ready[1], b"x")
+        time.sleep(60)
+        yield b""
+
+    pid = os.fork()
+    if pid == 0:
+        store._set_parts(key, 10, parts())
+        os._exit(0)
+    try:
+        os.read(ready[0], 1)
+        assert len([*tmp_path.rglob(".zc-*.partial")]) == 1
+        assert zarrcore.verify(store).ok
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    (finding,) = zarrcore.verify(store).findings
+    assert (finding.kind, finding.message) == ("temporary", "left by a writer that did not end")
+    assert store.get(key) == value

@@ -430,6 +430,41 @@ def test_a_new_group_has_the_format_of_the_root(
     assert zarrcore.open_group(tmp_path, mode="r")["a/b"].metadata.zarr_format == zarr_format
 
 
+@pytest.mark.parametrize("is_installed", [False, True], ids=["to_zarr", "installed"])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("before", ["nothing", "a group", "a data set", "a file"])
+def test_a_data_set_that_cannot_be_written_leaves_no_empty_group(
+    ds: Any, before: str, zarr_format: int, is_installed: bool, tmp_path: Path
+) -> None:
+    """An empty group stayed, in which mode="w-" refused to write once the arguments were right."""
+    ds, store = ds[["n"]].drop_vars(["x", "y", "level"]), tmp_path / "s"
+    if before == "a group":
+        zarrcore.open_group(store, path="a", mode="w", zarr_format=zarr_format)  # type: ignore[arg-type]
+    elif before == "a data set":
+        ours.to_zarr(ds, store, zarr_format=zarr_format)
+    elif before == "a file":
+        store.mkdir()
+        (store / "notes.txt").write_text("mine")
+    there = sorted(path for path in store.rglob("*") if path.is_file())
+    with ours.install():
+        write = type(ds).to_zarr if is_installed else ours.to_zarr
+        for options in (
+            {"append_dim": "nowhere"},
+            {"encoding": {"n": {"no such": 1}}},
+            {"mode": "w-", "encoding": {"no such": {}}},
+        ):
+            with pytest.raises((ValueError, KeyError)):
+                write(ds, store, group="a/b", zarr_format=zarr_format, **options)
+            after = sorted(path for path in store.rglob("*") if path.is_file())
+            assert [path for path in after if path.parent != store] == [
+                path for path in there if path.parent != store
+            ]
+            assert before == "a file" or after == there
+        write(ds, store, group="a/b", zarr_format=zarr_format, mode="w-")
+    with xr.open_dataset(store, engine=ENGINE, group="a/b") as read:
+        xr.testing.assert_equal(read.load(), ds)
+
+
 def test_parts_of_coordinates_belong_to_those_who_ask_for_them() -> None:
     """What was written to a part of a coordinate was later read as the coordinate."""
     ds = xr.Dataset({"t": ("x", np.arange(9.0))}, coords={"x": np.arange(9), "lon": ("x", np.arange(9) * 2)})

@@ -16,7 +16,7 @@ load_modules(
         "keys": "Held KeyLock Place change_item changes_below key_events note_loss note_shape real_path "
         "shape_is_stale wait_for_writes while_changing",
         "files": "age_by_mtime make_below open_below read_file remove_file size_below which_below write_file "
-        "write_parts",
+        "write_parts writer_lives",
         "sessions": "FileSpan OpenFile trust",
         "sources": "Feed LocalSource MemorySource StoreSource",
         "chains": "Chain Shard",

@@ -59,6 +59,7 @@ cdef extern from "io/file.h" nogil:
     zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err)
     void zc_file_close(zc_file *file)
     void zc_file_ages_by_mtime(cbool alone)
+    cbool zc_file_writer_lives(const char *component)
     ctypedef struct zc_file_source:
         uint64_t total
         zc_status (*piece)(void *self, uint64_t offset, const void **data, size_t *n, zc_error *err) noexcept

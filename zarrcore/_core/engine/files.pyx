@@ -99,6 +99,12 @@ cdef zc_symlinks links_of(object follow_symlinks) except *:
     raise ValueError(f"follow_symlinks: expected 'inside', True or False, got {follow_symlinks!r}")
 
 
+def writer_lives(str name not None) -> bool:
+    """Return whether the process that has made a temporary file of this name is known to be still there."""
+    cdef bytes text = _name_of(name)
+    return zc_file_writer_lives(text)
+
+
 cdef bytes _name_of(str path):
     cdef bytes name = PyUnicode_EncodeFSDefault(path)
     if b"\0" in name:
