@@ -29,10 +29,10 @@ _SELECT: dict[str, Callable[..., Selection]] = {
 class BorrowedArray(OpenArray):
     """An array of zarr-python, whose object there knows its shape and its settings."""
 
-    __slots__ = ("to_write",)
+    __slots__ = ("longer",)
 
-    to_write: BorrowedArray
-    """What values are written by: it ends with a shard, as zarr-python keeps what that has beyond the end."""
+    longer: BorrowedArray | None
+    """The same, but to the end of its last shard, for writes: zarr-python keeps what lies there."""
 
     def follow(self) -> None:
         """Keep the shape that zarr-python's object has, whatever others did."""
@@ -59,7 +59,7 @@ def borrowed(metadata: Any, place: Any, config: Any) -> BorrowedArray | None:
         ours = StorePath(from_zarr_python(place.store), place.path)
         known = translated_metadata(metadata)
         array, longer = BorrowedArray(known, ours, settings), _to_ends_of_shards(known)
-        array.to_write = array if longer is None else BorrowedArray(longer, ours, settings)
+        array.longer = None if longer is None else BorrowedArray(longer, ours, settings)
         is_native = isinstance(array.engine(), NativeArray)
         return array if is_native and array.dtype_in_memory == metadata.dtype.to_native_dtype() else None
     except Exception:  # metadata or a store that only zarr-python takes
@@ -109,7 +109,7 @@ def write(array: BorrowedArray, kind: str, selection: Any, value: Any) -> bool:
     values = _converted(value, array.dtype_in_memory)
     if wanted is None or values is None or values.shape not in ((), wanted.shape):
         return False
-    access.put_by(array.to_write, lambda *_: wanted, None, values)
+    access.put_by(array if array.longer is None else array.longer, lambda *_: wanted, None, values)
     return True
 
 
