@@ -101,9 +101,10 @@ def _is_integer(item: Any) -> bool:
         return False
     if isinstance(item, (int, np.integer)):
         return True
-    if isinstance(item, np.ndarray):
-        return item.ndim == 0 and item.dtype.kind in "iu"
-    return hasattr(item, "__index__") and not hasattr(item, "shape")
+    if not hasattr(item, "__index__"):
+        return False
+    # An array without dimensions, of other libraries too.
+    return not hasattr(item, "shape") or (item.shape == () and np.asarray(item).dtype.kind in "iu")
 
 
 def _is_index_array(item: Any) -> bool:

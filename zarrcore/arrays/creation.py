@@ -362,7 +362,8 @@ def as_source(data: Any) -> Any:
             "copy a group with copy_all, and store the items of others one by one"
         )
     data = state_of(data)
-    return data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asarray(data)
+    is_array = hasattr(data, "shape") and isinstance(getattr(data, "dtype", None), np.dtype)
+    return data if is_array else np.asarray(data)
 
 
 class NewArray(NamedTuple):

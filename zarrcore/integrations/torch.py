@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from zarrcore.arrays.array import Array
-from zarrcore.integrations.torch_samples import Epoch, Samples, consumed_of, rebatch, whole
+from zarrcore.integrations.torch_samples import Epoch, Samples, rebatch, turns_after, whole
 
 try:
     import torch
@@ -194,6 +194,7 @@ class ShuffledDataset(IterableDataset):  # type: ignore[misc]
         # of these it has gone on with: next time it begins again.  Worker processes that stay see it change.
         self._shared = torch.zeros(4 + _MOST_WORKERS, dtype=torch.int64).share_memory_()
         self._done = 0
+        self._own: tuple[int, int] | None = None  # epoch and batches that this worker process goes on after
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch of the loops that begin from now on."""
@@ -207,7 +208,7 @@ class ShuffledDataset(IterableDataset):  # type: ignore[misc]
         ----------
         batches : int, optional
             Batches of this epoch that are done.  Default: what was read in this process; with worker
-            processes the loop has to count.
+            processes the loop has to count, or a loader that asks each worker for its own state.
         """
         done = self._done if batches is None else whole(batches, "batches")
         return {"epoch": int(self._shared[0]), "batches": done}
@@ -215,7 +216,8 @@ class ShuffledDataset(IterableDataset):  # type: ignore[misc]
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on after the batches that were done, with the same arguments and number of workers as before.
 
-        What was done is left out of the next loop over that epoch, and of no later one.
+        What was done is left out of the next loop over that epoch, and of no later one.  In a worker process
+        it is the state of that worker alone.
 
         Raises
         ------
@@ -225,27 +227,40 @@ class ShuffledDataset(IterableDataset):  # type: ignore[misc]
         if not isinstance(state, Mapping) or not {"epoch", "batches"} <= state.keys():
             raise ValueError(f"state: expected epoch and batches, as of state_dict(), got {state!r:.200}")
         epoch, done = (whole(state[name], name) for name in ("epoch", "batches"))
-        self._shared[:4] = torch.tensor([epoch, epoch, done, int(self._shared[3]) + 1])
         self._done = done
+        if get_worker_info() is not None:
+            self._shared[0], self._own = epoch, (epoch, done)
+            return
+        self._shared[:4] = torch.tensor([epoch, epoch, done, int(self._shared[3]) + 1])
 
     def __iter__(self) -> Iterator[Sample]:
         info = get_worker_info()
         worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
-        epoch, resumed, done, times = self._shared[:4].tolist()
-        own = 4 + min(worker, _MOST_WORKERS - 1)
-        if epoch != resumed or int(self._shared[own]) == times:
-            done = 0
-        else:
-            self._shared[own] = times
+        epoch = int(self._shared[0])
         parts = [self._part(epoch, one, workers) for one in range(workers)]
-        skipped = consumed_of(done, [self._batches_of(part) for part in parts], worker)
+        resumed, self._own = self._own, None
+        if resumed is not None and resumed[0] == epoch:
+            part, done = worker, resumed[1]
+        else:
+            counts = [self._batches_of(part) for part in parts]
+            part, done = turns_after(self._resumed(epoch, worker), counts)[worker]
         self._done = done
-        windows = parts[worker].values(
-            self._samples, skipped * self._batch_size, _threads(self._given_threads)
-        )
+        return self._batches(parts[part], done)
+
+    def _batches(self, part: Epoch, done: int) -> Iterator[Sample]:
+        windows = part.values(self._samples, done * self._batch_size, _threads(self._given_threads))
         for batch in rebatch(windows, self._batch_size, self._drop_last):
             self._done += 1
             yield _tensors(batch)
+
+    def _resumed(self, epoch: int, worker: int) -> int:
+        """Return how many batches of the epoch were done by all workers, the first time that one asks."""
+        resumed, done, times = self._shared[1:4].tolist()
+        own = 4 + min(worker, _MOST_WORKERS - 1)
+        if epoch != resumed or int(self._shared[own]) == times:
+            return 0
+        self._shared[own] = times
+        return int(done)
 
     def _part(self, epoch: int, worker: int, workers: int) -> Epoch:
         part, parts = self._rank * workers + worker, self._world_size * workers

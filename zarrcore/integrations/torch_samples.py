@@ -242,8 +242,12 @@ def rebatch(windows: Iterator[Values], size: int, drop_last: bool) -> Iterator[V
         yield rest
 
 
-def consumed_of(batches: int, counts: Sequence[int], worker: int) -> int:
-    """How many of the first batches came from a worker, when workers take turns as long as they have any."""
+def turns_after(batches: int, counts: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the parts of an epoch in their turns after some batches, each with how many of them it had.
+
+    Workers take turns as long as they have any, beginning with the first; so the first goes on with the part
+    whose turn it is.
+    """
     left, rounds = batches, 0
     for count in sorted(set(counts)):
         active = sum(1 for each in counts if each > rounds)
@@ -252,5 +256,7 @@ def consumed_of(batches: int, counts: Sequence[int], worker: int) -> int:
         left -= full * active
         if rounds < count:
             break
-    own = min(counts[worker], rounds)
-    return own + (counts[worker] > rounds and left > sum(1 for each in counts[:worker] if each > rounds))
+    done = [min(count, rounds) for count in counts]
+    for part in [part for part, count in enumerate(counts) if count > rounds][:left]:
+        done[part] += 1
+    return sorted(enumerate(done), key=lambda turn: (turn[1] == counts[turn[0]], turn[1]))

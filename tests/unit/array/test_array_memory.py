@@ -49,6 +49,31 @@ class Interface:
         self.__array_interface__ = values.__array_interface__
 
 
+class Values:
+    """An array whose data type is none of NumPy's, as those of torch."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = np.asarray(values)
+        self.shape, self.dtype = self._values.shape, f"library.{self._values.dtype}"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self._values
+
+    def __index__(self) -> int:
+        return int(self._values)
+
+
+def test_arrays_of_other_libraries_are_data_and_indices(array: zarrcore.Array) -> None:
+    """The data type was refused, and so was an integer without dimensions, which NumPy takes."""
+    made = zarrcore.create_array({}, data=Values(VALUES), chunks=2)
+    assert made.dtype == VALUES.dtype and np.array_equal(made[...], VALUES)
+    assert np.array_equal(array[Values(2)], VALUES[2])
+    assert np.array_equal(array.oindex[Values(2), Values([1, 0])], VALUES[2, [1, 0]])
+    for wrong in (Values(2.0), Values(True)):
+        with pytest.raises(IndexError):
+            array[wrong]
+
+
 @pytest.mark.parametrize("kind", [Tensor, OldTensor, Interface, memoryview])
 @pytest.mark.parametrize("is_strided", [False, True])
 def test_memory_of_other_libraries_is_filled(kind: Any, is_strided: bool, array: zarrcore.Array) -> None:

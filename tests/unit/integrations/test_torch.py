@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -246,6 +247,38 @@ def test_workers_go_on_where_they_were_left(rows, labels, done):
     whole = [label.tolist() for _, label in DataLoader(dataset, **options)]
     dataset.load_state_dict(dataset.state_dict(batches=done))
     assert [label.tolist() for _, label in DataLoader(dataset, **options)] == whole[done:]
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_a_loop_that_goes_on_twice_has_every_sample_once(tmp_path, workers):
+    """The loader begins with its first worker: batches came in another order, and counts meant others."""
+    dataset = ShuffledDataset(stored(tmp_path / "a", np.arange(N), chunks=10), batch_size=8, window=2)
+    loader = DataLoader(dataset, batch_size=None, num_workers=workers)
+    whole = [batch.tolist() for batch in loader]
+    dataset.load_state_dict({"epoch": 0, "batches": 5})
+    seen = whole[:5] + [batch.tolist() for _, batch in zip(range(3), loader, strict=False)]
+    dataset.load_state_dict({"epoch": 0, "batches": 8})
+    assert seen + [batch.tolist() for batch in loader] == whole
+
+
+def test_a_worker_goes_on_after_its_own_batches(rows, monkeypatch):
+    """As in loaders that keep a state of each worker: it was taken for that of all of them."""
+    from zarrcore.integrations import torch as module
+
+    def batches(worker: int, dataset: ShuffledDataset) -> Iterator[list]:
+        monkeypatch.setattr(module, "get_worker_info", lambda: SimpleNamespace(id=worker, num_workers=2))
+        return (batch.tolist() for batch in dataset)
+
+    for worker, done in ((0, 3), (1, 2)):
+        dataset, resumed, other = (ShuffledDataset(rows, batch_size=8, window=2) for _ in range(3))
+        dataset.set_epoch(4)
+        whole = [*batches(worker, dataset)]
+        begun = [batch for _, batch in zip(range(done), batches(worker, dataset), strict=False)]
+        assert dataset.state_dict() == {"epoch": 4, "batches": done}
+        resumed.load_state_dict(dataset.state_dict())
+        assert begun + [*batches(worker, resumed)] == whole == [*batches(worker, resumed)]
+        other.set_epoch(4)
+        assert [*batches(1 - worker, other)] == [*batches(1 - worker, resumed)]
 
 
 @pytest.mark.parametrize("workers", [0, 2])

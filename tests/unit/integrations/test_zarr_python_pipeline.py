@@ -10,6 +10,7 @@ import sys
 import threading
 import tomllib
 from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,35 @@ def test_what_a_chunk_has_beyond_the_end_is_replaced(zarr_format: Any, shape: tu
                 found.append(array[...].tolist())
             left.append(found)
     assert left[1] == left[0] and is_ours(array)
+
+
+@pytest.mark.filterwarnings("ignore:Combining a .sharding_indexed. codec")
+@pytest.mark.parametrize("after", [[], [{"name": "crc32c"}]], ids=["alone", "then a checksum"])
+@pytest.mark.parametrize("shape", [(6,), (6, 7)])
+def test_what_a_shard_has_beyond_the_end_is_kept_where_zarr_python_keeps_it(
+    after: list[Any], shape: tuple[int, ...]
+) -> None:
+    """It was replaced, as that of a chunk is; with codecs beside it, a shard is one."""
+    if after and release() < (3, 4):
+        pytest.skip("which cannot write such shards")
+    inner = {"chunk_shape": [2] * len(shape), "codecs": [zarr.codecs.BytesCodec().to_dict()]}
+    codecs = [{"name": "sharding_indexed", "configuration": inner}, *after]
+    larger, left = tuple(n + 2 for n in shape), []
+    for path, accelerates in ((THEIRS, False), (OURS, False), (THEIRS, True)):
+        with ExitStack() as stack:
+            stack.enter_context(zarr.config.set({"codec_pipeline.path": path}))
+            stack.enter_context(zarrcore.accelerate() if accelerates else nullcontext())
+            array = zarr.create(larger, chunks=(4,) * len(shape), dtype="i4", fill_value=0, codecs=codecs)
+            found = []
+            for written in (2, 0):
+                array[...] = 1
+                array.resize(shape)
+                array[...] = written
+                array[3:] = written + 1
+                array.resize(larger)
+                found.append(array[...].tolist())
+            left.append(found)
+    assert left[1] == left[0] == left[2]
 
 
 def test_filters_that_lose_values_beyond_the_end_lose_none_within() -> None:

@@ -29,7 +29,10 @@ _SELECT: dict[str, Callable[..., Selection]] = {
 class BorrowedArray(OpenArray):
     """An array of zarr-python, whose object there knows its shape and its settings."""
 
-    __slots__ = ()
+    __slots__ = ("longer",)
+
+    longer: BorrowedArray | None
+    """The same, but to the end of its last shard, for writes: zarr-python keeps what lies there."""
 
     def follow(self) -> None:
         """Keep the shape that zarr-python's object has, whatever others did."""
@@ -54,11 +57,24 @@ def borrowed(metadata: Any, place: Any, config: Any) -> BorrowedArray | None:
             "read_missing_chunks": getattr(config, "read_missing_chunks", True),
         }
         ours = StorePath(from_zarr_python(place.store), place.path)
-        array = BorrowedArray(translated_metadata(metadata), ours, settings)
+        known = translated_metadata(metadata)
+        array, longer = BorrowedArray(known, ours, settings), _to_ends_of_shards(known)
+        array.longer = None if longer is None else BorrowedArray(longer, ours, settings)
         is_native = isinstance(array.engine(), NativeArray)
         return array if is_native and array.dtype_in_memory == metadata.dtype.to_native_dtype() else None
     except Exception:  # metadata or a store that only zarr-python takes
         return None
+
+
+def _to_ends_of_shards(metadata: Any) -> Any:
+    """Return the metadata of an array of shards that ends within one as if it ended with it; None for others.
+
+    With other codecs around its shards zarr-python replaces each as a whole.
+    """
+    if metadata.zarr_format == 2 or metadata.shards is None or len(metadata.codecs) > 1:
+        return None
+    ends = tuple(-(-n // shard) * shard for n, shard in zip(metadata.shape, metadata.shards, strict=True))
+    return None if ends == metadata.shape else metadata.update_shape(ends)
 
 
 def get(array: BorrowedArray, selection: Any) -> Any:
@@ -93,7 +109,7 @@ def write(array: BorrowedArray, kind: str, selection: Any, value: Any) -> bool:
     values = _converted(value, array.dtype_in_memory)
     if wanted is None or values is None or values.shape not in ((), wanted.shape):
         return False
-    access.put_by(array, lambda *_: wanted, None, values)
+    access.put_by(array if array.longer is None else array.longer, lambda *_: wanted, None, values)
     return True
 
 

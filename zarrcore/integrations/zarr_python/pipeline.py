@@ -199,7 +199,7 @@ class CodecPipeline(BatchedCodecPipeline):
             selection = region.wanted() if where.store is self._store else None
         if selection is None:
             return None
-        if writes:
+        if writes and not self.supports_partial_encode:  # as shards do: they keep what lies beyond the end
             ends = ends_of(engine, parts, self._store) if region is None else region.ends(self._chunks)
             engine = self._with_ends(engine, key, ends)
         return engine, selection
