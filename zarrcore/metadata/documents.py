@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import date
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -85,7 +86,7 @@ def decode_document(data: Buffer, *, where: str) -> str:
 def parse_document(text: str, *, where: str) -> dict[str, Any]:
     """:func:`load_document` for what has been decoded."""
     try:
-        document = _DECODER.decode(text)
+        document = _decoded(text)
     except RecursionError as error:
         raise MetadataValidationError("nested too deeply", key=where) from error
     except MetadataValidationError as error:
@@ -279,9 +280,17 @@ def _integer(text: str) -> int | NonFinite:
         return NonFinite(text)
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=_real, parse_int=_integer, parse_constant=NonFinite
-)
+_decoder = partial(json.JSONDecoder, object_pairs_hook=_unique, parse_float=_real, parse_constant=NonFinite)
+_DECODER = _decoder()
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return _DECODER.decode(text)
+    except (json.JSONDecodeError, MetadataValidationError):
+        raise
+    except ValueError:  # an integer has too many digits; a function for all of them would cost time
+        return _decoder(parse_int=_integer).decode(text)
 
 
 def _key(name: Any, where: str) -> str:
