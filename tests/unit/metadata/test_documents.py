@@ -28,7 +28,6 @@ from zarrcore.metadata.documents import dump_document, load_document, parse_attr
         (b'{"x": {"b": 1, "b": 1}}', 'the name "b" occurs twice'),
         (b"[" * 200_000, "nested too deeply|not valid JSON"),
         (b'{"a": ' * 200_000, "nested too deeply|not valid JSON"),
-        (b'{"a": ' + b"9" * 5000 + b"}", "not valid JSON"),
         (b"[]", r"expected a JSON object, got \[\]"),
         (b"null", "expected a JSON object, got null"),
         (b"3", "expected a JSON object, got 3"),
