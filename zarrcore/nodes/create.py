@@ -227,6 +227,9 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
     if replaces and ZARR_JSON in documents and not place.store._is_near:
         store_unfollowed(place, documents)
         return
+    if replaces:  # so that it is never seen without its attributes: who is faster is replaced as well
+        store_unfollowed(place, {name: documents[name] for name in documents.keys() - _DECIDING})
+        documents = {name: documents[name] for name in documents.keys() & _DECIDING}
     # Where it costs next to nothing, creators in the other format are looked for as well.
     _store_alone(place, documents, rivals=_DECIDING if place.store._is_near else _V2_KINDS)
 

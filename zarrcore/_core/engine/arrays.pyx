@@ -5,6 +5,7 @@ cimport cython
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memset
 
 from zarrcore._core.engine.cache cimport ChunkCache
 from zarrcore._core.engine.chains cimport Chain
@@ -215,6 +216,7 @@ cdef class NativeArray:
         if write and type(self.source) is StoreSource and (<StoreSource>self.source).waits is not None:
             store.waits = (<StoreSource>self.source).waits()
             store.window = (<StoreSource>self.source).window()
+        memset(&call, 0, sizeof(call))
         call.array = &self.c
         call.store = &store
         call.selection = selection
