@@ -353,18 +353,20 @@ def test_a_place_for_copies_that_fails_costs_the_copies_alone(
         raise error
 
     near = MemoryStore()
-    monkeypatch.setattr(near, method, fail)
     far = MemoryStore({"a": b"12"})
     store = CacheStore(far, cache_store=near)
-    with pytest.warns(
-        ZarrRuntimeWarning, match="values cannot be kept here and are fetched each time"
-    ) as seen:
+    with (
+        monkeypatch.context() as patch,
+        pytest.warns(
+            ZarrRuntimeWarning, match="values cannot be kept here and are fetched each time"
+        ) as seen,
+    ):
+        patch.setattr(near, method, fail)
         for _ in range(2):
             assert store.get("a") == b"12"
         store.set("b", b"34")
         assert (store.get("b"), store.get("a", (1, 1)), far.get("b")) == (b"34", b"2", b"34")
     assert len(seen) == 1
-    monkeypatch.undo()
     far.set("a", b"56")
     assert [store.get(key) for key in ("a", "b", "a")] == [b"56", b"34", b"56"]
 
