@@ -6,7 +6,8 @@ ENV := .venv
 PY := $(ENV)/bin/python
 PYTHON ?= $(word 2,$(shell wheels/pythons.sh))
 PYTEST := $(PY) -m pytest
-# Modules are compiled when they are first imported: most of them never are.
+# Modules are compiled when they are first imported, which most of them never are, and once, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := -m pip install -qq --no-compile
 ZARR2 := .venvs/zarr2
 S3 := .venvs/s3
