@@ -201,7 +201,7 @@ def test_what_a_chunk_has_beyond_the_end_is_replaced(zarr_format: Any, shape: tu
 def test_what_a_shard_has_beyond_the_end_is_kept_where_zarr_python_keeps_it(
     after: list[Any], shape: tuple[int, ...]
 ) -> None:
-    """It was replaced, as that of a chunk is; with codecs beside it, a shard is one."""
+    """Our pipeline replaced it. zarr-python keeps it in shards, but not where codecs follow the shards."""
     if after and release() < (3, 4):
         pytest.skip("which cannot write such shards")
     inner = {"chunk_shape": [2] * len(shape), "codecs": [zarr.codecs.BytesCodec().to_dict()]}
