@@ -14,11 +14,9 @@ import marshal
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import ExitStack, contextmanager, suppress
-from contextvars import ContextVar
+from contextlib import ExitStack, suppress
 from functools import cache, lru_cache, partial, wraps
 from inspect import signature
-from itertools import takewhile
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
@@ -44,15 +42,12 @@ import zarrcore
 from zarrcore import Array, Group
 from zarrcore.arrays.creation import refuse_own_source
 from zarrcore.errors import BaseZarrError
+from zarrcore.integrations.xarray_groups import missing_groups, note_made, taking_back
 from zarrcore.integrations.xarray_values import Together, Values, fetch, load
 from zarrcore.metadata import layout
 from zarrcore.metadata.documents import NonFinite
 from zarrcore.nodes.copies import followed_at_once
-from zarrcore.nodes.create import delete_node
-from zarrcore.nodes.documents import ALL_NAMES
-from zarrcore.nodes.find import read_node
-from zarrcore.storage import StorePath, make_store_path
-from zarrcore.storage.validation import key_prefix
+from zarrcore.storage import make_store_path
 
 __all__ = ["ZarrcoreBackendEntrypoint", "ZarrcoreStore", "install", "load", "to_zarr"]
 
@@ -131,16 +126,14 @@ class ZarrcoreStore(theirs.ZarrStore):
     @classmethod
     def open_group(cls, store: Any, mode: str = "r", **options: Any) -> ZarrcoreStore:
         """Open a group as a data store; the arguments are those of ``ZarrStore.open_group``."""
-        made = _made.get()
-        missing = [] if made is None or mode[0] == "r" else _missing(store, options)
+        missing = [] if mode[0] == "r" else missing_groups(store, options)
         if options.get("zarr_format") is None:
             below, default = options.get("group"), cls._default_format()
             if (below or default) and _is_new(store, mode, options):
                 above = _format_above(store, options) if below else None
                 options["zarr_format"] = above or default
         group = _opening(store, mode, options)
-        if made is not None:
-            made += [StorePath(group.store, path) for path in missing]
+        note_made(group.store, missing)
         return cls(group, mode, **options)
 
     @staticmethod
@@ -500,7 +493,7 @@ def to_zarr(data: Dataset | DataArray | DataTree, store: Any, **options: Any) ->
         kinds = "a Dataset, a DataArray or a DataTree of xarray"
         raise TypeError(f"to_zarr: expected {kinds}, got {type(data).__name__}")
     _refuse_own_source(data, store, **options)
-    with _taking_back():
+    with taking_back():
         if isinstance(data, DataTree):
             return _write_tree(data, store, **options)
         return _write(_as_dataset(data) if isinstance(data, DataArray) else data, store, **options)
@@ -559,50 +552,6 @@ class _InZarrsPlace(ZarrcoreStore):
         if "id" in written:
             return _of_numcodecs(codec, written)
         return sys.modules["zarr.registry"].get_codec_class(written["name"]).from_dict(written)
-
-
-#: Places of the groups that a call has made.
-_made: ContextVar[list[StorePath] | None] = ContextVar("_made", default=None)
-
-
-@contextmanager
-def _taking_back() -> Iterator[None]:
-    """Remove the groups that a call has made if it fails before anything is in them."""
-    made: list[StorePath] = []
-    token = _made.set(made)
-    try:
-        yield
-    except BaseException:
-        for place in sorted(made, key=lambda place: place.path.count("/") + bool(place.path), reverse=True):
-            with suppress(BaseZarrError, OSError):
-                if _is_bare(place):
-                    delete_node(place)
-        raise
-    finally:
-        _made.reset(token)
-
-
-def _is_bare(place: StorePath) -> bool:
-    """Return whether a store can say that nothing but a node's own documents is at a place."""
-    store, prefix = place.store, key_prefix(place.path)
-    if not (store.supports_listing and store.supports_deletes):
-        return False
-    return all(key[len(prefix) :] in ALL_NAMES for key in store.list_prefix(prefix))
-
-
-def _missing(store: Any, options: dict[str, Any]) -> list[str]:
-    """Return the paths of a group, and of those above it, that are not there yet."""
-    try:
-        place = make_store_path(
-            store, path=options.get("group"), storage_options=options.get("storage_options")
-        )
-        return [found.path for found in takewhile(_is_nothing, (place, *reversed(place._above())))]
-    except (BaseZarrError, OSError):  # opening it will fail, too
-        return []
-
-
-def _is_nothing(place: StorePath) -> bool:
-    return read_node(place) is None
 
 
 def _is_new(store: Any, mode: str, options: dict[str, Any]) -> bool:
@@ -676,7 +625,7 @@ def _refusing(write: Any) -> Any:
     def writing(*args: Any, **options: Any) -> Any:
         given = {**dict(zip(parameters, args, strict=False)), **options}
         _refuse_own_source(given.pop(data), **given)
-        with _taking_back():
+        with taking_back():
             return write(*args, **options)
 
     return writing

@@ -1,0 +1,68 @@
+"""Groups that a call of xarray makes, and takes back if it fails before anything is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from itertools import takewhile
+from typing import Any
+
+from zarrcore.errors import BaseZarrError
+from zarrcore.nodes.create import delete_node
+from zarrcore.nodes.documents import ALL_NAMES
+from zarrcore.nodes.find import read_node
+from zarrcore.storage import Store, StorePath, make_store_path
+from zarrcore.storage.validation import key_prefix
+
+#: Places of the groups that a call has made.
+_made: ContextVar[list[StorePath] | None] = ContextVar("_made", default=None)
+
+
+@contextmanager
+def taking_back() -> Iterator[None]:
+    """Remove the groups that a call has made if it fails before anything is in them."""
+    made: list[StorePath] = []
+    token = _made.set(made)
+    try:
+        yield
+    except BaseException:
+        for place in sorted(made, key=lambda place: place.path.count("/") + bool(place.path), reverse=True):
+            with suppress(BaseZarrError, OSError):
+                if _is_bare(place):
+                    delete_node(place)
+        raise
+    finally:
+        _made.reset(token)
+
+
+def note_made(store: Store, paths: Sequence[str]) -> None:
+    """Note that groups are there now."""
+    made = _made.get()
+    if made is not None:
+        made += [StorePath(store, path) for path in paths]
+
+
+def _is_bare(place: StorePath) -> bool:
+    """Return whether a store can say that nothing but a node's own documents is at a place."""
+    store, prefix = place.store, key_prefix(place.path)
+    if not (store.supports_listing and store.supports_deletes):
+        return False
+    return all(key[len(prefix) :] in ALL_NAMES for key in store.list_prefix(prefix))
+
+
+def missing_groups(store: Any, options: dict[str, Any]) -> list[str]:
+    """Return the paths of a group, and of those above it, that are not there yet, if that is of interest."""
+    if _made.get() is None:
+        return []
+    try:
+        place = make_store_path(
+            store, path=options.get("group"), storage_options=options.get("storage_options")
+        )
+        return [found.path for found in takewhile(_is_nothing, (place, *reversed(place._above())))]
+    except (BaseZarrError, OSError):  # opening it will fail, too
+        return []
+
+
+def _is_nothing(place: StorePath) -> bool:
+    return read_node(place) is None
