@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from os import PathLike
 from typing import Any, Unpack
 
+from zarrcore._threads import in_threads
 from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapedArray, ShapeLike
 from zarrcore.api.nodes import create_group_in, drop_unused, open
 from zarrcore.arrays.array import Array
@@ -22,6 +24,7 @@ from zarrcore.arrays.options import (
     SaveOptions,
     takes,
 )
+from zarrcore.nodes.create import threads_to_create
 from zarrcore.storage import make_store_path
 from zarrcore.storage.path import StoreLike
 
@@ -490,8 +493,13 @@ def save_group(
     for arr in named.values():
         refuse_own_source(place, arr)
     create_group_in(place, zarr_format, None, overwrite=overwrite)
-    for name, arr in named.items():
-        save_array(place / name, arr, zarr_format=zarr_format)
+
+    def save(item: tuple[str, ShapedArray]) -> None:
+        save_array(place / item[0], item[1], zarr_format=zarr_format)
+
+    with closing(in_threads(save, named.items(), threads_to_create(place.store))) as saved:
+        for _ in saved:
+            pass
 
 
 def load(

@@ -44,9 +44,11 @@ from zarrcore.arrays.creation import refuse_own_source
 from zarrcore.errors import BaseZarrError
 from zarrcore.integrations.xarray_groups import missing_groups, note_made, taking_back
 from zarrcore.integrations.xarray_values import Together, Values, fetch, load
+from zarrcore.integrations.xarray_writing import OneByOne, store_together
 from zarrcore.metadata import layout
 from zarrcore.metadata.documents import NonFinite
 from zarrcore.nodes.copies import followed_at_once
+from zarrcore.nodes.create import threads_to_create
 from zarrcore.storage import make_store_path
 
 __all__ = ["ZarrcoreBackendEntrypoint", "ZarrcoreStore", "install", "load", "to_zarr"]
@@ -152,6 +154,18 @@ class ZarrcoreStore(theirs.ZarrStore):
     def store(self, *args: Any, **options: Any) -> None:
         with followed_at_once():  # variables in consolidated metadata fit together at all times
             _stored(self, *args, **options)
+
+    def set_variables(
+        self, variables: dict[str, Variable], check_encoding_set: Any, writer: Any, unlimited_dims: Any = None
+    ) -> None:
+        """Store variables; in a slow store many at the same time, as each of them waits for a server."""
+        store = partial(
+            super().set_variables,
+            check_encoding_set=check_encoding_set,
+            writer=OneByOne(writer),
+            unlimited_dims=unlimited_dims,
+        )
+        store_together(store, variables, threads_to_create(self.zarr_group.store))
 
     def array_keys(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.arrays())

@@ -13,7 +13,7 @@ from zarrcore._records import dataclass
 from zarrcore.errors import BaseZarrError, NodeIOError, ZarrUserWarning
 from zarrcore.metadata import ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
 from zarrcore.nodes.consolidated import bare, difference, lookup
-from zarrcore.nodes.copies import KeptCopy, document_lock
+from zarrcore.nodes.copies import KeptCopy, document_lock, note_copied, number_waiting
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import Unreadable, parse_node, read_documents, readable
 from zarrcore.nodes.versions import Outdated, Versions
@@ -87,6 +87,7 @@ def consolidate(place: StorePath, metadata: GroupMetadata, progress: Step | None
     others_change = place.store._lock_file(place.path) is not None
     for attempt in range(_ATTEMPTS):
         kept = KeptCopy(place)  # notices nodes that other threads change meanwhile
+        n_before = number_waiting()
         versions = Versions()
         if compares:  # before the nodes: others who change one change the copy too, if there is one
             metadata = _own(place, metadata, versions)
@@ -107,6 +108,7 @@ def consolidate(place: StorePath, metadata: GroupMetadata, progress: Step | None
                 raise
         # From now on other processes change the copy too; what they changed before is seen by looking again.
         if not kept.is_stale and not (others_change and _all_nodes(place, zarr_format) != nodes):
+            note_copied(place, n_before)
             break
     else:
         warnings.warn(

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from zarrcore._locks import Rank, forkable, holding, lock, ranked
@@ -206,10 +207,24 @@ def followed_at_once() -> Iterator[None]:
     finally:
         _waiting.reset(outer)
         of_stores: dict[int, list[_Followed]] = {}
-        for followed in waiting:
+        for followed in filter(attrgetter("groups"), waiting):
             of_stores.setdefault(id(followed.place.store), []).append(followed)
         for changes in of_stores.values():
             _bring_up_to_date(changes)
+
+
+def number_waiting() -> int:
+    """Return how many changes the copies follow later."""
+    return len(_waiting.get() or ())
+
+
+def note_copied(group: StorePath, n: int) -> None:
+    """Note that a new copy of all nodes below a group has the first n of the changes that it would follow."""
+    waiting = _waiting.get() or []
+    for number, followed in enumerate(waiting[:n]):
+        if followed.place.store is group.store:
+            others = tuple(above for above in followed.groups if above.path != group.path)
+            waiting[number] = followed._replace(groups=others)
 
 
 def _bring_up_to_date(changes: list[_Followed]) -> None:

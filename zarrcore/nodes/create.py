@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import closing
 from functools import partial
+from itertools import groupby
+from typing import Any
 
 from zarrcore._locks import holding
 from zarrcore._log import debug
+from zarrcore._threads import in_threads
+from zarrcore._typed import NamedTuple
 from zarrcore._typing import Overwrite
 from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import (
+    BaseZarrError,
     ContainsArrayError,
     ContainsGroupError,
     InvalidKeyError,
@@ -28,9 +34,9 @@ from zarrcore.nodes.copies import (
     note_group,
 )
 from zarrcore.nodes.documents import Metadata, is_array_metadata
-from zarrcore.nodes.find import read_node
+from zarrcore.nodes.find import parse_node, read_node
 from zarrcore.nodes.foreign import refuse_foreign
-from zarrcore.nodes.reading import at_once, writing
+from zarrcore.nodes.reading import at_once, reading, writing
 from zarrcore.nodes.reserved import after_others, among_processes, reserved
 from zarrcore.nodes.users import note_loss, wait_for_writes
 from zarrcore.nodes.versions import Versions, store_version
@@ -41,6 +47,7 @@ from zarrcore.storage.validation import join_path, key_prefix
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON, ZGROUP_JSON}
 _ATTEMPTS = 3
+_CREATED_AT_ONCE = 32  # nodes, in a slow store
 _EXISTS = ContainsArrayError, ContainsGroupError
 _REPLACE = "; overwrite=True replaces it"  # the way out of an error
 _CANNOT_ERASE = ", and this store cannot remove it: write to another path, or to another store"
@@ -177,17 +184,15 @@ def _clear_the_way(
     if isinstance(overwrite, str) and overwrite != "all":
         raise ValueError(f'overwrite: expected True, False or "all", got {overwrite!r}')
     refuse_bad_name(place.path)
-    with writing(place):
-        missing = _missing_parents(place, zarr_format, group)
     replaces = bool(overwrite) and store._can_erase(place.path)
+    with writing(place):
+        missing, is_new = _look_above(place, zarr_format, group, claims=not replaces)
     if replaces:
         with among_processes(place):
             if overwrite != "all":
                 refuse_foreign(place)
-            _refuse_hiding(place, missing, zarr_format)
             delete_node(place)
-    is_new = not replaces and _refuse_hiding(place, missing, zarr_format, claims=True)
-    if not replaces and not is_new:
+    elif not is_new:
         refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
     _store_parents(missing, zarr_format)
     return replaces, is_new
@@ -316,8 +321,7 @@ def _existing(store: Store, keys: Sequence[str]) -> list[str]:
 
 def create_parents(place: StorePath, zarr_format: int) -> None:
     """Create the groups above a place that are missing; no array may be among them."""
-    missing = _missing_parents(place, zarr_format)
-    _refuse_hiding(place, missing, zarr_format)
+    missing, _ = _look_above(place, zarr_format)
     _store_parents(missing, zarr_format)
 
 
@@ -342,32 +346,100 @@ def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
             follow_documents(made, documents)
 
 
-def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None = None) -> list[StorePath]:
-    """Return the places above that have no node yet, from the root down; see :func:`create_node`."""
-    missing: list[StorePath] = []
+class _Above(NamedTuple):
+    """A place above a new node of which it is not known whether a group is there."""
+
+    place: StorePath
+    key: str  # of the document that a group has there
+    version: Any  # of that, before it is read
+    is_opened: bool  # by whoever creates: there was a group then
+
+
+def _unknown_above(place: StorePath, zarr_format: int, group: StorePath | None) -> list[_Above]:
+    """Return the places above that have to be looked at, from the place up; see :func:`create_node`."""
+    unknown: list[_Above] = []
     name = ZARR_JSON if zarr_format == 3 else ZGROUP_JSON
-    store = place.store
+    store, is_slow = place.store, place.store._concurrent_requests() > 0
     while place.path:
         place = place.parent
         key = join_path(place.path, name)
-        is_read = group is not None and place.path == group.path
+        is_opened = group is not None and place.path == group.path
         # Before it is read.  In format 2 nobody notes documents of groups that have been read already.
-        version = None if is_read and zarr_format == 2 else store._version(key)
-        if is_unchanged(store, key, version, is_group=not is_read):
-            if is_read:
-                break
-            continue
-        if is_read and store.exists(key):
+        version = None if is_opened and zarr_format == 2 else store._version(key)
+        is_known = is_unchanged(store, key, version, is_group=not is_opened)
+        if is_opened and (is_known or (not is_slow and store.exists(key))):
             break
-        found = read_node(place, zarr_format)
+        if not is_known:
+            unknown.append(_Above(place, key, version, is_opened))
+        if is_opened and is_slow:  # it is looked at together with all else, and most probably there
+            break
+    return unknown
+
+
+def _look_above(
+    place: StorePath, zarr_format: int, group: StorePath | None = None, *, claims: bool = False
+) -> tuple[list[StorePath], bool]:
+    """Return the places above that have no node yet, from the root down, and whether the place is empty.
+
+    That is certain or False, and looked for if this `claims` the place.  No array may be above, and no node
+    of format 2 where a group of format 3 would be made, which would hide all that is there.
+    """
+    store, unknown = place.store, _unknown_above(place, zarr_format, group)
+    claim: Callable[[], bool] = partial(store._claim, place.path) if claims else bool
+    if store._concurrent_requests():
+        missing, is_new = _look_at_once(store, unknown, zarr_format, claim)
+        if group is not None and group in missing:  # somebody has removed it, and perhaps those above
+            return _look_above(place, zarr_format, claims=claims)
+        return missing, is_new
+    missing = _missing(unknown, (read_node(above.place, zarr_format) for above in unknown), zarr_format)
+    for above, name in _hidden(missing[::-1], zarr_format):
+        if store.exists(join_path(above.path, name)):
+            raise _hides(above, name)
+    return missing, claim()
+
+
+def _look_at_once(
+    store: Store, unknown: Sequence[_Above], zarr_format: int, claim: Callable[[], bool]
+) -> tuple[list[StorePath], bool]:
+    """Return what :func:`_look_above` does; a slow store is asked for everything in one wave."""
+    places, names = [above.place for above in unknown], node_documents.NAMES[zarr_format]
+    hidden = _hidden([above.place for above in unknown if not above.is_opened], zarr_format)
+    looks: list[Callable[[], Any]] = [
+        *(partial(_document, above, name) for above in places for name in names),
+        *(partial(store.exists, join_path(above.path, name)) for above, name in hidden),
+        claim,
+    ]
+    *found, is_new = at_once(store, lambda look: look(), looks)
+    values = iter(found)
+    stored = [{name: value for name in names if (value := next(values)) is not None} for _ in places]
+    nodes = (parse_node(above, zarr_format, each) for above, each in zip(places, stored, strict=True))
+    missing = _missing(unknown, nodes, zarr_format)
+    for (above, name), is_there in zip(hidden, values, strict=True):
+        if is_there and above in missing:
+            raise _hides(above, name)
+    return missing, is_new
+
+
+def _document(place: StorePath, name: str) -> Any:
+    key = join_path(place.path, name)
+    with reading(place, key):
+        return place.store.get(key)
+
+
+def _missing(
+    unknown: Sequence[_Above], nodes: Iterable[Metadata | None], zarr_format: int
+) -> list[StorePath]:
+    """Return the places at which no node was found, from the root down; no array may be there."""
+    missing: list[StorePath] = []
+    for (place, key, version, is_opened), found in zip(unknown, nodes, strict=True):
         if found is None:
-            if is_read:
+            if is_opened:
                 refuse_hidden(place, zarr_format)
             missing.append(place)
         elif is_array_metadata(found):
             raise ContainsArrayError(f"an array exists {place._located}; no node can be below it")
         elif found.without_consolidated() is found:
-            note_group(store, key, version)
+            note_group(place.store, key, version)
     return missing[::-1]
 
 
@@ -377,35 +449,17 @@ def refuse_hidden(group: StorePath, zarr_format: int) -> None:
         raise ContainsGroupError(f"the group {group._located} has become one of format 3: open it again")
 
 
-def _refuse_hiding(
-    place: StorePath, missing: Sequence[StorePath], zarr_format: int, *, claims: bool = False
-) -> bool:
-    """Refuse to make groups of format 3 out of nodes of format 2: they would hide all that is there.
+def _hidden(places: Sequence[StorePath], zarr_format: int) -> list[tuple[StorePath, str]]:
+    """Documents of format 2 that a new group of this format would hide at one of some places."""
+    return [(place, name) for place in places for name in (ZARRAY_JSON, ZGROUP_JSON) if zarr_format == 3]
 
-    With `claims` this returns whether it is certain that nothing is at the place; a slow store is asked for
-    both at once.
-    """
-    store = place.store
-    hidden = [
-        (above, name)
-        for above in reversed(missing)
-        for name in (ZARRAY_JSON, ZGROUP_JSON)
-        if zarr_format == 3
-    ]
-    looks: list[Callable[[], bool]] = [
-        partial(store.exists, join_path(above.path, name)) for above, name in hidden
-    ]
-    looks.append(partial(store._claim, place.path) if claims else bool)
-    with writing(place):
-        *found, is_new = at_once(store, lambda look: look(), looks)
-    for (above, name), is_there in zip(hidden, found, strict=True):
-        if is_there:
-            is_array = name == ZARRAY_JSON
-            raise (ContainsArrayError if is_array else ContainsGroupError)(
-                f"{'an array' if is_array else 'a group'} of format 2 exists {above._located}, which a node "
-                "of format 3 below it would hide: create it with zarr_format=2, or migrate that first"
-            )
-    return is_new
+
+def _hides(place: StorePath, name: str) -> BaseZarrError:
+    is_array = name == ZARRAY_JSON
+    return (ContainsArrayError if is_array else ContainsGroupError)(
+        f"{'an array' if is_array else 'a group'} of format 2 exists {place._located}, which a node "
+        "of format 3 below it would hide: create it with zarr_format=2, or migrate that first"
+    )
 
 
 # --- many nodes ---
@@ -429,10 +483,24 @@ def create_nodes(
             if above in checked and is_array_metadata(checked[above]):
                 raise ValueError(f"{path!r} cannot be created below the array {above!r}")
             path, above = above, above.rpartition("/")[0]
-    for path in sorted(checked, key=lambda name: (name.count("/"), name)):
+
+    def create(path: str) -> tuple[str, StorePath, Metadata]:
         target = place / path if path else place
         create_node(target, checked[path], overwrite=overwrite)
-        yield path, target, checked[path]
+        return path, target, checked[path]
+
+    for _, level in groupby(sorted(checked, key=_by_depth), lambda path: _by_depth(path)[0]):
+        with closing(in_threads(create, level, threads_to_create(place.store))) as made:
+            yield from made
+
+
+def threads_to_create(store: Store) -> int:
+    """Return how many nodes are created at the same time: several where each of them waits for a server."""
+    return min(store._concurrent_requests(), _CREATED_AT_ONCE) or 1
+
+
+def _by_depth(path: str) -> tuple[int, str]:
+    return len(path and path.split("/")), path
 
 
 def _alone(metadata: Metadata) -> Metadata:

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from meeting_store import MeetingStore
 
 import zarrcore
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError, NodeTypeValidationError
@@ -397,3 +399,29 @@ def test_a_node_of_format_3_does_not_hide_a_tree_of_format_2(tmp_path: Path, kin
     zarrcore.migrate(store)
     zarrcore.create_array(store, name="old/newest", shape=3, dtype="i4")
     assert sorted(zarrcore.open_group(store)["old"]) == ["new", "newest", "values"]
+
+
+def test_nodes_of_one_level_waited_for_each_other() -> None:
+    names = [f"{group}/a{number}" for group in "xy" for number in range(3)]
+    nodes = {
+        name: zarrcore.create_array({}, shape=(number + 1,), dtype="i4").metadata
+        for number, name in enumerate(names)
+    }
+    store = MeetingStore()
+    store.meet(r"/a\d/zarr\.json$", len(nodes))
+    made = dict(zarrcore.create_hierarchy(store=store, nodes=nodes))
+    assert [*made] == [*sorted(made, key=lambda path: (path.count("/"), path))]
+    assert [made[name].shape for name in names] == [(number + 1,) for number in range(6)]
+    assert sorted(zarrcore.open_group(store, mode="r").group_keys()) == ["x", "y"]
+
+
+def test_saved_arrays_waited_for_each_other() -> None:
+    store = MeetingStore()
+    store.meet(r"^[abc]/zarr\.json$", 3)
+    zarrcore.save_group(store, a=np.arange(3), b=np.ones(2), c=np.zeros((2, 2)))
+    saved = zarrcore.load(store)
+    assert {name: values.tolist() for name, values in saved.items()} == {
+        "a": [0, 1, 2],
+        "b": [1, 1],
+        "c": [[0, 0], [0, 0]],
+    }

@@ -1,0 +1,51 @@
+"""Variables of xarray that are stored at the same time, where each of them waits for a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from contextvars import copy_context
+from typing import Any
+
+from xarray import Variable
+from xarray.namedarray.pycompat import is_chunked_array
+
+from zarrcore._locks import Lock
+from zarrcore._threads import in_threads
+
+_LARGEST = 8 << 20  # bytes; a larger one keeps a server busy, and may have to be loaded first
+
+_Variables = dict[str, Variable]
+
+
+class OneByOne:
+    """A writer of xarray to which several threads may add chunked arrays, which it only takes note of."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer, self._lock = writer, Lock()
+
+    def add(self, source: Any, target: Any, region: Any = None) -> None:
+        """Store an array, or take note of one; see xarray's ``ArrayWriter.add``."""
+        if is_chunked_array(source):
+            with self._lock:
+                self._writer.add(source, target, region)
+        else:
+            self._writer.add(source, target, region)
+
+
+def store_together(store: Callable[[_Variables], None], variables: _Variables, threads: int) -> None:
+    """Call `store` for each variable that is small, several at a time, and then for all the others.
+
+    Where one fails, others may have been stored.
+    """
+    small = {name for name, variable in variables.items() if _is_small(variable)} if threads > 1 else set()
+    # The context has what consolidated metadata are going to follow.
+    calls = [(copy_context(), {name: variables[name]}) for name in variables if name in small]
+    with closing(in_threads(lambda call: call[0].run(store, call[1]), calls, threads)) as stored:
+        for _ in stored:
+            pass
+    store({name: variable for name, variable in variables.items() if name not in small})
+
+
+def _is_small(variable: Variable) -> bool:
+    return bool(is_chunked_array(variable._data)) or variable.nbytes <= _LARGEST
