@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading and writing through a network: zarrcore against its peers on a server with latency.
+"""Arrays, nodes and data sets through a network: zarrcore against its peers on a server with latency.
 
     python -m benchmarks.cloud [--rounds N] [--latencies 0,10,50] [--requests N] [CASE ...]
 
@@ -22,6 +22,8 @@ import numpy as np
 import zarrcore
 from benchmarks.cloud import Counts, Server
 from benchmarks.cloud.libraries import LIBRARIES, Library
+from benchmarks.cloud.nodes import CASES as NODES_CASES
+from benchmarks.cloud.nodes import NodesCase
 
 MIB = 1 << 20
 
@@ -40,6 +42,33 @@ class Case:
     def values(self) -> np.ndarray[Any, Any]:
         """What is in the array: numbers that compress to about a half."""
         return np.random.default_rng(0).integers(0, 1 << 15, self.shape, dtype="i4")
+
+    def prepared(self, library: Library, server: Server, requests: int | None) -> Callable[[], Any]:
+        """Return the call, made once and checked."""
+        path, values = f"{self.name}/{library.name}", self.values()
+        made = zarrcore.create_array(
+            f"s3://bucket/{path}",
+            storage_options=server.options,
+            shape=self.shape,
+            dtype="i4",
+            overwrite=True,
+            **self.options,
+        )
+        if not self.write:
+            made[...] = values
+        handle = library.open(server, path, requests)
+        if self.write:
+            library.write(handle, values)
+            found, wanted = made[...], values
+        else:
+            found, wanted = library.read(handle, self.selection), values[self.selection]
+        if not np.array_equal(found, wanted):
+            raise AssertionError(f"{self.name}: {library.name} has other values")
+        if self.write:
+            return lambda: library.write(handle, values)
+        if self.fresh:
+            return lambda: library.read(library.open(server, path, requests), self.selection)
+        return lambda: library.read(handle, self.selection)
 
 
 _ROWS = (64, MIB // 4)
@@ -60,44 +89,15 @@ CASES = [
 
 
 class Trial:
-    """One case, prepared for all libraries."""
+    """One case, prepared for all libraries that can do it."""
 
-    def __init__(self, case: Case, server: Server, requests: int | None) -> None:
+    def __init__(self, case: Case | NodesCase, server: Server, requests: int | None) -> None:
         self.case = case
-        self.values = case.values()
-        self.wanted = self.values if case.write else self.values[case.selection]
         self.calls: dict[str, Callable[[], Any]] = {}
         server.begin()
         for library in LIBRARIES:
-            if library.reason is None:
-                self.calls[library.name] = self._prepared(library, server, requests)
-
-    def _prepared(self, library: Library, server: Server, requests: int | None) -> Callable[[], Any]:
-        case = self.case
-        path = f"{case.name}/{library.name}"
-        made = zarrcore.create_array(
-            f"s3://bucket/{path}",
-            storage_options=server.options,
-            shape=case.shape,
-            dtype="i4",
-            overwrite=True,
-            **case.options,
-        )
-        if not case.write:
-            made[...] = self.values
-        handle = library.open(server, path, requests)
-        if case.write:
-            library.write(handle, self.values)
-            found = made[...]
-        else:
-            found = library.read(handle, case.selection)
-        if not np.array_equal(found, self.wanted):
-            raise AssertionError(f"{case.name}: {library.name} has other values")
-        if case.write:
-            return lambda: library.write(handle, self.values)
-        if case.fresh:
-            return lambda: library.read(library.open(server, path, requests), case.selection)
-        return lambda: library.read(handle, case.selection)
+            if library.reason is None and (call := case.prepared(library, server, requests)) is not None:
+                self.calls[library.name] = call
 
     def measure(self, rounds: int) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
         """Seconds of each library in each round, on the clock and of the CPU."""
@@ -115,7 +115,10 @@ class Trial:
 
 
 def _line(
-    case: Case, times: dict[str, list[float]], cpu: dict[str, list[float]], counts: dict[str, Counts]
+    case: Case | NodesCase,
+    times: dict[str, list[float]],
+    cpu: dict[str, list[float]],
+    counts: dict[str, Counts],
 ) -> tuple[str, float]:
     ours = times["zarrcore"]
     found = {
@@ -124,7 +127,7 @@ def _line(
         if name != "zarrcore"
     }
     if not found:
-        raise SystemExit("there is no library to compare with")
+        raise SystemExit(f"{case.name}: there is no library to compare with")
     peer = min(found, key=lambda name: found[name])
     parts = [
         f"{name} {median(seconds) * 1e3:.1f} ms (CPU {median(cpu[name]) * 1e3:.1f}), "
@@ -132,7 +135,7 @@ def _line(
         f"{(counts[name].sent + counts[name].received) / MIB:.1f} MiB"
         for name, seconds in times.items()
     ]
-    return f"{case.name:12} {found[peer]:5.2f}x {peer:14} | " + " | ".join(parts), found[peer]
+    return f"{case.name:20} {found[peer]:5.2f}x {peer:14} | " + " | ".join(parts), found[peer]
 
 
 def main() -> None:
@@ -147,7 +150,8 @@ def main() -> None:
     for library in LIBRARIES:
         if library.reason is not None:
             print(f"without {library.name}: {library.reason}")
-    chosen = [case for case in CASES if not args.cases or case.name.startswith(tuple(args.cases))]
+    cases: list[Case | NodesCase] = [*CASES, *NODES_CASES]
+    chosen = [case for case in cases if not args.cases or case.name.startswith(tuple(args.cases))]
     with Server() as server, zarrcore.config.set({"async.concurrency": args.requests}):
         trials = [Trial(case, server, args.requests) for case in chosen]
         for latency in [float(word) / 1e3 for word in args.latencies.split(",")]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,6 +19,7 @@ class Library:
     """zarrcore, with a URL; the others derive from it."""
 
     name = "zarrcore"
+    module = "zarrcore"  # which has functions for groups; empty: none
     packages: tuple[str, ...] = ("obstore",)
 
     @property
@@ -37,8 +39,47 @@ class Library:
     def write(self, array: Any, values: np.ndarray[Any, Any]) -> None:
         array[...] = values
 
+    @property
+    def api(self) -> Any:
+        return import_module(self.module)
 
-class ZarrOverObstore(Library):
+    def store(self, server: Server, path: str, requests: int | None) -> Any:
+        """Return a store that nobody has used before."""
+        return zarrcore.storage.make_store(f"s3://bucket/{path}", storage_options=server.options)
+
+    def write_data_set(self, data_set: Any, store: Any) -> None:
+        import zarrcore.xarray
+
+        zarrcore.xarray.to_zarr(data_set, store)
+
+    def open_data_set(self, store: Any) -> Any:
+        import xarray
+
+        return xarray.open_dataset(store, engine="zarrcore")
+
+
+def _limit(requests: int | None) -> None:
+    import zarr
+
+    if requests is not None:
+        zarr.config.set({"async.concurrency": requests})
+
+
+class ZarrPython(Library):
+    """zarr-python; the stores are those of the classes that derive from this one."""
+
+    module = "zarr"
+
+    def write_data_set(self, data_set: Any, store: Any) -> None:
+        data_set.to_zarr(store)
+
+    def open_data_set(self, store: Any) -> Any:
+        import xarray
+
+        return xarray.open_dataset(store, engine="zarr")
+
+
+class ZarrOverObstore(ZarrPython):
     name = "zarr-obstore"
     packages = ("zarr", "obstore")
 
@@ -49,8 +90,7 @@ class ZarrOverObstore(Library):
         import zarr
         from obstore.store import S3Store
 
-        if requests is not None:
-            zarr.config.set({"async.concurrency": requests})
+        _limit(requests)
         if server.url not in self._stores:
             self._stores[server.url] = S3Store(
                 "bucket", endpoint=server.url, client_options={"allow_http": True}, **_KEYS
@@ -58,22 +98,37 @@ class ZarrOverObstore(Library):
         store = zarr.storage.ObjectStore(self._stores[server.url])
         return zarr.open_array(store, path=path, mode="r+", zarr_format=3)
 
+    def store(self, server: Server, path: str, requests: int | None) -> Any:
+        import zarr
+        from obstore.store import S3Store
 
-class ZarrOverFsspec(Library):
+        _limit(requests)
+        client = {"allow_http": True}
+        bucket = S3Store("bucket", prefix=path, endpoint=server.url, client_options=client, **_KEYS)
+        return zarr.storage.ObjectStore(bucket)
+
+
+class ZarrOverFsspec(ZarrPython):
     name = "zarr-fsspec"
     packages = ("zarr", "s3fs")
 
     def open(self, server: Server, path: str, requests: int | None) -> Any:
         import zarr
 
-        if requests is not None:
-            zarr.config.set({"async.concurrency": requests})
+        _limit(requests)
         url = f"s3://bucket/{path}"
         return zarr.open_array(url, mode="r+", zarr_format=3, storage_options=server.options)
+
+    def store(self, server: Server, path: str, requests: int | None) -> Any:
+        import zarr
+
+        _limit(requests)
+        return zarr.storage.FsspecStore.from_url(f"s3://bucket/{path}", storage_options=server.options)
 
 
 class Tensorstore(Library):
     name = "tensorstore"
+    module = ""
     packages = ("tensorstore",)
 
     def __init__(self) -> None:

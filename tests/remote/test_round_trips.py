@@ -129,6 +129,41 @@ def test_a_group_that_was_removed_is_made_again(server: ObjectServer, place: Any
     assert [*zarrcore.open_group(place(), mode="r")["x/y"].array_keys()] == ["a"]
 
 
+def test_overwriting_nothing_is_creating(server: ObjectServer, place: Any) -> None:
+    """What was not there was looked for, listed and removed all the same: 7 waves."""
+    zarrcore.create_group(place())
+    for mode in ({"overwrite": True}, {}):
+        with server.watch() as seen:
+            zarrcore.create_array(place(), name=f"a{len(mode)}", shape=(10,), dtype="i4", **mode)
+        assert (len(seen.requests), seen.waves) == (6, 3), str(seen)
+
+
+def test_a_place_with_nothing_is_not_searched_for_every_format(server: ObjectServer, place: Any) -> None:
+    zarrcore.create_array(place(), name="a", shape=(10,), dtype="i4")
+    with server.watch() as seen, pytest.raises(zarrcore.errors.NodeNotFoundError):
+        zarrcore.open(place(), path="b/c", mode="r")
+    assert seen.waves <= 4, str(seen)
+
+
+def test_many_nodes_are_as_few_waves_as_one(server: ObjectServer, place: Any) -> None:
+    metadata = zarrcore.create_array({}, shape=(10,), dtype="i4").metadata
+    with server.watch() as seen:
+        made = dict(zarrcore.create_hierarchy(store=place(), nodes={f"x/a{n}": metadata for n in range(20)}))
+    assert sorted(made) == sorted(["", "x", *(f"x/a{n}" for n in range(20))])
+    assert seen.waves <= 6, str(seen)
+    assert len(seen.requests) <= 3 * 20 + 12, str(seen)
+
+
+def test_a_smaller_shape_took_turns_with_each_chunk(server: ObjectServer, place: Any) -> None:
+    values = np.arange(400).reshape(20, 20)
+    array = zarrcore.create_array(place(), data=values, chunks=(5, 1))
+    with server.watch() as seen:
+        array.resize((7, 20))
+    assert seen.waves <= 9, str(seen)
+    array.resize((20, 20))
+    assert np.array_equal(array[...], np.vstack([values[:7], np.zeros((13, 20), int)]))
+
+
 def test_creating_without_the_right_to_list(server: ObjectServer, place: Any) -> None:
     server.fail(403, r"^[^/]*/?$", method="GET")
     array = zarrcore.create_array(place(), shape=(10,), dtype="i4")

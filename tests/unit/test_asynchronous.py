@@ -107,7 +107,7 @@ def test_functions():
         assert like.shape == (3,)
         nodes = {"a": zarrcore.create_group({}).metadata}
         made = [path async for path, _ in asynchronous.create_hierarchy(store=MemoryStore(), nodes=nodes)]
-        assert made == ["a"]
+        assert made == ["", "a"]
 
     asyncio.run(main())
 

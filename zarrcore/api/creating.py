@@ -6,7 +6,6 @@ from contextlib import closing
 from os import PathLike
 from typing import Any, Unpack
 
-from zarrcore._threads import in_threads
 from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapedArray, ShapeLike
 from zarrcore.api.nodes import create_group_in, drop_unused, open
 from zarrcore.arrays.array import Array
@@ -24,7 +23,7 @@ from zarrcore.arrays.options import (
     SaveOptions,
     takes,
 )
-from zarrcore.nodes.create import threads_to_create
+from zarrcore.nodes.reading import several_at_once
 from zarrcore.storage import make_store_path
 from zarrcore.storage.path import StoreLike
 
@@ -497,7 +496,7 @@ def save_group(
     def save(item: tuple[str, ShapedArray]) -> None:
         save_array(place / item[0], item[1], zarr_format=zarr_format)
 
-    with closing(in_threads(save, named.items(), threads_to_create(place.store))) as saved:
+    with closing(several_at_once(place.store, save, named.items())) as saved:
         for _ in saved:
             pass
 

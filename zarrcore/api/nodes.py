@@ -443,7 +443,7 @@ def create_hierarchy(
     Yields
     ------
     tuple of str and Array or Group
-        Each path with its node, parents first.
+        Each path with its node, parents first; also of the groups that were missing above them.
 
     Examples
     --------

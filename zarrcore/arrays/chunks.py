@@ -6,8 +6,10 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from functools import partial
 from itertools import compress, islice, product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,10 +31,12 @@ from zarrcore.keys.base import chunk_coords, key_maker, names_hidden_by
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
-from zarrcore.nodes.reading import key_text, reading, which_exist
+from zarrcore.nodes.reading import key_text, reading, several_at_once, which_exist
 from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
 from zarrcore.nodes.versions import Versions, repeated
 from zarrcore.storage.validation import is_document, key_prefix
+
+T = TypeVar("T")
 
 _FEW = 64  # chunks that are looked for by their keys, rather than by listing
 _BATCH = 1024  # of keys looked for in one call
@@ -296,18 +300,28 @@ class _Outside:
             whole, border = self._find()
         except Exception as error:
             raise self._failure("the chunks outside could not be listed", error) from error
-        for key in whole:
-            self._try(failures, self._store.delete, key)
+        self._delete(whole, failures)
         if border:
             try:
                 engine = engine_of_whole_chunks(self._array, self._metadata)
             except Exception as error:
                 raise self._failure("the chunks on the border could not be cleared", error) from error
-            for coords in border:
-                self._try(failures, self._clear, engine, coords)
+            self._each(partial(self._try, failures, partial(self._clear, engine)), border)
         if failures:
             what = f"{len(failures)} of the chunks outside could not be removed"
             raise self._failure(what, failures[0]) from failures[0]
+
+    def _delete(self, keys: Sequence[str], failures: list[Exception]) -> None:
+        if self._store._concurrent_requests():
+            with suppress(Exception):  # each alone shows which of them stay
+                self._store.erase_values(keys)
+                return
+        self._each(partial(self._try, failures, self._store.delete), keys)
+
+    def _each(self, call: Callable[[T], None], items: Iterable[T]) -> None:
+        with closing(several_at_once(self._store, call, items)) as done:
+            for _ in done:
+                pass
 
     def _failure(self, what: str, error: Exception) -> StoreError:
         return StoreError(

@@ -48,7 +48,6 @@ from zarrcore.integrations.xarray_writing import OneByOne, store_together
 from zarrcore.metadata import layout
 from zarrcore.metadata.documents import NonFinite
 from zarrcore.nodes.copies import followed_at_once
-from zarrcore.nodes.create import threads_to_create
 from zarrcore.storage import make_store_path
 
 __all__ = ["ZarrcoreBackendEntrypoint", "ZarrcoreStore", "install", "load", "to_zarr"]
@@ -165,7 +164,7 @@ class ZarrcoreStore(theirs.ZarrStore):
             writer=OneByOne(writer),
             unlimited_dims=unlimited_dims,
         )
-        store_together(store, variables, threads_to_create(self.zarr_group.store))
+        store_together(self.zarr_group.store, store, variables)
 
     def array_keys(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.arrays())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from contextvars import copy_context
 from typing import Any
 
 from xarray import Variable
 from xarray.namedarray.pycompat import is_chunked_array
 
 from zarrcore._locks import Lock
-from zarrcore._threads import in_threads
+from zarrcore.nodes.reading import several_at_once
+from zarrcore.storage import Store
 
 _LARGEST = 8 << 20  # bytes; a larger one keeps a server busy, and may have to be loaded first
 
@@ -33,18 +33,19 @@ class OneByOne:
             self._writer.add(source, target, region)
 
 
-def store_together(store: Callable[[_Variables], None], variables: _Variables, threads: int) -> None:
+def store_together(place: Store, store: Callable[[_Variables], None], variables: _Variables) -> None:
     """Call `store` for each variable that is small, several at a time, and then for all the others.
 
-    Where one fails, others may have been stored.
+    Where the place is near, for all of them.  Where one fails, others may have been stored.
     """
-    small = {name for name, variable in variables.items() if _is_small(variable)} if threads > 1 else set()
-    # The context has what consolidated metadata are going to follow.
-    calls = [(copy_context(), {name: variables[name]}) for name in variables if name in small]
-    with closing(in_threads(lambda call: call[0].run(store, call[1]), calls, threads)) as stored:
+    small = [name for name, variable in variables.items() if _is_small(variable)]
+    if not place._concurrent_requests():
+        small = []
+    with closing(several_at_once(place, lambda name: store({name: variables[name]}), small)) as stored:
         for _ in stored:
             pass
-    store({name: variable for name, variable in variables.items() if name not in small})
+    others = variables.keys() - set(small)
+    store({name: variable for name, variable in variables.items() if name in others})
 
 
 def _is_small(variable: Variable) -> bool:

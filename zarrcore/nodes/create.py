@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import closing
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import holding
 from zarrcore._log import debug
-from zarrcore._threads import in_threads
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Overwrite
 from zarrcore._validate import MAX_LEVELS
@@ -29,6 +27,7 @@ from zarrcore.nodes.copies import (
     follow_documents,
     follow_removal,
     follow_tree,
+    followed_at_once,
     is_unchanged,
     note_change,
     note_group,
@@ -36,7 +35,7 @@ from zarrcore.nodes.copies import (
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import parse_node, read_node
 from zarrcore.nodes.foreign import refuse_foreign
-from zarrcore.nodes.reading import at_once, reading, writing
+from zarrcore.nodes.reading import at_once, reading, several_at_once, writing
 from zarrcore.nodes.reserved import after_others, among_processes, reserved
 from zarrcore.nodes.users import note_loss, wait_for_writes
 from zarrcore.nodes.versions import Versions, store_version
@@ -44,10 +43,12 @@ from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
 
+if TYPE_CHECKING:
+    from zarrcore.metadata import GroupMetadata
+
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON, ZGROUP_JSON}
 _ATTEMPTS = 3
-_CREATED_AT_ONCE = 32  # nodes, in a slow store
 _EXISTS = ContainsArrayError, ContainsGroupError
 _REPLACE = "; overwrite=True replaces it"  # the way out of an error
 _CANNOT_ERASE = ", and this store cannot remove it: write to another path, or to another store"
@@ -100,7 +101,7 @@ def create_node(
                     _store_new(place, documents, replaces=replaces)
                 break
             except BaseException as error:
-                if replaces and attempts_left and isinstance(error, _EXISTS):
+                if overwrite and attempts_left and isinstance(error, _EXISTS):
                     continue  # somebody was faster after the place was cleared: that is replaced as well
                 _note_removal(error, place, replaces)
                 raise
@@ -137,7 +138,7 @@ def _cleared(place: StorePath, zarr_format: int, overwrite: Overwrite) -> Iterat
     for attempts_left in reversed(range(_ATTEMPTS)):
         replaces, is_new = _clear_the_way(place, zarr_format, overwrite=overwrite)
         with among_processes(place, with_values=True):
-            if replaces and attempts_left and place.store._is_near and read_node(place) is not None:
+            if overwrite and attempts_left and place.store._is_near and read_node(place) is not None:
                 continue
             yield replaces, is_new
             return
@@ -184,9 +185,9 @@ def _clear_the_way(
     if isinstance(overwrite, str) and overwrite != "all":
         raise ValueError(f'overwrite: expected True, False or "all", got {overwrite!r}')
     refuse_bad_name(place.path)
-    replaces = bool(overwrite) and store._can_erase(place.path)
     with writing(place):
-        missing, is_new = _look_above(place, zarr_format, group, claims=not replaces)
+        missing, is_new = _look_above(place, zarr_format, group, claims=True)
+    replaces = bool(overwrite) and not is_new and store._can_erase(place.path)
     if replaces:
         with among_processes(place):
             if overwrite != "all":
@@ -319,19 +320,17 @@ def _existing(store: Store, keys: Sequence[str]) -> list[str]:
 # --- the groups above ---
 
 
-def create_parents(place: StorePath, zarr_format: int) -> None:
-    """Create the groups above a place that are missing; no array may be among them."""
+def create_parents(place: StorePath, zarr_format: int) -> list[StorePath]:
+    """Create the groups above a place that are missing, and return them; no array may be among them."""
     missing, _ = _look_above(place, zarr_format)
-    _store_parents(missing, zarr_format)
+    return _store_parents(missing, zarr_format)
 
 
-def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
-    if not missing:
-        return
-    from zarrcore.metadata import GroupMetadata
-
-    documents = GroupMetadata(attributes={}, zarr_format=zarr_format).to_documents()
+def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> list[StorePath]:
     made: list[StorePath] = []
+    if not missing:
+        return made
+    documents = _empty_group(zarr_format).to_documents()
     try:
         for place in missing:
             try:
@@ -344,6 +343,13 @@ def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
     finally:
         if made:  # once for all: each of them would have all groups above it looked at
             follow_documents(made, documents)
+    return made
+
+
+def _empty_group(zarr_format: int) -> GroupMetadata:
+    from zarrcore.metadata import GroupMetadata
+
+    return GroupMetadata(attributes={}, zarr_format=zarr_format)
 
 
 class _Above(NamedTuple):
@@ -468,7 +474,7 @@ def _hides(place: StorePath, name: str) -> BaseZarrError:
 def create_nodes(
     place: StorePath, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
 ) -> Iterator[tuple[str, StorePath, Metadata]]:
-    """Store many nodes, parents first; the groups between them that are not given are created as well.
+    """Store many nodes, parents first; groups above them that are missing are created, and yielded, as well.
 
     Consolidated metadata of the given groups are not stored: those of groups which were opened show what is
     below these, and not what is here.
@@ -478,25 +484,57 @@ def create_nodes(
     if len(formats) > 1:
         raise ValueError(f"all nodes of a hierarchy must have one zarr_format, got {sorted(formats)}")
     for path in checked:
+        refuse_bad_name(join_path(place.path, path))
         above = path.rpartition("/")[0]
         while path and above != path:
             if above in checked and is_array_metadata(checked[above]):
                 raise ValueError(f"{path!r} cannot be created below the array {above!r}")
             path, above = above, above.rpartition("/")[0]
 
-    def create(path: str) -> tuple[str, StorePath, Metadata]:
-        target = place / path if path else place
-        create_node(target, checked[path], overwrite=overwrite)
-        return path, target, checked[path]
-
     for _, level in groupby(sorted(checked, key=_by_depth), lambda path: _by_depth(path)[0]):
-        with closing(in_threads(create, level, threads_to_create(place.store))) as made:
-            yield from made
+        targets = {path: place / path if path else place for path in level}
+        yield from _implied(place, targets, checked)
+        if place.store._concurrent_requests():
+            _create_together(targets, checked, overwrite)
+        for path, target in targets.items():
+            if not place.store._concurrent_requests():
+                create_node(target, checked[path], overwrite=overwrite)
+            yield path, target, checked[path]
 
 
-def threads_to_create(store: Store) -> int:
-    """Return how many nodes are created at the same time: several where each of them waits for a server."""
-    return min(store._concurrent_requests(), _CREATED_AT_ONCE) or 1
+def _implied(
+    place: StorePath, targets: Mapping[str, StorePath], nodes: Mapping[str, Metadata]
+) -> Iterator[tuple[str, StorePath, Metadata]]:
+    """Create the groups that nodes of one depth need and nobody gives; yield those from `place` down."""
+    # One node of each group: not everyone who is in it looks what is above.
+    of_groups = {path.rpartition("/")[0]: path for path in targets if path}
+    some = [path for group, path in of_groups.items() if group not in nodes]
+
+    def create_above(path: str) -> list[StorePath]:
+        return create_parents(targets[path], nodes[path].zarr_format)
+
+    with followed_at_once():
+        made = [*several_at_once(place.store, create_above, some)]
+    zarr_format = next(iter(nodes.values())).zarr_format
+    prefix = key_prefix(place.path)
+    for path, group in sorted({group.path: group for groups in made for group in groups}.items()):
+        if path == place.path or path.startswith(prefix):
+            yield path[len(prefix) :], group, _empty_group(zarr_format)
+
+
+def _create_together(
+    targets: Mapping[str, StorePath], nodes: Mapping[str, Metadata], overwrite: Overwrite
+) -> None:
+    """Create nodes of one depth in a slow store at the same time; the groups above them are there."""
+
+    def create(path: str) -> None:
+        target = targets[path]
+        group = target.parent if target.path else None
+        create_node(target, nodes[path], overwrite=overwrite, group=group)
+
+    with followed_at_once():
+        for _ in several_at_once(next(iter(targets.values())).store, create, targets):
+            pass
 
 
 def _by_depth(path: str) -> tuple[int, str]:

@@ -44,10 +44,14 @@ _REFUSED = "PermissionDeniedError"  # of obstore, which need not be there
 _BATCH = 256  # documents asked from the store in one call when a group is listed
 
 
-def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | None:
-    """Return the metadata at a place, or None if there is no node: of format 3, else 2, else 1."""
-    known: dict[str, Any] | None = None
-    if zarr_format is None and place.store._concurrent_requests():
+def read_node(
+    place: StorePath, zarr_format: int | None = None, known: dict[str, Any] | None = None
+) -> Metadata | None:
+    """Return the metadata at a place, or None if there is no node: of format 3, else 2, else 1.
+
+    `known` are all its documents of the formats 3 and 2, if they have been read already.
+    """
+    if known is None and zarr_format is None and place.store._concurrent_requests():
         known = _read_all(place)
     for number in (3, 2, 1) if zarr_format is None else (zarr_format,):
         if known is None or number == 1:
@@ -123,7 +127,12 @@ def find_node(
     """
     if zarr_format is not None and zarr_format not in documents.NAMES:
         raise ValueError(f"zarr_format: expected 2, 3 or None for what is there, got {zarr_format!r}")
-    metadata = read_node(place, zarr_format)
+    known: dict[str, Any] | None = None
+    if zarr_format is None and place.store._concurrent_requests():
+        known = _read_all(place)
+        if not known and place.store._claim(place.path):  # so there is nothing of any other format
+            return place, None
+    metadata = read_node(place, zarr_format, known)
     if metadata is not None:
         return place, metadata
     if zarr_format is None:

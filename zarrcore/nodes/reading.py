@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from zarrcore._extension import is_of_a_user
@@ -22,6 +23,7 @@ from zarrcore.storage.validation import answers, key_prefix
 T = TypeVar("T")
 R = TypeVar("R")
 
+_MOST = 32  # changes of a slow store at the same time, each of which may be many requests
 _AS_THEY_ARE = (NodeIOError, InvalidKeyError, MemoryError)
 
 
@@ -157,3 +159,16 @@ def at_once(store: Store, call: Callable[[T], R], items: Sequence[T]) -> Sequenc
     from zarrcore.storage.remote import in_parallel
 
     return in_parallel(call, items)
+
+
+def several_at_once(store: Store, call: Callable[[T], R], items: Iterable[T]) -> Generator[R, None, None]:
+    """Yield what calls that change a store return, in order; many of them wait for a slow one together.
+
+    They may ask a store for much at once themselves, as those of :func:`at_once` may not.  Whatever has begun
+    has ended when this is closed.
+    """
+    from zarrcore._threads import in_threads
+
+    threads = min(store._concurrent_requests(), _MOST) or 1
+    context = copy_context()  # has what consolidated metadata are going to follow
+    return in_threads(call if threads == 1 else lambda item: context.copy().run(call, item), items, threads)

@@ -425,3 +425,23 @@ def test_saved_arrays_waited_for_each_other() -> None:
         "b": [1, 1],
         "c": [[0, 0], [0, 0]],
     }
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_groups_that_a_hierarchy_implies_were_not_yielded(zarr_format: int) -> None:
+    metadata = zarrcore.create_array({}, shape=(3,), dtype="i4", zarr_format=zarr_format).metadata
+    nodes = {"a/b/c": metadata, "d": metadata, "a/e": metadata}
+    made = dict(zarrcore.create_hierarchy(store={}, nodes=nodes))
+    assert sorted(made) == ["", "a", "a/b", "a/b/c", "a/e", "d"]
+    assert [made[path].path for path in ("", "a/b", "d")] == ["", "a/b", "d"]
+    root = zarrcore.create_group({}, zarr_format=zarr_format)
+    root.create_group("a")
+    assert [path for path, _ in root.create_hierarchy(nodes)] == ["d", "a/e", "a/b", "a/b/c"]
+
+
+def test_a_bad_name_in_a_hierarchy_leaves_nothing() -> None:
+    metadata = zarrcore.create_array({}, shape=(3,), dtype="i4").metadata
+    values: dict[str, bytes] = {}
+    with pytest.raises(InvalidKeyError, match="all dots"):
+        dict(zarrcore.create_hierarchy(store=values, nodes={"a": metadata, "b/.../c": metadata}))
+    assert values == {}
