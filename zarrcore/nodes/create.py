@@ -491,35 +491,41 @@ def create_nodes(
                 raise ValueError(f"{path!r} cannot be created below the array {above!r}")
             path, above = above, above.rpartition("/")[0]
 
+    is_slow = place.store._concurrent_requests() > 0
     for _, level in groupby(sorted(checked, key=_by_depth), lambda path: _by_depth(path)[0]):
         targets = {path: place / path if path else place for path in level}
-        yield from _implied(place, targets, checked)
-        if place.store._concurrent_requests():
-            _create_together(targets, checked, overwrite)
+        with followed_at_once():
+            made = _create_implied(place, targets, checked)
+            if is_slow:
+                _create_together(targets, checked, overwrite)
+        yield from made
         for path, target in targets.items():
-            if not place.store._concurrent_requests():
+            if not is_slow:
                 create_node(target, checked[path], overwrite=overwrite)
             yield path, target, checked[path]
 
 
-def _implied(
+def _create_implied(
     place: StorePath, targets: Mapping[str, StorePath], nodes: Mapping[str, Metadata]
-) -> Iterator[tuple[str, StorePath, Metadata]]:
-    """Create the groups that nodes of one depth need and nobody gives; yield those from `place` down."""
+) -> list[tuple[str, StorePath, Metadata]]:
+    """Create the groups that nodes of one depth need and nobody gives; return those from `place` down."""
     # One node of each group: not everyone who is in it looks what is above.
     of_groups = {path.rpartition("/")[0]: path for path in targets if path}
     some = [path for group, path in of_groups.items() if group not in nodes]
+    zarr_format = next(iter(nodes.values())).zarr_format
 
     def create_above(path: str) -> list[StorePath]:
-        return create_parents(targets[path], nodes[path].zarr_format)
+        return create_parents(targets[path], zarr_format)
 
-    with followed_at_once():
-        made = [*several_at_once(place.store, create_above, some)]
-    zarr_format = next(iter(nodes.values())).zarr_format
+    made = {
+        group.path: group for groups in several_at_once(place.store, create_above, some) for group in groups
+    }
     prefix = key_prefix(place.path)
-    for path, group in sorted({group.path: group for groups in made for group in groups}.items()):
-        if path == place.path or path.startswith(prefix):
-            yield path[len(prefix) :], group, _empty_group(zarr_format)
+    return [
+        (path[len(prefix) :], group, _empty_group(zarr_format))
+        for path, group in sorted(made.items())
+        if path == place.path or path.startswith(prefix)
+    ]
 
 
 def _create_together(
@@ -532,9 +538,8 @@ def _create_together(
         group = target.parent if target.path else None
         create_node(target, nodes[path], overwrite=overwrite, group=group)
 
-    with followed_at_once():
-        for _ in several_at_once(next(iter(targets.values())).store, create, targets):
-            pass
+    for _ in several_at_once(next(iter(targets.values())).store, create, targets):
+        pass
 
 
 def _by_depth(path: str) -> tuple[int, str]:
