@@ -52,10 +52,12 @@ class Library:
 
         zarrcore.xarray.to_zarr(data_set, store)
 
-    def open_data_set(self, store: Any) -> Any:
+    def read_data_set(self, store: Any) -> Any:
         import xarray
 
-        return xarray.open_dataset(store, engine="zarrcore")
+        import zarrcore.xarray
+
+        return zarrcore.xarray.load(xarray.open_dataset(store, engine="zarrcore"))
 
 
 def _limit(requests: int | None) -> None:
@@ -73,10 +75,10 @@ class ZarrPython(Library):
     def write_data_set(self, data_set: Any, store: Any) -> None:
         data_set.to_zarr(store)
 
-    def open_data_set(self, store: Any) -> Any:
+    def read_data_set(self, store: Any) -> Any:
         import xarray
 
-        return xarray.open_dataset(store, engine="zarr")
+        return xarray.open_dataset(store, engine="zarr").load()
 
 
 class ZarrOverObstore(ZarrPython):

@@ -114,13 +114,15 @@ def note_change(place: StorePath, *, removed: bool = False) -> None:
 # --- copies in stores ---
 
 
-def follow_documents(places: Sequence[StorePath], documents: dict[str, bytes]) -> None:
+def follow_documents(
+    places: Sequence[StorePath], documents: dict[str, bytes], without: Sequence[StorePath] = ()
+) -> None:
     """Bring the copies above nodes up to date after the documents that all of them have were stored.
 
-    Each of several places lies above the next one.
+    Each of several places lies above the next one.  The groups `without` a copy are not looked at.
     """
-    last = places[-1]
-    groups, name = last._above(), ZARR_JSON if ZARR_JSON in documents else ZMETADATA_V2_JSON
+    last, name = places[-1], ZARR_JSON if ZARR_JSON in documents else ZMETADATA_V2_JSON
+    groups = [group for group in last._above() if group not in without]
     if not documents.keys() & {ZARR_JSON, ZARRAY_JSON}:
         if ZMETADATA_V2_JSON in documents:
             return

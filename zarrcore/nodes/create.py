@@ -95,7 +95,7 @@ def create_node(
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
     with after_others(place):
         for attempts_left in reversed(range(_ATTEMPTS)):
-            replaces, _ = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
+            replaces, _, made = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
             try:
                 with among_processes(place):
                     _store_new(place, documents, replaces=replaces)
@@ -105,7 +105,8 @@ def create_node(
                     continue  # somebody was faster after the place was cleared: that is replaced as well
                 _note_removal(error, place, replaces)
                 raise
-    follow_documents([place], documents)
+    # To see that groups which have just been made have no copies would take another wave.
+    follow_documents([place], documents, without=made if place.store._concurrent_requests() else ())
     debug("created %s", place)
 
 
@@ -133,10 +134,10 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
 def _cleared(place: StorePath, zarr_format: int, overwrite: Overwrite) -> Iterator[tuple[bool, bool]]:
     """Clear the way, and keep other processes away; what one of them has created before is cleared as well.
 
-    Yields what :func:`_clear_the_way` returns.
+    Yields whether the new node replaces whatever was there, and whether it is certain that nothing was.
     """
     for attempts_left in reversed(range(_ATTEMPTS)):
-        replaces, is_new = _clear_the_way(place, zarr_format, overwrite=overwrite)
+        replaces, is_new, _ = _clear_the_way(place, zarr_format, overwrite=overwrite)
         with among_processes(place, with_values=True):
             if overwrite and attempts_left and place.store._is_near and read_node(place) is not None:
                 continue
@@ -175,10 +176,11 @@ def _note_removal(error: BaseException, place: StorePath, replaces: bool) -> Non
 
 def _clear_the_way(
     place: StorePath, zarr_format: int, *, overwrite: Overwrite, group: StorePath | None = None
-) -> tuple[bool, bool]:
+) -> tuple[bool, bool, list[StorePath]]:
     """Make sure that a node can be stored at a place: nothing is there any more, and groups are above it.
 
-    Returns whether the new node replaces whatever was there, and whether it is certain that nothing was.
+    Returns whether the new node replaces whatever was there, whether it is certain that nothing was, and the
+    groups that were made.
     """
     store = place.store
     store._check_writable()
@@ -195,8 +197,7 @@ def _clear_the_way(
             delete_node(place)
     elif not is_new:
         refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
-    _store_parents(missing, zarr_format)
-    return replaces, is_new
+    return replaces, is_new, _store_parents(missing, zarr_format)
 
 
 def refuse_bad_name(path: str) -> None:
