@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import nullcontext
 from functools import partial
 
 from zarrcore._locks import holding
@@ -41,6 +43,7 @@ from zarrcore.storage.validation import join_path, key_prefix
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON, ZGROUP_JSON}
 _ATTEMPTS = 3
+_REPLACEMENTS = 100  # of what others are creating at one place all the time
 _EXISTS = ContainsArrayError, ContainsGroupError
 _REPLACE = "; overwrite=True replaces it"  # the way out of an error
 _CANNOT_ERASE = ", and this store cannot remove it: write to another path, or to another store"
@@ -86,17 +89,16 @@ def create_node(
     """
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
     with after_others(place):
-        for attempts_left in reversed(range(_ATTEMPTS)):
-            replaces, _ = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
-            try:
-                with among_processes(place):
+        for attempts_left in reversed(range(_REPLACEMENTS)):
+            with _cleared(place, metadata.zarr_format, overwrite, group=group) as (replaces, _):
+                try:
                     _store_new(place, documents, replaces=replaces)
-                break
-            except BaseException as error:
-                if replaces and attempts_left and isinstance(error, _EXISTS):
-                    continue  # somebody was faster after the place was cleared: that is replaced as well
-                _note_removal(error, place, replaces)
-                raise
+                    break
+                except BaseException as error:
+                    if not (replaces and attempts_left and isinstance(error, _EXISTS)):
+                        _note_removal(error, place, replaces)
+                        raise
+            # Somebody was faster after the place was cleared: that is replaced as well.
     follow_documents([place], documents)
     debug("created %s", place)
 
@@ -114,7 +116,7 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     documents = metadata.to_documents()
     with (
         reserved(place),
-        _cleared(place, metadata.zarr_format, overwrite) as (replaces, is_new),
+        _cleared(place, metadata.zarr_format, overwrite, with_values=True) as (replaces, is_new),
         # Who removes or moves what is above waits for the end: else chunks from before would be missing.
         users.writing(users.Made(place)),
     ):
@@ -122,18 +124,36 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
 
 
 @holding
-def _cleared(place: StorePath, zarr_format: int, overwrite: Overwrite) -> Iterator[tuple[bool, bool]]:
-    """Clear the way, and keep other processes away; what one of them has created before is cleared as well.
+def _cleared(
+    place: StorePath,
+    zarr_format: int,
+    overwrite: Overwrite,
+    *,
+    group: StorePath | None = None,
+    with_values: bool = False,
+) -> Iterator[tuple[bool, bool]]:
+    """Make sure that a node can be stored at a place, and keep other processes away until the block ends.
 
-    Yields what :func:`_clear_the_way` returns.
+    What one of them has created there before is cleared as well.  The block receives whether the new node
+    replaces whatever was there, and whether it is certain that nothing was.
     """
-    for attempts_left in reversed(range(_ATTEMPTS)):
-        replaces, is_new = _clear_the_way(place, zarr_format, overwrite=overwrite)
-        with among_processes(place, with_values=True):
-            if replaces and attempts_left and place.store._is_near and read_node(place) is not None:
-                continue
-            yield replaces, is_new
-            return
+    replaces = _is_replaced(place, overwrite)
+    for attempts_left in reversed(range(_REPLACEMENTS)):
+        with writing(place):
+            missing = _missing_parents(place, zarr_format, group)
+        if replaces:
+            _refuse_hiding(place, missing, zarr_format)
+        # Those who wait for a directory that is removed go on waiting until the new node is in another one:
+        # each of them would create its own first, and have it replaced at once.
+        with place.store._alone(place.path) if replaces else nullcontext():
+            is_new = _clear_the_way(place, missing, zarr_format, overwrite, replaces=replaces)
+            with among_processes(place, with_values=with_values):
+                if replaces and place.store._is_near and read_node(place) is not None:
+                    if attempts_left:
+                        continue
+                    refuse_existing(place, _REPLACE)
+                yield replaces, is_new
+                return
 
 
 def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is_new: bool) -> Iterator[bool]:
@@ -142,7 +162,7 @@ def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is
         refuse_existing(place, _REPLACE)
     with writing(place, key_prefix(place.path)):
         is_new = is_new or (store.supports_listing and store.is_empty(place.path))
-    is_made = False
+    is_made, process = False, os.getpid()
     try:
         if store._nodes_first:
             _store_new(place, documents, replaces=replaces)
@@ -154,7 +174,8 @@ def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is
             follow_documents([place], documents)
     except BaseException as error:  # if there is a node that is not ours, somebody else made it
         _note_removal(error, place, replaces)
-        if is_new and store.supports_deletes and (is_made or read_node(place) is None):
+        is_ours = is_new and os.getpid() == process  # not that of the parent, in a child that unwinds
+        if is_ours and store.supports_deletes and (is_made or read_node(place) is None):
             with writing(place, key_prefix(place.path)):
                 store.erase_prefix(place.path)
         raise
@@ -165,32 +186,37 @@ def _note_removal(error: BaseException, place: StorePath, replaces: bool) -> Non
         error.add_note(f"overwrite had removed already whatever was {place._located}")
 
 
-def _clear_the_way(
-    place: StorePath, zarr_format: int, *, overwrite: Overwrite, group: StorePath | None = None
-) -> tuple[bool, bool]:
-    """Make sure that a node can be stored at a place: nothing is there any more, and groups are above it.
-
-    Returns whether the new node replaces whatever was there, and whether it is certain that nothing was.
-    """
-    store = place.store
-    store._check_writable()
+def _is_replaced(place: StorePath, overwrite: Overwrite) -> bool:
+    """Return whether a node replaces whatever is at a place; an error if no node can be stored there."""
+    place.store._check_writable()
     if isinstance(overwrite, str) and overwrite != "all":
         raise ValueError(f'overwrite: expected True, False or "all", got {overwrite!r}')
     refuse_bad_name(place.path)
-    with writing(place):
-        missing = _missing_parents(place, zarr_format, group)
-    replaces = bool(overwrite) and store._can_erase(place.path)
+    return bool(overwrite) and place.store._can_erase(place.path)
+
+
+def _clear_the_way(
+    place: StorePath,
+    missing: Sequence[StorePath],
+    zarr_format: int,
+    overwrite: Overwrite,
+    *,
+    replaces: bool,
+) -> bool:
+    """Have nothing at a place any more, and groups above it, of which these are `missing`.
+
+    Returns whether it is certain that nothing was there.
+    """
     if replaces:
         with among_processes(place):
             if overwrite != "all":
                 refuse_foreign(place)
-            _refuse_hiding(place, missing, zarr_format)
             delete_node(place)
     is_new = not replaces and _refuse_hiding(place, missing, zarr_format, claims=True)
     if not replaces and not is_new:
         refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
     _store_parents(missing, zarr_format)
-    return replaces, is_new
+    return is_new
 
 
 def refuse_bad_name(path: str) -> None:
@@ -228,6 +254,8 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
         store_unfollowed(place, documents)
         return
     if replaces:  # so that it is never seen without its attributes: who is faster is replaced as well
+        if place.store._is_near:
+            refuse_existing(place, _REPLACE)  # before it gets them
         store_unfollowed(place, {name: documents[name] for name in documents.keys() - _DECIDING})
         documents = {name: documents[name] for name in documents.keys() & _DECIDING}
     # Where it costs next to nothing, creators in the other format are looked for as well.
@@ -395,9 +423,11 @@ def _refuse_hiding(
     looks: list[Callable[[], bool]] = [
         partial(store.exists, join_path(above.path, name)) for above, name in hidden
     ]
-    looks.append(partial(store._claim, place.path) if claims else bool)
+    claim = partial(store._claim, place.path) if claims else bool
+    # Where it costs next to nothing to ask one by one, a claim may make a directory, and comes last.
+    is_slow = store._concurrent_requests() > 0
     with writing(place):
-        *found, is_new = at_once(store, lambda look: look(), looks)
+        *found, is_new = at_once(store, lambda look: look(), [*looks, claim if is_slow else bool])
     for (above, name), is_there in zip(hidden, found, strict=True):
         if is_there:
             is_array = name == ZARRAY_JSON
@@ -405,7 +435,10 @@ def _refuse_hiding(
                 f"{'an array' if is_array else 'a group'} of format 2 exists {above._located}, which a node "
                 "of format 3 below it would hide: create it with zarr_format=2, or migrate that first"
             )
-    return is_new
+    if is_slow:
+        return is_new
+    with writing(place):
+        return claim()
 
 
 # --- many nodes ---
