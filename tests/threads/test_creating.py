@@ -259,29 +259,36 @@ def test_a_group_goes_while_an_array_is_made_in_it(
             zarrcore.open_array(store, path="g/x", mode="r")
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("times", [1, 3, create._REPLACEMENTS])
 @pytest.mark.parametrize("others_format", [2, 3])
 @pytest.mark.parametrize("with_values", [True, False])
+@pytest.mark.parametrize("was_there", [True, False])
 def test_what_is_made_at_a_place_that_was_cleared_is_replaced_too(
-    store: Any, with_values: bool, others_format: Any, times: int, monkeypatch: pytest.MonkeyPatch
+    store: Any,
+    was_there: bool,
+    with_values: bool,
+    others_format: Any,
+    times: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A group that another thread made then was left beside the array: .zgroup beside .zarray."""
-    clear, left = create._clear_the_way, times
+    store_parents, left = create._store_parents, times
 
-    def cleared(place: Any, *args: Any, **options: Any) -> Any:
+    def cleared(*args: Any) -> Any:
         nonlocal left
-        found = clear(place, *args, **options)
-        if place.path == "x" and left:
+        made = store_parents(*args)
+        if left:
             left -= 1
             name = ".zgroup" if others_format == 2 else "zarr.json"
             document = GroupMetadata(attributes={}, zarr_format=others_format).to_documents()[name]
-            assert place.store.set_if_not_exists(f"x/{name}", document)
-        return found
+            assert zarrcore.storage.make_store(store).set_if_not_exists(f"x/{name}", document)
+        return made
 
-    zarrcore.save_array(store, np.zeros(2), path="x", zarr_format=2)
-    monkeypatch.setattr(create, "_clear_the_way", cleared)
+    if was_there:
+        zarrcore.save_array(store, np.zeros(2), path="x", zarr_format=2)
+    monkeypatch.setattr(create, "_store_parents", cleared)
     options: dict[str, Any] = {"data": np.ones(3)} if with_values else {"shape": 3, "dtype": "f8"}
-    if times == 3:
+    if times == create._REPLACEMENTS:
         with pytest.raises(ContainsGroupError, match="overwrite=True replaces it"):
             zarrcore.create_array(store, name="x", zarr_format=2, overwrite=True, **options)
         assert isinstance(zarrcore.open(store, path="x", mode="r"), zarrcore.Group)

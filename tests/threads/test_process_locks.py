@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import shutil
@@ -24,6 +25,7 @@ import zarrcore
 from zarrcore._core import engine
 from zarrcore.errors import BaseZarrError, ContainsArrayError, RegionOverlapWarning
 from zarrcore.storage import LocalStore, LoggingStore
+from zarrcore.storage.alone import alone
 from zarrcore.testing.process import in_child
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -519,6 +521,26 @@ def test_of_many_processes_that_create_one_array_one_has_its_values(overwrite: b
         assert zarrcore.verify(store).ok
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("with_values", [True, False])
+def test_many_processes_that_replace_one_array_all_succeed(
+    with_values: bool, zarr_format: Any, tmp_path: Path
+) -> None:
+    """One that others had been faster than three times was told that overwrite=True replaces their array."""
+    store = LocalStore(tmp_path)
+
+    def replace(number: int) -> None:
+        data: Any = {"data": np.full(8, number, "i4")} if with_values else {"shape": 8, "dtype": "i4"}
+        data |= {"name": "a", "chunks": 4, "zarr_format": zarr_format, "attributes": {"who": number}}
+        for _ in range(10):
+            zarrcore.create_array(store, overwrite=True, **data)
+
+    at_once(replace, 8)
+    array = zarrcore.open_array(store, path="a")
+    assert not with_values or array[...].tolist() == [array.attrs["who"]] * 8
+    assert zarrcore.verify(store).ok
+
+
 def test_a_child_that_lives_on_keeps_no_place(tmp_path: Path) -> None:
     """A lock of a directory is that of all who have its descriptor, which a child of fork has, too."""
     store, pids = LocalStore(tmp_path), []
@@ -537,6 +559,114 @@ def test_a_child_that_lives_on_keeps_no_place(tmp_path: Path) -> None:
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+
+
+@pytest.mark.parametrize("by", ["the same thread", "another thread"])
+def test_a_child_of_a_creator_that_is_killed_keeps_no_place(by: str, tmp_path: Path) -> None:
+    """Nobody let go of the lock that the worker processes of a program that is killed have inherited."""
+    store = LocalStore(tmp_path)
+    of_child, tell = os.pipe()
+
+    def fork(*_: object) -> None:
+        if (child := os.fork()) == 0:
+            time.sleep(60)
+            os._exit(0)
+        os.write(tell, child.to_bytes(8, "little"))
+
+    def fork_and_die(*_: object) -> None:
+        if by == "the same thread":
+            fork()
+        else:
+            thread = threading.Thread(target=fork)
+            thread.start()
+            thread.join()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if (pid := os.fork()) == 0:
+        source = zarrcore.create_array({}, data=np.ones(40))
+        zarrcore.from_array(store, name="a", data=source, progress=fork_and_die)
+        os._exit(1)
+    child = int.from_bytes(os.read(of_child, 8), "little")
+    os.waitpid(pid, 0)
+    end = threading.Timer(5, os.kill, (child, signal.SIGKILL))
+    end.start()
+    try:
+        start = time.monotonic()
+        assert zarrcore.create_array(store, name="a", data=np.zeros(40), overwrite=True)[...].sum() == 0
+        assert time.monotonic() - start < 4
+    finally:
+        end.cancel()
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+
+
+def test_a_child_that_is_forked_within_a_creation_and_fails_leaves_all_to_its_parent(tmp_path: Path) -> None:
+    """It removed the chunks that the parent had stored, whose array had fill values in their place.
+
+    Descriptors of locks are closed in the child when it begins, and others may have got their numbers.
+    """
+
+    class Stop(BaseException):
+        pass
+
+    def in_child_of_creator(*_: object) -> None:
+        if (pid := os.fork()) == 0:
+            raise Stop([os.open(tmp_path, os.O_RDONLY) for _ in range(20)])
+        assert os.waitpid(pid, 0)[1] == 0
+
+    parent, source = os.getpid(), zarrcore.create_array({}, data=np.ones(40))
+    try:
+        zarrcore.from_array(LocalStore(tmp_path), name="a", data=source, progress=in_child_of_creator)
+    except Stop as stop:
+        with suppress(BaseException):
+            [os.fstat(fd) for fd in stop.args[0]]
+            os._exit(0)
+        os._exit(1)
+    finally:
+        if os.getpid() != parent:
+            os._exit(1)
+    assert zarrcore.open_array(tmp_path, path="a")[...].sum() == 40
+
+
+def test_a_place_that_cannot_be_looked_at_is_not_looked_at_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A directory was opened again and again because it could not be compared with what is there."""
+    stat, looks = os.stat, 0
+
+    def failing(path: Any, **options: Any) -> Any:
+        nonlocal looks
+        if path == str(tmp_path):
+            looks += 1
+            assert looks < 10
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", failing)
+    with alone(str(tmp_path), lambda: os.open(tmp_path, os.O_RDONLY)):
+        pass
+    assert looks == 1
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENOMEM])
+def test_a_creation_for_which_no_descriptor_is_left_fails(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It went on without the lock that keeps the values of other processes out of its own."""
+    store, open_below = LocalStore(tmp_path), LocalStore._open
+
+    def failing(self: LocalStore, path: str, flags: int, *, writes: bool = False) -> int:
+        if writes and path.endswith("/a") and flags & os.O_DIRECTORY:
+            raise OSError(code, os.strerror(code), path)
+        return open_below(self, path, flags, writes=writes)
+
+    monkeypatch.setattr(LocalStore, "_open", failing)
+    for data in ({"data": np.ones(4)}, {"shape": 4, "dtype": "f8"}):
+        with pytest.raises(OSError, match=os.strerror(code)):
+            zarrcore.create_array(store, name="a", **data)
+    monkeypatch.undo()
+    with pytest.raises(BaseZarrError):
+        zarrcore.open_array(store, path="a", mode="r")
 
 
 @pytest.mark.parametrize("locks", ["file", "none"])
@@ -560,9 +690,11 @@ def test_a_creator_that_is_killed_keeps_nobody_away(locks: Any, tmp_path: Path) 
 
 def test_a_creation_that_is_refused_leaves_nothing(store: LocalStore) -> None:
     zarrcore.create_array(store, name="a", shape=3, dtype="i4")
+    zarrcore.create_group(store, path="old/group", zarr_format=2)
     before = sorted(map(str, Path(store.root).rglob("*")))
-    for path in ("a/b", "c/zarr.json", "...", "a"):
+    for path in ("a/b", "c/zarr.json", "...", "old/group/b/c", "a"):
         for data in ({"data": np.zeros(3, "i4")}, {"shape": 3, "dtype": "i4"}):
-            with pytest.raises(BaseZarrError):
-                zarrcore.create_array(store, name=path, **data)
+            for overwrite in (False, True)[: 1 + (path != "a")]:
+                with pytest.raises(BaseZarrError):
+                    zarrcore.create_array(store, name=path, overwrite=overwrite, **data)
     assert sorted(map(str, Path(store.root).rglob("*"))) == before

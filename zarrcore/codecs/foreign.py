@@ -50,9 +50,9 @@ class _Foreign(NumcodecsCodec):
     def _encoded(self, data: Any) -> Any:
         codec = self._codec()
         if self.codec_id == "zfpy" and isinstance(data, np.ndarray):
-            from zarrcore.codecs.zfp import refuse_low_rate
+            from zarrcore.codecs.zfp import refuse_bad_rate
 
-            refuse_low_rate(codec.rate if codec.mode == _FIXED_RATE else -1, data, self.name)
+            refuse_bad_rate(codec.rate if codec.mode == _FIXED_RATE else -1, data, self.name)
         return codec.encode(data)
 
 

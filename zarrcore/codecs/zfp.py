@@ -29,6 +29,7 @@ _ZFP_TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4}
 _FEWEST_BITS = {"i4": 1, "i8": 1, "f4": 9, "f8": 12}  # of a block: for reals a flag and an exponent
 _MAX_BITS = 16658  # of a block, zfp's own limit
 _MAX_DIMENSIONS = 4
+_MOST_BITS_SAID = 1 << 15  # of a block, for which the header of a stream has room
 
 # The header of a stream that describes itself: the magic number, type and shape, and the mode.
 _MAGIC = int.from_bytes(b"zfp\x05", "little")
@@ -128,7 +129,7 @@ class ZfpCodec(ArrayBytesCodec):
             return b""
         numbers = np.ascontiguousarray(_promoted(chunk, spec).reshape(chunk.shape or (1,)))
         parameters = self._writable_parameters(numbers.ndim)
-        refuse_low_rate(parameters.get("rate", -1), numbers, self.name)
+        refuse_bad_rate(parameters.get("rate", -1), numbers, self.name)
         return zfpy.compress_numpy(numbers, write_header=False, **parameters)  # type: ignore[no-any-return]
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
@@ -196,10 +197,16 @@ class ZfpCodec(ArrayBytesCodec):
         )
 
 
-def refuse_low_rate(rate: float, numbers: np.ndarray, codec: str) -> None:
-    """Refuse a rate at which zfp would write more of a block than it has room for; below 0 is none."""
+def refuse_bad_rate(rate: float, numbers: np.ndarray, codec: str) -> None:
+    """Refuse a rate at which zfp would write past its memory, or what cannot be read; below 0 is none."""
     fewest = _FEWEST_BITS.get(f"{numbers.dtype.kind}{numbers.dtype.itemsize}", 1)
     ndim = max(numbers.ndim, 1)
+    if not rate <= _MOST_BITS_SAID / 4**ndim:  # NaN is none
+        raise ChunkEncodeError(
+            f"a rate of {rate:g} is more than the {_MOST_BITS_SAID / 4**ndim:g} bits that zfp can have for "
+            f"each {numbers.dtype} of {ndim} dimensions",
+            codec=codec,
+        )
     if 0 <= _bits_at(rate, ndim) < fewest:
         raise ChunkEncodeError(
             f"a rate of {rate:g} is less than the {fewest / 4**ndim:g} bits that zfp needs at least for each "

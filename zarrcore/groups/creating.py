@@ -14,7 +14,9 @@ from zarrcore.errors import ContainsArrayError, ContainsGroupError
 from zarrcore.groups.members import find, member_path
 from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.metadata import GroupMetadata
-from zarrcore.nodes.create import create_node, create_nodes, refuse_hidden
+from zarrcore.nodes.above import refuse_hidden
+from zarrcore.nodes.create import create_node
+from zarrcore.nodes.create_many import create_nodes
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.storage.path import StorePath
 

@@ -16,6 +16,7 @@ from zarrcore.keys.base import chunk_coords, chunk_key, key_maker
 from zarrcore.storage import LocalStore, MemoryStore, Store
 from zarrcore.storage.derived import is_itself
 from zarrcore.storage.files import is_temporary, is_there
+from zarrcore.storage.moving import is_under_way
 
 BATCH = 1 << 16  # keys that are looked at together
 
@@ -183,7 +184,12 @@ def is_gone(store: Store, key: str) -> bool:
 def is_left_behind(store: Store, key: str) -> bool:
     """Return whether a temporary file is there whose writer, as far as that is known, is not."""
     name = key.rpartition("/")[2]
-    return not (is_temporary(name) and engine.writer_lives(name)) and not is_gone(store, key)
+    if is_temporary(name):
+        if engine.writer_lives(name):
+            return False
+        if isinstance(store, LocalStore) and is_under_way(f"{store._root}/{key}"):
+            return False
+    return not is_gone(store, key)
 
 
 def size_now(store: Store, key: str) -> int | None:

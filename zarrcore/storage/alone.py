@@ -19,6 +19,49 @@ class _Own(threading.local):
 
 
 _OWN = _Own()
+_opened: set[_Opened] = set()  # directories of all threads, locked or about to be
+
+
+class _Opened:
+    """A directory that is open."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        _opened.add(self)
+
+    def close(self) -> None:
+        _opened.discard(self)
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            close(fd)
+
+    def lock(self) -> bool:
+        """Return whether it could be locked; not where the file system has no such locks."""
+        import fcntl
+
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_EX)
+        except OSError:
+            return False
+        return True
+
+    def unlock(self) -> None:
+        import fcntl
+
+        if self.fd >= 0:  # else this is a child of the process that has locked it
+            with suppress(OSError):  # closing it does the same, but for a child that has it, too
+                fcntl.flock(self.fd, fcntl.LOCK_UN)
+
+
+def _let_go() -> None:
+    """Leave the locks to the process that has them: a child that outlives it would keep them."""
+    for directory in [*_opened]:
+        directory.close()
+    _OWN.locked.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
 
 
 @holding
@@ -30,13 +73,14 @@ def alone(path: str, open_directory: Callable[[], int | None]) -> Iterator[None]
     locks nothing.
     """
     while (fd := open_directory()) is not None:
+        directory = _Opened(fd)
         try:
             found = os.fstat(fd)
             identity = found.st_dev, found.st_ino
             if identity in _OWN.locked:
                 yield
                 return
-            is_locked = _lock(fd)
+            is_locked = directory.lock()
             if is_locked and not _is_at(path, found):
                 continue
             _OWN.locked.add(identity)
@@ -45,33 +89,17 @@ def alone(path: str, open_directory: Callable[[], int | None]) -> Iterator[None]
             finally:
                 _OWN.locked.discard(identity)
                 if is_locked:
-                    _unlock(fd)
+                    directory.unlock()
             return
         finally:
-            close(fd)
+            directory.close()
     yield
-
-
-def _lock(fd: int) -> bool:
-    """Return whether a file could be locked; not where the file system has no such locks."""
-    import fcntl
-
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-    except OSError:
-        return False
-    return True
-
-
-def _unlock(fd: int) -> None:
-    import fcntl
-
-    with suppress(OSError):  # closing it does the same, but for a child of this process that has it, too
-        fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def _is_at(path: str, status: os.stat_result) -> bool:
     try:
         return os.path.samestat(status, os.stat(path))
-    except OSError:  # the one who had it has removed it
+    except (FileNotFoundError, NotADirectoryError):  # the one who had it has removed it
         return False
+    except OSError:  # it may be; to open it again would tell no more
+        return True

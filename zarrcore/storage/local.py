@@ -50,6 +50,7 @@ def _above(key: str) -> str:
 _LARGE = 1 << 24  # bytes; a copy holds larger values in parts
 _PART = 1 << 22
 _TRIES = 16  # to make a directory that others remove
+_EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 _YOUNG = 3 * 10**9  # nanoseconds for which a file that has changed may change again without a new time
 
 
@@ -674,13 +675,18 @@ class LocalStore(Store):
         """Open a directory, which is made if it is missing; None if that cannot be done."""
         from zarrcore.storage.moving import make_directories
 
-        with suppress(OSError, StoreError):  # which reading and writing tell better
+        try:
             for _ in range(_TRIES):
                 with suppress(FileNotFoundError):  # also if others remove it at once
                     return self._open(directory, _SCAN_FLAGS, writes=True)
                 make_directories(self._root, sync=self.fsync)
                 self._make_above(f"{directory}/-")
-        return None
+        except OSError as error:
+            if error.errno in _EXHAUSTED:  # what follows may succeed, and would not be alone
+                raise explained(error, directory[len(self._root) + 1 :], directory) from None
+        except StoreError:
+            pass
+        return None  # reading and writing tell better what is wrong
 
     def _address(self, path: str) -> str:
         return self._scope(path)

@@ -111,6 +111,15 @@ def remove_copy(name: str, above: int | None = None, *, sync: bool = False) -> b
         return False
 
 
+def is_under_way(path: str) -> bool:
+    """Return whether a directory of the name of a temporary file is that of a move at work."""
+    try:
+        with _locked(path) as is_locked:
+            return is_locked is False
+    except OSError:  # it is none, or cannot be opened
+        return False
+
+
 @holding
 def _locked(directory: str, above: int | None = None) -> Iterator[bool | None]:
     """Lock a directory for the block, or until this process ends; yields whether it is locked.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -515,6 +516,18 @@ class TestZfp:
                     codec.encode(values, spec_of(values))
             else:
                 assert len(codec.encode(values, spec_of(values))) >= 64 * bits // 8
+
+    @pytest.mark.parametrize("rate", [2048.1, 5000, 2.0**29, 2e9, 1e300, math.inf, math.nan])
+    def test_a_rate_that_no_header_has_room_for_ended_the_process(self, rate: float) -> None:
+        """zfp wrote past its memory, or what was read as other numbers."""
+        pytest.importorskip("zfpy")
+        pytest.importorskip("numcodecs")
+        values = np.ones((256, 4))
+        spec, codec = spec_of(values), ZFPY(mode=2, tolerance=-1, precision=-1, rate=rate)
+        with pytest.raises(ChunkEncodeError, match="more than the 2048 bits that zfp can have"):
+            codec.encode(values, spec)
+        most = ZFPY(mode=2, tolerance=-1, precision=-1, rate=2048)
+        np.testing.assert_array_equal(most.decode(most.encode(values, spec), spec), values)
 
     def test_numbers_that_the_promotion_cannot_hold(self) -> None:
         pytest.importorskip("zfpy")

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import threading
 import time
@@ -16,7 +18,7 @@ import pytest
 
 import zarrcore
 from zarrcore.codecs import Crc32cCodec
-from zarrcore.storage import LocalStore, MemoryStore
+from zarrcore.storage import LocalStore, MemoryStore, moving
 
 LAYOUTS: dict[str, dict[str, Any]] = {
     "raw": {"compressors": None},
@@ -195,3 +197,36 @@ def test_a_temporary_file_is_a_finding_once_its_writer_is_gone(key: str, tmp_pat
     (finding,) = zarrcore.verify(store).findings
     assert (finding.kind, finding.message) == ("temporary", "left by a writer that did not end")
     assert store.get(key) == value
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_the_directory_of_a_move_is_a_finding_once_its_process_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """verify said of a store that was just being moved to another file system that a writer had not ended."""
+    zarrcore.create_group(tmp_path)
+    source, ready = LocalStore(tmp_path / "source"), os.pipe()
+    zarrcore.save_array(source, np.arange(10))
+    pid = os.fork()
+    if pid == 0:
+
+        def refused(*_: object) -> None:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+        def copytree(*_: object, **options: object) -> None:
+            os.write(ready[1], b"x")
+            time.sleep(60)
+
+        monkeypatch.setattr(moving, "_rename", refused)
+        monkeypatch.setattr(shutil, "copytree", copytree)
+        source.move(tmp_path / "target")
+        os._exit(0)
+    try:
+        os.read(ready[0], 1)
+        assert len([*tmp_path.glob(".zc-*.partial")]) == 1
+        assert zarrcore.verify(tmp_path).ok
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    (finding,) = zarrcore.verify(tmp_path).findings
+    assert (finding.kind, finding.message) == ("temporary", "left by a writer that did not end")
