@@ -164,6 +164,17 @@ def test_a_smaller_shape_took_turns_with_each_chunk(server: ObjectServer, place:
     assert np.array_equal(array[...], np.vstack([values[:7], np.zeros((13, 20), int)]))
 
 
+def test_a_move_took_turns_with_each_key(server: ObjectServer, place: Any) -> None:
+    group = zarrcore.create_group(place())
+    for name in "abcd":
+        group.create_array(f"g/{name}", data=np.arange(20), chunks=4)
+    with server.watch() as seen:
+        group.move("g", "h")
+    assert seen.waves <= 24, str(seen)
+    assert [*group.group_keys()] == ["h"]
+    assert all(np.array_equal(array[...], np.arange(20)) for _, array in group["h"].arrays())
+
+
 def test_creating_without_the_right_to_list(server: ObjectServer, place: Any) -> None:
     server.fail(403, r"^[^/]*/?$", method="GET")
     array = zarrcore.create_array(place(), shape=(10,), dtype="i4")

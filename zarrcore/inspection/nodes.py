@@ -34,6 +34,7 @@ from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
 from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.foreign import ANY_CHUNK, is_litter
 from zarrcore.nodes.n5 import N5Store, n5_place
+from zarrcore.nodes.reading import several_at_once
 from zarrcore.storage import LocalStore
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.remote import in_parallel, is_unreachable
@@ -220,16 +221,16 @@ class NodeWalk:
         if not node.metadata and (node.is_broken or node.path != self._place.path):
             yield from self._without_document(node)
             return
-        for name in node.names:
-            path = join_path(node.path, name)
-            if name in DOCUMENTS or name in node.values:
-                continue
+        names = [name for name in node.names if not (name in DOCUMENTS or name in node.values)]
+        paths = [join_path(node.path, name) for name in names]
+        are_values = several_at_once(self._store, self._is_value, paths)
+        for name, path, is_value in zip(names, paths, are_values, strict=True):
             if is_litter(name):
                 self._found.add("warning", "temporary", "left by another program", path=node.path, key=path)
             elif not leads_on(place._child(name), self._linked):
                 text = "a link that leads back up, or to what another link has led to"
                 self._found.add("note", "stray", text, path=node.path, key=path)
-            elif self._is_value(path):
+            elif is_value:
                 self._stray(node.path, path)
             else:
                 yield path

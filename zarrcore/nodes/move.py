@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import groupby
 from typing import Any
 
 from zarrcore._log import debug
@@ -13,7 +14,7 @@ from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.hidden import keys_to_copy
-from zarrcore.nodes.reading import keys_below, moving, reading, writing
+from zarrcore.nodes.reading import keys_below, moving, reading, several_at_once, writing
 from zarrcore.nodes.reserved import reserved
 from zarrcore.nodes.users import moving as moving_node
 from zarrcore.nodes.users import note_loss
@@ -140,22 +141,31 @@ def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
     """
     # An array without its document is no array; one without its chunks would read as fill values.
     store, skip = source.store, len(source.path)
-    keys = sorted(keys_to_copy(source), key=lambda key: (_is_decisive(key[skip:]), storing_order(key)))
+
+    def step(key: str) -> tuple[bool, int]:
+        return _is_decisive(key[skip:]), storing_order(key)[0]
+
+    keys = sorted(keys_to_copy(source), key=lambda key: (step(key), key))
     documents: dict[str, Any] = {}
+
+    def copy(key: str) -> None:
+        target = dest.path + key[skip:]
+        if not is_document(key):
+            copy_value(store, key, store, target)
+            return
+        documents[key] = stored_value(store, key)
+        with moving(store, target):
+            store.set(target, documents[key])
+
     try:
-        for key in keys:
-            target = dest.path + key[skip:]
-            if not is_document(key):
-                copy_value(store, key, store, target)
-                continue
-            documents[key] = stored_value(store, key)
-            with moving(store, target):
-                store.set(target, documents[key])
+        for _, alike in groupby(keys, step):
+            for _ in several_at_once(store, copy, alike):
+                pass
         _follow(source, dest)  # a copy would show the source while its chunks are removed
         # A source that has less than its copy is no node any more, whatever the order within one request.
         with writing(source):
             store.erase_values([key for key in documents if _is_decisive(key[skip:])])
-            store.erase_values([*documents][::-1])
+            store.erase_values([key for key in keys if key in documents][::-1])
     except BaseException as error:
         if goes_on:  # and may again; another process may be at it
             raise
