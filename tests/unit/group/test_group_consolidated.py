@@ -163,13 +163,13 @@ def test_the_stored_copy_has_no_node_that_another_thread_has_removed_meanwhile(
 ) -> None:
     """What was created was put into the copy after it had been taken out, beside its successor."""
 
-    def follow_late(*args: Any) -> None:
+    def follow_late(*args: Any, **options: Any) -> None:
         monkeypatch.undo()
         if how == "removed":
             del other["g/x"]
         else:
             other.create_array("g/x", shape=2, dtype="i4", overwrite=True)
-        follow_documents(*args)
+        follow_documents(*args, **options)
 
     other = zarrcore.open_group(store, use_consolidated=False)
     monkeypatch.setattr(create, "follow_documents", follow_late)
