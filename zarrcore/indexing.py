@@ -261,6 +261,8 @@ def coordinate_selection(selection: Any, shape: Sequence[int]) -> Selection:
 
 
 def _points(arrays: Sequence[np.ndarray]) -> Selection:
+    if (product := _open_mesh(arrays)) is not None:
+        return product
     try:
         together = np.broadcast_arrays(*arrays)
     except ValueError:
@@ -269,6 +271,26 @@ def _points(arrays: Sequence[np.ndarray]) -> Selection:
     result = together[0].shape or (1,)
     flat = tuple(array.reshape(-1) for array in together)
     return Selection(flat, (flat[0].size,), result, points=True)
+
+
+def _open_mesh(arrays: Sequence[np.ndarray]) -> Selection | None:
+    """Return the outer product that index arrays such as those of ``numpy.ix_`` select; None for others.
+
+    Each varies along an axis of its own, in the order of the dimensions: no list of all points is needed.
+    """
+    if sum(array.size != 1 for array in arrays) < 2:
+        return None
+    ndim, last = max(array.ndim for array in arrays), -1
+    result = [1] * ndim
+    for array in arrays:
+        axes = [axis for axis, length in enumerate(array.shape, ndim - array.ndim) if length != 1]
+        if len(axes) > 1 or (axes and axes[0] <= last):
+            return None
+        if axes:
+            last = axes[0]
+            result[last] = array.size
+    dims = tuple(array.reshape(-1) for array in arrays)
+    return Selection(dims, tuple(dim.size for dim in dims), tuple(result))
 
 
 def mask_selection(mask: Any, shape: Sequence[int]) -> Selection:

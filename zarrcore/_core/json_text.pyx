@@ -68,8 +68,8 @@ cdef object _text(object value, object other):
 def copied(value, other):
     """Return a copy of what JSON holds that shares no list or dictionary with it; tuples become lists.
 
-    `other` returns the copy of what is neither finite nor plain, of dictionaries whose names are not all ``str``, and of
-    what lies more than 500 levels deep.
+    `other` returns the copy of what is neither finite nor plain, of dictionaries whose names are not all ``str``, and
+    of what lies more than 500 levels deep.
     """
     return _copied(value, other, DEEPEST)
 
