@@ -25,7 +25,7 @@ from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import ConflictError, StoreError, named, said
 from zarrcore.keys import ChunkKeyEncoding
-from zarrcore.keys.base import chunk_coords, key_maker, names_hidden_by
+from zarrcore.keys.base import chunk_coords, key_maker, names_hidden_by, quick_reader
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
@@ -74,7 +74,13 @@ def stored_chunks(
         listed = set(keys)
         yield from (found for found in _whole_grid(array, axes or grid_axes(array)) if found[1] in listed)
         return
+    begin = len(prefix)
+    with of_array(array.path):
+        read = quick_reader(encoding, array.ndim)
     for key in keys:
+        if (coords := read(key[begin:])) is not None:
+            yield coords, key
+            continue
         is_empty = key.endswith("/")  # a directory
         with of_array(array.path):
             coords = None if is_empty else chunk_coords(encoding, key[len(prefix) :], array.ndim)
@@ -107,7 +113,10 @@ def present_chunks(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tu
 
 def is_within(coords: Sequence[int], axes: Sequence[Axis]) -> bool:
     """Return whether a chunk belongs to the grid."""
-    return all(k < axis.nchunks for k, axis in zip(coords, axes, strict=True))
+    for k, axis in zip(coords, axes, strict=True):  # noqa: SIM110  # a call for each chunk
+        if k >= axis.nchunks:
+            return False
+    return True
 
 
 def _whole_grid(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
