@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, Protocol
 
-_UNCHANGEABLE = {str, int, float, bool, type(None)}
+from zarrcore._core.json_text import copied
 
 
 class HasAttributes(Protocol):
@@ -69,16 +69,17 @@ class Attributes(MutableMapping[str, Any]):
 
     def asdict(self) -> dict[str, Any]:
         """Return all attributes as a new dictionary."""
-        return {name: _copied(value) for name, value in self._node.metadata.attributes.items()}
+        return _copied(self._node.metadata.attributes)  # type: ignore[no-any-return]
 
 
 def _copied(value: Any) -> Any:
     """Return a value that is not shared with the metadata; NaN and infinities as plain floats."""
-    kind = type(value)
-    if kind in _UNCHANGEABLE:
-        return value
-    if kind is dict:
-        return {name: _copied(item) for name, item in value.items()}
-    if kind is list:
-        return [_copied(item) for item in value]
-    return float(value)
+    return copied(value, _other)
+
+
+def _other(value: Any) -> Any:
+    if type(value) is dict:  # nested very deeply
+        return {name: _other(item) for name, item in value.items()}
+    if type(value) is list:
+        return [_other(item) for item in value]
+    return float(value) if isinstance(value, float) else value

@@ -24,6 +24,8 @@ Dim = tuple[int, int, int] | np.ndarray
 Fields = str | list[str]
 
 _ALL = slice(None)
+_SIMPLE = (slice, int, type(...))  # most items are of these types
+_EACH_ONE = {slice, int, np.ndarray}  # types of items that stand for one dimension
 
 
 class Selection(NamedTuple):
@@ -175,6 +177,8 @@ def _refuse(item: Any, kind: str) -> IndexError:
 def _expand(selection: Any, ndim: int) -> list[Any]:
     """Replace the ellipsis and append full slices; ``None`` (newaxis) items stay where they are."""
     items = list(selection) if isinstance(selection, tuple) else [selection]
+    if len(items) == ndim and {*map(type, items)} <= _EACH_ONE:
+        return items
     dots = [k for k, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -211,7 +215,7 @@ def _outer(selection: Any, shape: Sequence[int], kind: str) -> Selection:
             dim = _progression(item, length)
             block.append(dim[2])
             result.append(dim[2])
-        elif _is_integer(item):
+        elif type(item) is int or _is_integer(item):
             dim = _integer(item, length), 1, 1
             block.append(1)
         elif kind == "orthogonal" and _is_index_array(item):
@@ -261,6 +265,8 @@ def coordinate_selection(selection: Any, shape: Sequence[int]) -> Selection:
 
 
 def _points(arrays: Sequence[np.ndarray]) -> Selection:
+    if (product := _open_mesh(arrays)) is not None:
+        return product
     try:
         together = np.broadcast_arrays(*arrays)
     except ValueError:
@@ -269,6 +275,26 @@ def _points(arrays: Sequence[np.ndarray]) -> Selection:
     result = together[0].shape or (1,)
     flat = tuple(array.reshape(-1) for array in together)
     return Selection(flat, (flat[0].size,), result, points=True)
+
+
+def _open_mesh(arrays: Sequence[np.ndarray]) -> Selection | None:
+    """Return the outer product that index arrays such as those of ``numpy.ix_`` select; None for others.
+
+    Each varies along an axis of its own, in the order of the dimensions: no list of all points is needed.
+    """
+    if sum(array.size != 1 for array in arrays) < 2:
+        return None
+    ndim, last = max(array.ndim for array in arrays), -1
+    result = [1] * ndim
+    for array in arrays:
+        axes = [axis for axis, length in enumerate(array.shape, ndim - array.ndim) if length != 1]
+        if len(axes) > 1 or (axes and axes[0] <= last):
+            return None
+        if axes:
+            last = axes[0]
+            result[last] = array.size
+    dims = tuple(array.reshape(-1) for array in arrays)
+    return Selection(dims, tuple(dim.size for dim in dims), tuple(result))
 
 
 def mask_selection(mask: Any, shape: Sequence[int]) -> Selection:
@@ -364,7 +390,7 @@ def plain_selection(selection: Any, shape: Sequence[int]) -> Selection:
     Mixing several index arrays with slices is refused, since numpy and orthogonal indexing disagree there.
     """
     items = selection if isinstance(selection, tuple) else (selection,)
-    arrays = [item for item in items if type(item) is not slice and _is_index_array(item)]
+    arrays = [item for item in items if type(item) not in _SIMPLE and _is_index_array(item)]
     if not arrays:
         return basic_selection(selection, shape)
     if len(arrays) == len(items) == 1:

@@ -13,6 +13,7 @@ import pytest
 import zarrcore
 from zarrcore.errors import MetadataValidationError
 from zarrcore.keys import ChunkKeyEncoding, FanoutChunkKeyEncoding, parse_chunk_key_encoding
+from zarrcore.keys.base import chunk_coords, quick_reader
 from zarrcore.registry import chunk_key_encoding_registry
 from zarrcore.storage import MemoryStore
 
@@ -67,6 +68,47 @@ def test_keys_and_back(encoding: Any, coords: tuple[int, ...], key: str) -> None
 def test_other_keys_are_refused(encoding: Any, key: str) -> None:
     with pytest.raises(ValueError, match="expected a chunk key"):
         parse_chunk_key_encoding(encoding).decode(key)
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        *("default", "v2", "zarrcore.n5", "fanout"),
+        {"name": "default", "separator": "."},
+        {"name": "v2", "separator": "/"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("ndim", [0, 1, 2, 3])
+def test_keys_that_are_read_quickly_are_those_of_chunks(encoding: Any, ndim: int) -> None:
+    made = parse_chunk_key_encoding(encoding)
+    read = quick_reader(made, ndim)
+    numbers = [
+        "0",
+        "10",
+        "9",
+        "00",
+        "01",
+        "+1",
+        "-1",
+        "1_0",
+        "\u0661",
+        "",
+        "1" * 18,
+        "9" * 19,
+        "1\n",
+        "zarr.json",
+    ]
+    few = ["0", "12", "01", "9" * 18]
+    names = [*numbers, *(f"{a}{s}{b}" for s in "./" for a in few for b in numbers)]
+    names += [f"{a}{s}{b}{s}{c}" for s in "./" for a in few for b in few for c in few]
+    names += [f"{start}{name}" for start in ("c/", "c.", "c", "C/", "/") for name in names]
+    names += ["c", "c/", "c."]
+    for name in names:
+        coords = chunk_coords(made, name, ndim)
+        assert read(name) in (None, coords)
+        if ndim and encoding != "fanout" and coords is not None and max(coords) < 10**18:
+            assert read(name) == coords
 
 
 def test_fanout_counts_in_powers_of_ten() -> None:

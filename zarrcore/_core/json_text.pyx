@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Values -> indented JSON: ``json.dumps`` does that in Python, and takes longer than storing the document."""
+"""Values -> indented JSON, and copies of values: in Python both take longer than parsing or storing the document."""
 
 from libc.math cimport isfinite
 
@@ -63,3 +63,33 @@ cdef object _text(object value, object other):
     if kind is dict or kind is list:
         return "{}" if kind is dict else "[]"
     return other(value)
+
+
+def copied(value, other):
+    """Return a copy of what JSON holds that shares no list or dictionary with it; tuples become lists.
+
+    `other` returns the copy of what is neither finite nor plain, of dictionaries whose names are not all ``str``, and
+    of what lies more than 500 levels deep.
+    """
+    return _copied(value, other, DEEPEST)
+
+
+cdef object _copied(object value, object other, int levels):
+    cdef object kind = type(value)
+    cdef dict members
+    cdef list items
+    if kind is str or kind is int or value is None or kind is bool or (kind is float and isfinite(value)):
+        return value
+    if levels == 0 or (kind is not dict and kind is not list and kind is not tuple):
+        return other(value)
+    if kind is not dict:
+        items = []
+        for item in value:
+            items.append(_copied(item, other, levels - 1))
+        return items
+    members = {}
+    for name, item in (<dict>value).items():
+        if type(name) is not str:
+            return other(value)
+        members[name] = _copied(item, other, levels - 1)
+    return members

@@ -27,7 +27,7 @@ from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import ConflictError, StoreError, named, said
 from zarrcore.keys import ChunkKeyEncoding
-from zarrcore.keys.base import chunk_coords, key_maker, names_hidden_by
+from zarrcore.keys.base import chunk_coords, key_maker, names_hidden_by, quick_reader
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
@@ -78,7 +78,13 @@ def stored_chunks(
         listed = set(keys)
         yield from (found for found in _whole_grid(array, axes or grid_axes(array)) if found[1] in listed)
         return
+    begin = len(prefix)
+    with of_array(array.path):
+        read = quick_reader(encoding, array.ndim)
     for key in keys:
+        if (coords := read(key[begin:])) is not None:
+            yield coords, key
+            continue
         is_empty = key.endswith("/")  # a directory
         with of_array(array.path):
             coords = None if is_empty else chunk_coords(encoding, key[len(prefix) :], array.ndim)
@@ -111,7 +117,10 @@ def present_chunks(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tu
 
 def is_within(coords: Sequence[int], axes: Sequence[Axis]) -> bool:
     """Return whether a chunk belongs to the grid."""
-    return all(k < axis.nchunks for k, axis in zip(coords, axes, strict=True))
+    for k, axis in zip(coords, axes, strict=True):  # noqa: SIM110  # a call for each chunk
+        if k >= axis.nchunks:
+            return False
+    return True
 
 
 def _whole_grid(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
@@ -253,14 +262,34 @@ class _Outside:
         """Return the keys of chunks that lie outside as a whole, and the places of those on the border."""
         whole, border = [], []
         found = self._stored_candidates() if self._added else stored_chunks(self._array, self._axes)
+        removes = self._store.supports_deletes or not self._added
+        inside, outside = self._inside(), self._outside()
         for coords, key in found:
-            box = self._box(coords) if is_within(coords, self._axes) else None
-            is_whole = box is None or any(start >= n for (start, _), n in zip(box, self._shape, strict=True))
-            if is_whole and (self._store.supports_deletes or not self._added):
+            if all(map(operator.lt, coords, inside)):
+                continue
+            if removes and any(map(operator.ge, coords, outside)):
                 whole.append(key)
-            elif box and any(stop > new for (_, stop), new in zip(box, self._shape, strict=True)):
-                border.append(coords)
+            elif is_within(coords, self._axes):
+                ends = zip(self._box(coords), self._shape, strict=True)
+                if any(stop > new for (_, stop), new in ends):
+                    border.append(coords)
         return whole, border
+
+    def _inside(self) -> list[int]:
+        """Return for each dimension how many chunks, at least, lie within the shape as a whole."""
+        is_cut = self._shape == self._array.shape  # the last chunk may reach beyond
+        return [
+            axis.chunk_of(n) if n < axis.length else axis.nchunks - is_cut
+            for axis, n in zip(self._axes, self._shape, strict=True)
+        ]
+
+    def _outside(self) -> list[int]:
+        """Return for each dimension the first chunk that lies outside of the shape as a whole."""
+        firsts = []
+        for axis, n in zip(self._axes, self._shape, strict=True):
+            k = axis.chunk_of(n) if n < axis.length else axis.nchunks
+            firsts.append(k if k == axis.nchunks or axis.offset(k) >= n else k + 1)
+        return firsts
 
     def _stored_candidates(self) -> Iterator[tuple[tuple[int, ...], str]]:
         candidates = iter(self._candidates())

@@ -89,8 +89,11 @@ class ArrayDescription(Node):
     @property
     def chunks(self) -> tuple[int, ...]:
         """Shape of a chunk; of an inner chunk if the array is sharded."""
-        with of_array(self.path):
+        try:
             return self._metadata.chunks
+        except BaseZarrError:
+            with of_array(self.path):
+                raise
 
     @property
     def shards(self) -> tuple[int, ...] | None:
@@ -121,9 +124,12 @@ class ArrayDescription(Node):
         """Number of chunks along each dimension (of inner chunks, if sharded)."""
         from zarrcore.engine.projection import grid_shape
 
-        inner = layout.inner_chunks(self._metadata)
-        with of_array(self.path):
+        try:
+            inner = layout.inner_chunks(self._metadata)
             return grid_shape(self.shape, inner or layout.grid_edges(self._metadata))
+        except BaseZarrError:
+            with of_array(self.path):
+                raise
 
     @property
     def nchunks(self) -> int:

@@ -38,7 +38,7 @@ class Axis:
         if isinstance(edges, int):
             self.size: int | None = edges
             self._bounds = _NO_BOUNDS
-            self.nchunks = -(-length // edges) if edges else 0
+            self.nchunks = _count(length, edges)
         else:
             self.size = None
             self._bounds = np.concatenate(([0], np.cumsum(np.asarray(edges, dtype=np.int64))))
@@ -83,7 +83,14 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def grid_shape(shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> tuple[int, ...]:
     """Number of chunks along each dimension."""
-    return tuple(axis.nchunks for axis in axes_of(shape, chunks))
+    return tuple([
+        _count(length, edges) if isinstance(edges, int) else Axis(length, edges).nchunks
+        for length, edges in zip(shape, chunks, strict=True)
+    ])
+
+
+def _count(length: int, chunk: int) -> int:
+    return -(-length // chunk) if chunk else 0
 
 
 class ChunkPart(NamedTuple):

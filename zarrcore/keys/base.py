@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import ClassVar
 
 from zarrcore._extension import DOCUMENT, Extension, Result
@@ -93,6 +94,7 @@ def key_maker(encoding: ChunkKeyEncoding) -> Callable[[tuple[int, ...]], str]:
 
 def chunk_coords(encoding: ChunkKeyEncoding, key: str, ndim: int) -> tuple[int, ...] | None:
     """Return the position that a key names; None if no chunk of an array of `ndim` dimensions has it."""
+    native = encoding.native()
     encode = key_maker(encoding)
     if ndim == 0:
         return () if key == encode(()) else None
@@ -104,7 +106,7 @@ def chunk_coords(encoding: ChunkKeyEncoding, key: str, ndim: int) -> tuple[int, 
         if isinstance(error, ValueError):
             return None
         raise _failed(encoding, f"key {describe(key)}", error) from error
-    if encoding.native() is not None:  # one of zarrcore's own: numbers that are not negative
+    if native is not None:  # one of zarrcore's own: numbers that are not negative
         return coords if len(coords) == ndim and max(coords) < 2**62 and encode(coords) == key else None
     if coords is None:
         return None
@@ -113,6 +115,31 @@ def chunk_coords(encoding: ChunkKeyEncoding, key: str, ndim: int) -> tuple[int, 
         fail(f"key {describe(key)}", expected, coords)
     fits = len(coords) == ndim and all(isinstance(n, int) and 0 <= n < 2**62 for n in coords)
     return coords if fits and encode(coords) == key else None
+
+
+def quick_reader(encoding: ChunkKeyEncoding, ndim: int) -> Callable[[str], tuple[int, ...] | None]:
+    """Return a function that reads most keys as :func:`chunk_coords` does, and else returns None."""
+    native = encoding.native()
+    if native is None or ndim == 0:
+        return lambda key: None
+    match = _pattern(*native, ndim).fullmatch
+    backwards = native[0] == "n5"
+
+    def read(key: str) -> tuple[int, ...] | None:
+        found = match(key)
+        if found is None:
+            return None
+        coords = tuple(map(int, found.groups()))
+        return coords[::-1] if backwards else coords
+
+    return read
+
+
+@lru_cache(maxsize=64)
+def _pattern(kind: str, separator: str, ndim: int) -> re.Pattern[str]:
+    """What keys of chunks look like, as far as their numbers are of no more than 18 digits."""
+    start = ["c"] if kind == "default" else []
+    return re.compile(re.escape(separator).join(start + ["(0|[1-9][0-9]{0,17})"] * ndim))
 
 
 def names_hidden_by(encoding: ChunkKeyEncoding, name: str, ndim: int) -> Iterator[str]:

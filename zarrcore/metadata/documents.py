@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from zarrcore._core.json_text import indented
+from zarrcore._core.json_text import copied, indented
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES, describe, mapping
 from zarrcore.config import config
@@ -182,12 +182,19 @@ def parse_attributes(attributes: object) -> dict[str, Any]:
 
 def json_value(value: Any, where: str) -> Any:
     """Return `value` as JSON would return it: tuples as lists, NumPy scalars as Python's."""
+    try:
+        return copied(value, _json_value)
+    except TypeError:
+        return _json_value(value, where)  # fails again, and says where
+
+
+def _json_value(value: Any, where: str = "") -> Any:
     if value is None or isinstance(value, (str, bool, int, float)):
         return _plain(value)
     if isinstance(value, (list, tuple)):
-        return [json_value(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [_json_value(item, f"{where}[{i}]") for i, item in enumerate(value)]
     if isinstance(value, dict):
-        return {_key(name, where): json_value(item, f"{where}.{name}") for name, item in value.items()}
+        return {_key(name, where): _json_value(item, f"{where}.{name}") for name, item in value.items()}
     if isinstance(value, (np.bool_, np.integer, np.floating)):
         return _plain(value.item())
     kind = type(value).__name__

@@ -59,12 +59,13 @@ def codecs_of(metadata: ArrayMetadata) -> tuple[tuple[Any, ...], Any | None, tup
         return tuple(metadata.filters or ()), None, () if compressor is None else (compressor,)
     # A transposition of whole shards is one of each inner chunk, whose codecs take what it makes.
     before = () if metadata.sharding_codec is None else metadata.chain().array_array
-    codecs = (*before, *metadata.inner_codecs)
+    found: dict[str | None, list[Any]] = {}
+    for codec in (*before, *metadata.inner_codecs):
+        found.setdefault(getattr(codec, "kind", None), []).append(codec)  # ignored codecs have none
     filters, serializers, compressors = (
-        tuple(codec for codec in codecs if getattr(codec, "kind", None) == kind)  # ignored codecs have none
-        for kind in ("array->array", "array->bytes", "bytes->bytes")
+        found.get(kind, ()) for kind in ("array->array", "array->bytes", "bytes->bytes")
     )
-    return filters, serializers[0] if serializers else None, compressors
+    return tuple(filters), serializers[0] if serializers else None, tuple(compressors)
 
 
 def fill_array(metadata: ArrayMetadata) -> np.ndarray:

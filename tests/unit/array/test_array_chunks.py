@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import numpy as np
@@ -108,6 +109,26 @@ def test_shrinking_forgets(pair):
     expected = np.full((23, 17), -1, dtype="i4")
     expected[:7, :3] = values[:7, :3]
     np.testing.assert_array_equal(array[...], expected)
+
+
+@pytest.mark.parametrize("chunks", [(3, 2), (4, 5), ((2, 3, 4, 1), (5,)), ((1, 1, 8), (2, 3))], ids=str)
+def test_shrinking_removes_what_lies_outside_alone(chunks):
+    lengths = [[c] * 10 if isinstance(c, int) else c for c in chunks]
+    for rows, columns in itertools.product((0, 1, 2, 3, 5, 6, 9, 10), (0, 2, 4, 5)):
+        store = {}
+        array = zarrcore.create_array(store, shape=(10, 5), chunks=chunks, dtype="i4", fill_value=-1)
+        array[...] = values = np.arange(50).reshape(10, 5)
+        array.resize((rows, columns))
+        stored = {key for key in store if key != "zarr.json"}
+        left = [
+            [k for k in range(len(edges)) if sum(edges[:k]) < n]
+            for edges, n in zip(lengths, (rows, columns), strict=True)
+        ]
+        assert stored == {f"c/{i}/{j}" for i, j in itertools.product(*left)}
+        array.resize((10, 5))
+        expected = np.full((10, 5), -1)
+        expected[:rows, :columns] = values[:rows, :columns]
+        np.testing.assert_array_equal(array[...], expected)
 
 
 def test_resize_to_nothing_and_back(pair):

@@ -83,6 +83,13 @@ POINTS = [
     ([-1, -23], [-17, 3]),
     ([], []),
     (np.array([2, 2], dtype=np.uint16), 5),
+    # outer products: each varies along an axis of its own
+    np.ix_([3, 1, 3], [16, 0, 0]),
+    np.ix_([-1, 22], range(17)),
+    ([[[[4]], [[2]]]], [[7, 8]]),
+    ([[1], [2]], []),
+    ([[0, 22]], [[[1]], [[16]]]),  # the second dimension varies along the first axis
+    ([[[1, 2], [3, 4]]], [[[5]], [[6]]]),
 ]
 
 
@@ -96,6 +103,19 @@ def test_coordinates(pair, key):
     array.vindex[key] = new
     values[index] = new
     np.testing.assert_array_equal(array[...], values)
+
+
+def test_outer_product_of_points_into_memory_of_any_order(pair):
+    array, values = pair
+    index = np.ix_([5, 0, 5], [3, 2])
+    for order in "CF":
+        out = np.zeros((3, 2), values.dtype, order)
+        assert array.get_coordinate_selection(index, out=out) is out
+        np.testing.assert_array_equal(out, values[index])
+    wide = np.zeros((3, 4), values.dtype)
+    array.get_coordinate_selection(index, out=wide[:, ::2])
+    np.testing.assert_array_equal(wide[:, ::2], values[index])
+    assert not wide[:, 1::2].any()
 
 
 def test_mask(pair):

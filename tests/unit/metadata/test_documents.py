@@ -102,6 +102,31 @@ def test_attributes_that_json_cannot_hold(attributes: Any, error: type[Exception
         parse_attributes(attributes)
 
 
+def nested(kind: str, levels: int) -> Any:
+    value: Any = np.int64(1)
+    for _ in range(levels):
+        value = (value,) if kind == "tuple" else {"a": value, "b": [Unit.metre]}
+    return value
+
+
+@pytest.mark.parametrize("kind", ["tuple", "object"])
+def test_attributes_that_are_nested_deeply_are_copied(kind: str) -> None:
+    # deeper than what C copies by itself, and not as deep as Python goes
+    found = parse_attributes({"a": nested(kind, 700)})["a"]
+    for _ in range(700):
+        assert kind == "tuple" or found["b"] == ["m"]
+        assert type(found) is (list if kind == "tuple" else dict)
+        found = found[0 if kind == "tuple" else "a"]
+    assert type(found) is int
+
+
+def test_attributes_within_themselves_are_refused() -> None:
+    attributes: dict[str, Any] = {"a": []}
+    attributes["a"].append(attributes)
+    with pytest.raises(MetadataValidationError, match="in themselves"):
+        parse_attributes(attributes)
+
+
 @pytest.mark.parametrize("indent", [None, 0, 2, 4, "\t"])
 @pytest.mark.parametrize(
     "value",
