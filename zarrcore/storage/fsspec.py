@@ -46,6 +46,7 @@ ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
 
 _MUCH = 1 << 26
 _OVER_OTHERS = {"simplecache", "filecache", "blockcache", "dir"}  # filesystems that have another one, `fs`
+_WITH_STATE = {"reference", "dir"}  # asynchronous ones that have values in memory, or ask one of these
 _NO_BUCKET = re.compile("(?i)specified (bucket|container) does not exist")  # which is no absent value
 _SECRET = re.compile("key|secret|token|pass|user|cred|sas|auth|anon|asynchronous|loop|session|cache|listing")
 _SERVERS = (  # in the environment, which of those that have buckets of the same names is meant
@@ -568,6 +569,24 @@ def _blocking(fs: Any) -> Any:
     wrapped = getattr(fs, "sync_fs", None)
     if wrapped is not None:
         return wrapped
-    if fs.async_impl and (fs.asynchronous or getattr(fs, "_pid", os.getpid()) != os.getpid()):
+    return _synchronous(fs)
+
+
+def _synchronous(fs: Any) -> Any:
+    is_of_loop = fs.async_impl and (fs.asynchronous or getattr(fs, "_pid", os.getpid()) != os.getpid())
+    if not is_of_loop:
+        return fs
+    if _WITH_STATE.isdisjoint(_protocols(fs)):  # its sessions belong to its loop: the twin opens its own
         return type(fs)(*fs.storage_args, **{**fs.storage_options, "asynchronous": False})
-    return fs
+    from fsspec.asyn import get_loop, mirror_sync_methods
+
+    # Made anew it would have the references that the other one began with, and keep what is written.
+    twin = object.__new__(type(fs))
+    own = {name: value for name, value in vars(fs).items() if not hasattr(type(fs), f"_{name}")}
+    vars(twin).update(own, asynchronous=False, _loop=get_loop(), _pid=os.getpid())
+    mirror_sync_methods(twin)  # those of the other one, which are attributes of it, call it
+    if "dir" in _protocols(fs):
+        twin.fs = _synchronous(fs.fs)
+    else:
+        twin.fss = {protocol: _synchronous(target) for protocol, target in fs.fss.items()}
+    return twin

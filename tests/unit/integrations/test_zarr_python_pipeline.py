@@ -259,6 +259,51 @@ class Failing(zarr.storage.MemoryStore):
         return await super().get(key, prototype, byte_range)
 
 
+@pytest.mark.parametrize("options", [{"shards": (8, 6)}, {}], ids=["shards", "chunks"])
+def test_references_of_an_event_loop_are_the_ones_that_are_written(options: dict[str, Any]) -> None:
+    """Values went to a copy of them: those of kerchunk's `inline_array` became fill values."""
+    reference = pytest.importorskip("fsspec.implementations.reference")
+    fs = reference.ReferenceFileSystem({}, asynchronous=True)
+    array = zarr.create_array(
+        zarr.storage.FsspecStore(fs, path=""), shape=(8, 6), chunks=(4, 3), dtype="i4", **options
+    )
+    with zarrcore.accelerate():
+        array[...] = np.arange(48).reshape(8, 6)
+        assert np.array_equal(array[:, 1], np.arange(1, 48, 6))
+    plain = zarr.storage.FsspecStore(
+        reference.ReferenceFileSystem(dict(fs.references), asynchronous=True), path="", read_only=True
+    )
+    assert np.array_equal(zarr.open_array(plain, mode="r")[...], np.arange(48).reshape(8, 6))
+
+
+def test_a_filesystem_for_event_loops_alone_is_left_to_zarr_python() -> None:
+    """The error of its twin for threads was that of the program."""
+    fsspec_asyn = pytest.importorskip("fsspec.asyn")
+
+    class OfLoops(fsspec_asyn.AsyncFileSystem):  # type: ignore[name-defined, misc]
+        protocol, cachable = "of-loops", False
+        values: dict[str, bytes] = {}
+
+        def __init__(self, **options: Any) -> None:
+            if not options.get("asynchronous"):
+                raise ValueError("for event loops alone")
+            super().__init__(**options)
+
+        async def _pipe_file(self, path: str, value: bytes, **options: Any) -> None:
+            self.values[path] = value
+
+        async def _cat_file(self, path: str, start: Any = None, end: Any = None, **options: Any) -> bytes:
+            if path not in self.values:
+                raise FileNotFoundError(path)
+            return self.values[path][start:end]
+
+    store = zarr.storage.FsspecStore(OfLoops(asynchronous=True), path="")
+    array = zarr.create_array(store, shape=4, chunks=2, dtype="i4")
+    with zarrcore.accelerate():
+        array[:] = [1, 2, 3, 4]
+        assert array[1:3].tolist() == [2, 3]
+
+
 def test_errors_are_those_of_zarr_python(tmp_path: Path) -> None:
     store = Failing()
     array = zarr.create_array(store, shape=8, chunks=4, dtype="i4", compressors=zarr.codecs.GzipCodec())

@@ -199,6 +199,48 @@ def test_forms_of_a_filesystem():
         FsspecStore("s3://bucket")
 
 
+def test_references_of_an_event_loop_are_the_ones_that_are_written():
+    """A copy of them was, which was lost, and what others wrote later was read as fill values."""
+    from fsspec.implementations.reference import ReferenceFileSystem
+
+    fs = ReferenceFileSystem({"k": b"old"}, asynchronous=True)
+    store = FsspecStore(fs)
+    store.set("k", b"new")
+    assert fs.references["k"] == b"new" and store.get("k") == b"new"
+    fs.references["later"] = b"value"
+    assert store.get("later") == b"value"
+    array = zarrcore.create_array(store, name="a", shape=4, chunks=2, dtype="i4")
+    array[:] = [1, 2, 3, 4]
+    assert zarrcore.open_array(FsspecStore(ReferenceFileSystem(fs.references)), path="a")[:].tolist() == [
+        1,
+        2,
+        3,
+        4,
+    ]
+
+
+@pytest.mark.parametrize("directory", [False, True])
+def test_filesystems_over_ones_of_an_event_loop(tmp_path, directory):
+    """It was an error that the filesystem below is an asynchronous one."""
+    from fsspec.implementations.dirfs import DirFileSystem
+    from fsspec.implementations.reference import ReferenceFileSystem
+
+    (tmp_path / "file").write_bytes(b"0123456789")
+    below = SlowFileSystem(values={"d/k": b"3456"}, asynchronous=True)
+    if directory:
+        fs = DirFileSystem("d", below, asynchronous=True)
+    else:
+        fs = ReferenceFileSystem(
+            {"k": ["slow://d/k"], "here": [f"{tmp_path}/file", 3, 4]}, fs=below, asynchronous=True
+        )
+        below.values["slow://d/k"] = below.values["d/k"]
+        fs.fss[None] = AsyncFileSystemWrapper(fsspec.filesystem("file"), asynchronous=True)
+        assert FsspecStore(fs, path="").get("here") == b"3456"
+    store = FsspecStore(fs, path="")
+    assert store.get("k") == b"3456"
+    assert fs.asynchronous and below.asynchronous and store.fs is fs
+
+
 def test_filesystems_that_cannot_write():
     class Html(SlowFileSystem):
         _pipe_file = AsyncFileSystem._pipe_file

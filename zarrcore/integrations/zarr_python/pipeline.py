@@ -222,15 +222,16 @@ class CodecPipeline(BatchedCodecPipeline):
 
         A dimension whose end is in `ends` ends there.
         """
-        store = from_zarr_python(self._store) if loop is None else ZarrPythonStore(self._store).on_loop(loop)
         try:
+            theirs = self._store
+            store = from_zarr_python(theirs) if loop is None else ZarrPythonStore(theirs).on_loop(loop)
             far = tuple(length * _FAR for length in self._chunks)
             shape = far if ends is None else tuple(end or n for end, n in zip(ends, far, strict=True))
             if max(shape, default=0) >= 1 << 62:
                 return None
             metadata = translated_metadata(self._metadata).update_shape(shape)
             engine = build_engine(metadata, StorePath(store, prefix), missing_is_error=not read_missing)
-        except Exception:  # metadata that only zarr-python takes
+        except Exception:  # metadata or a store that only zarr-python takes
             return None
         return engine if isinstance(engine, NativeArray) else None
 
