@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
 from functools import partial
+from typing import TYPE_CHECKING
 
 from zarrcore._locks import holding
 from zarrcore._log import debug
@@ -16,6 +17,7 @@ from zarrcore.errors import (
     ContainsArrayError,
     ContainsGroupError,
     InvalidKeyError,
+    NodeNotFoundError,
     StoreError,
 )
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
@@ -39,6 +41,9 @@ from zarrcore.nodes.versions import Versions, store_version
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
+
+if TYPE_CHECKING:
+    from zarrcore.storage.alone import StillThere
 
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON, ZGROUP_JSON}
@@ -90,7 +95,7 @@ def create_node(
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
     with after_others(place):
         for attempts_left in reversed(range(_REPLACEMENTS)):
-            with _cleared(place, metadata.zarr_format, overwrite, group=group) as (replaces, _):
+            with _cleared(place, metadata.zarr_format, overwrite, group=group) as (replaces, _, _):
                 try:
                     _store_new(place, documents, replaces=replaces)
                     break
@@ -116,11 +121,11 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     documents = metadata.to_documents()
     with (
         reserved(place),
-        _cleared(place, metadata.zarr_format, overwrite, with_values=True) as (replaces, is_new),
+        _cleared(place, metadata.zarr_format, overwrite, with_values=True) as (replaces, is_new, still_there),
         # Who removes or moves what is above waits for the end: else chunks from before would be missing.
         users.writing(users.Made(place)),
     ):
-        yield from _made_last(place, documents, replaces, is_new)
+        yield from _made_last(place, documents, replaces, is_new, still_there)
 
 
 @holding
@@ -131,11 +136,12 @@ def _cleared(
     *,
     group: StorePath | None = None,
     with_values: bool = False,
-) -> Iterator[tuple[bool, bool]]:
+) -> Iterator[tuple[bool, bool, StillThere | None]]:
     """Make sure that a node can be stored at a place, and keep other processes away until the block ends.
 
     What one of them has created there before is cleared as well.  The block receives whether the new node
-    replaces whatever was there, and whether it is certain that nothing was.
+    replaces whatever was there, whether it is certain that nothing was, and what that of
+    :meth:`Store._alone` does.
     """
     replaces = _is_replaced(place, overwrite)
     for attempts_left in reversed(range(_REPLACEMENTS)):
@@ -147,16 +153,22 @@ def _cleared(
         # each of them would create its own first, and have it replaced at once.
         with place.store._alone(place.path) if replaces else nullcontext():
             is_new = _clear_the_way(place, missing, zarr_format, overwrite, replaces=replaces)
-            with among_processes(place, with_values=with_values):
+            with among_processes(place, with_values=with_values) as still_there:
                 if replaces and place.store._is_near and read_node(place) is not None:
                     if attempts_left:
                         continue
                     refuse_existing(place, _REPLACE)
-                yield replaces, is_new
+                yield replaces, is_new, still_there
                 return
 
 
-def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is_new: bool) -> Iterator[bool]:
+def _made_last(
+    place: StorePath,
+    documents: dict[str, bytes],
+    replaces: bool,
+    is_new: bool,
+    still_there: StillThere | None,
+) -> Iterator[bool]:
     store = place.store
     if store._is_near:  # where another process may have been waited for
         refuse_existing(place, _REPLACE)
@@ -169,6 +181,11 @@ def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is
             is_made = True
             follow_documents([place], documents)
         yield is_new
+        if still_there is not None and not still_there():
+            is_new = False  # what is there now is somebody else's
+            raise NodeNotFoundError(
+                f"what was {place._located} has been removed, moved or replaced while values were stored there"
+            )
         if not is_made:
             _store_new(place, documents, replaces=replaces)
             follow_documents([place], documents)
@@ -484,8 +501,7 @@ def delete_node(place: StorePath) -> None:
     from zarrcore.nodes.walk import documents_below
 
     try:
-        with writing(place, key_prefix(place.path)):
-            place.store.erase_prefix(place.path)
+        _erase(place)
     except BaseException:
         follow_tree(place, lambda: documents_below(place))  # without documents, what is left are chunks
         if read_node(place) is None:
@@ -493,8 +509,13 @@ def delete_node(place: StorePath) -> None:
         raise
     note_loss(place)
     if wait_for_writes(place):  # what they have stored since would be found by the next node here
-        with writing(place, key_prefix(place.path)):
-            place.store.erase_prefix(place.path)
+        _erase(place)
     # Again: who was changing a document meanwhile has put it into the copy, and there may be a new node.
     follow_tree(place, lambda: documents_below(place))
     debug("removed %s", place)
+
+
+def _erase(place: StorePath) -> None:
+    """Remove all keys; who creates a node there with its values, in whichever process, is waited for."""
+    with place.store._alone(place.path, makes=False), writing(place, key_prefix(place.path)):
+        place.store.erase_prefix(place.path)
