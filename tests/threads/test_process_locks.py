@@ -23,7 +23,7 @@ import pytest
 
 import zarrcore
 from zarrcore._core import engine
-from zarrcore.errors import BaseZarrError, ContainsArrayError, RegionOverlapWarning
+from zarrcore.errors import BaseZarrError, ContainsArrayError, NodeNotFoundError, RegionOverlapWarning
 from zarrcore.storage import LocalStore, LoggingStore
 from zarrcore.storage.alone import alone
 from zarrcore.testing.process import in_child
@@ -469,11 +469,12 @@ class Slow:
 
     shape, chunks, dtype = (400,), (10,), np.dtype("i4")
 
-    def __init__(self) -> None:
+    def __init__(self, at: int = 200) -> None:
         self.started, self.tell = os.pipe()
+        self.at = at
 
     def __getitem__(self, region: tuple[slice, ...]) -> Any:
-        if region[0].start == 200:
+        if region[0].start == self.at:
             os.write(self.tell, b"x")
             time.sleep(0.3)
         return np.ones(400, "i4")[region]
@@ -539,6 +540,100 @@ def test_many_processes_that_replace_one_array_all_succeed(
     array = zarrcore.open_array(store, path="a")
     assert not with_values or array[...].tolist() == [array.attrs["who"]] * 8
     assert zarrcore.verify(store).ok
+
+
+class Disturbed:
+    """Values of another library, after half of which another process does something."""
+
+    shape, chunks, dtype = (400,), (10,), np.dtype("i4")
+
+    def __init__(self, disturb: Callable[[], object]) -> None:
+        self.disturb = disturb
+
+    def __getitem__(self, region: tuple[slice, ...]) -> Any:
+        if region[0].start == 200:
+            in_child(self.disturb)
+        return np.ones(400, "i4")[region]
+
+
+@pytest.mark.parametrize(
+    "what", ["removed", "parent removed", "parent moved", "parent replaced", "moved by hand"]
+)
+def test_what_another_process_removes_while_it_is_made_is_no_array(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chunks that were stored by then were missing in the array, and read as the fill value."""
+    monkeypatch.setattr("zarrcore.arrays.copying.REGION_BYTES", 40)
+    zarrcore.create_group(tmp_path, path="g", attributes={"of": "both"})
+    there = {
+        "removed": lambda: shutil.rmtree(tmp_path / "g/a"),
+        "parent removed": lambda: zarrcore.open_group(tmp_path).__delitem__("g"),
+        "parent moved": lambda: zarrcore.open_group(tmp_path).move("g", "h"),
+        "parent replaced": lambda: zarrcore.create_group(tmp_path, path="g", overwrite=True),
+        "moved by hand": lambda: os.rename(tmp_path / "g/a", tmp_path / "elsewhere"),
+    }
+    with pytest.raises(NodeNotFoundError, match="at path 'g/a' has been removed, moved or replaced"):
+        zarrcore.from_array(tmp_path, name="g/a", data=Disturbed(there[what]), threads=1)
+    for path in ("g/a", "h/a", "elsewhere"):
+        with pytest.raises(NodeNotFoundError):
+            zarrcore.open_array(tmp_path, path=path, mode="r")
+
+
+def test_what_is_being_made_is_removed_once_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks were taken for those that a removal had left, and the array was there without them."""
+    monkeypatch.setattr("zarrcore.arrays.copying.REGION_BYTES", 40)
+    zarrcore.create_group(tmp_path)
+    source = Slow()
+
+    def work(number: int) -> None:
+        if number == 0:
+            made = zarrcore.from_array(tmp_path, name="a", data=source, threads=1)
+            assert made.shape == (400,)
+        else:
+            os.read(source.started, 1)
+            del zarrcore.open_group(tmp_path)["a"]
+            assert not (tmp_path / "a").exists()
+
+    at_once(work, 2)
+    assert [*zarrcore.open_group(tmp_path)] == []
+
+
+def test_nothing_is_moved_to_where_another_process_makes_an_array(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What had been moved had chunks of the other array, whose creation then failed."""
+    monkeypatch.setattr("zarrcore.arrays.copying.REGION_BYTES", 40)
+    zarrcore.create_array(tmp_path, name="b", data=np.full(400, 2, "i4"), chunks=10)
+    source = Slow(at=0)
+
+    def work(number: int) -> None:
+        if number == 0:
+            zarrcore.from_array(tmp_path, name="a", data=source, threads=1)
+        else:
+            os.read(source.started, 1)
+            with pytest.raises(ContainsArrayError):
+                zarrcore.open_group(tmp_path).move("b", "a")
+
+    at_once(work, 2)
+    assert zarrcore.open_array(tmp_path, path="a")[...].tolist() == [1] * 400
+    assert zarrcore.open_array(tmp_path, path="b")[...].tolist() == [2] * 400
+
+
+def test_a_move_of_what_others_remove_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a FileNotFoundError of some directory."""
+    group = zarrcore.create_group(tmp_path)
+    group.create_array("b", data=np.ones(4))
+    rename = LocalStore._rename_prefix
+
+    def renamed(self: LocalStore, source: str, dest: str) -> bool:
+        shutil.rmtree(tmp_path / "b")
+        return rename(self, source, dest)
+
+    monkeypatch.setattr(LocalStore, "_rename_prefix", renamed)
+    with pytest.raises(NodeNotFoundError, match="'b' in .* was removed"):
+        group.move("b", "a")
 
 
 def test_a_child_that_lives_on_keeps_no_place(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from zarrcore._locks import holding
 from zarrcore._log import debug
+from zarrcore._typed import NamedTuple
 from zarrcore._typing import Overwrite
 from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import (
     ContainsArrayError,
     ContainsGroupError,
     InvalidKeyError,
+    NodeNotFoundError,
     StoreError,
 )
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
@@ -41,6 +43,7 @@ from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
     from zarrcore.metadata import GroupMetadata
+    from zarrcore.storage.alone import StillThere
 
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON, ZGROUP_JSON}
@@ -92,17 +95,18 @@ def create_node(
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
     with after_others(place):
         for attempts_left in reversed(range(_REPLACEMENTS)):
-            with _cleared(place, metadata.zarr_format, overwrite, group=group) as (replaces, _, made):
+            with _cleared(place, metadata.zarr_format, overwrite, group=group) as cleared:
                 try:
-                    _store_new(place, documents, replaces=replaces)
+                    _store_new(place, documents, replaces=cleared.replaces)
                     break
                 except BaseException as error:
                     if not (overwrite and attempts_left and isinstance(error, _EXISTS)):
-                        _note_removal(error, place, replaces)
+                        _note_removal(error, place, cleared.replaces)
                         raise
             # Somebody was faster after the place was cleared: that is replaced as well.
     # To see that groups which have just been made have no copies would take another wave.
-    follow_documents([place], documents, without=made if place.store._concurrent_requests() else ())
+    is_slow = place.store._concurrent_requests() > 0
+    follow_documents([place], documents, without=cleared.made if is_slow else ())
     debug("created %s", place)
 
 
@@ -119,11 +123,20 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     documents = metadata.to_documents()
     with (
         reserved(place),
-        _cleared(place, metadata.zarr_format, overwrite, with_values=True) as (replaces, is_new, _),
+        _cleared(place, metadata.zarr_format, overwrite, with_values=True) as cleared,
         # Who removes or moves what is above waits for the end: else chunks from before would be missing.
         users.writing(users.Made(place)),
     ):
-        yield from _made_last(place, documents, replaces, is_new)
+        yield from _made_last(place, documents, cleared)
+
+
+class _Cleared(NamedTuple):
+    """A place at which a node can be stored."""
+
+    replaces: bool  # whatever was there
+    is_new: bool  # it is certain that nothing was
+    made: list[StorePath]  # groups above it
+    still_there: StillThere | None  # see :meth:`Store._alone`
 
 
 @holding
@@ -134,11 +147,10 @@ def _cleared(
     *,
     group: StorePath | None = None,
     with_values: bool = False,
-) -> Iterator[tuple[bool, bool, list[StorePath]]]:
+) -> Iterator[_Cleared]:
     """Make sure that a node can be stored at a place, and keep other processes away until the block ends.
 
-    What one of them has created there before is cleared as well.  The block receives whether the new node
-    replaces whatever was there, whether it is certain that nothing was, and the groups that were made above.
+    What one of them has created there before is cleared as well.
     """
     may_replace = _is_replaced(place, overwrite)
     for attempts_left in reversed(range(_REPLACEMENTS)):
@@ -153,16 +165,17 @@ def _cleared(
             elif not is_new:
                 refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
             made = _store_parents(missing, zarr_format)
-            with among_processes(place, with_values=with_values):
+            with among_processes(place, with_values=with_values) as still_there:
                 if may_replace and place.store._is_near and read_node(place) is not None:
                     if attempts_left:
                         continue
                     refuse_existing(place, _REPLACE)
-                yield replaces, is_new, made
+                yield _Cleared(replaces, is_new, made, still_there)
                 return
 
 
-def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is_new: bool) -> Iterator[bool]:
+def _made_last(place: StorePath, documents: dict[str, bytes], cleared: _Cleared) -> Iterator[bool]:
+    replaces, is_new, _, still_there = cleared
     store = place.store
     if store._is_near:  # where another process may have been waited for
         refuse_existing(place, _REPLACE)
@@ -175,6 +188,10 @@ def _made_last(place: StorePath, documents: dict[str, bytes], replaces: bool, is
             is_made = True
             follow_documents([place], documents)
         yield is_new
+        if still_there is not None and not still_there():
+            is_new = False  # what is there now is somebody else's
+            what = "has been removed, moved or replaced while values were stored there"
+            raise NodeNotFoundError(f"what was {place._located} {what}")
         if not is_made:
             _store_new(place, documents, replaces=replaces)
             follow_documents([place], documents)
@@ -376,8 +393,7 @@ def delete_node(place: StorePath) -> None:
     from zarrcore.nodes.walk import documents_below
 
     try:
-        with writing(place, key_prefix(place.path)):
-            place.store.erase_prefix(place.path)
+        _erase(place)
     except BaseException:
         follow_tree(place, lambda: documents_below(place))  # without documents, what is left are chunks
         if read_node(place) is None:
@@ -385,8 +401,13 @@ def delete_node(place: StorePath) -> None:
         raise
     note_loss(place)
     if wait_for_writes(place):  # what they have stored since would be found by the next node here
-        with writing(place, key_prefix(place.path)):
-            place.store.erase_prefix(place.path)
+        _erase(place)
     # Again: who was changing a document meanwhile has put it into the copy, and there may be a new node.
     follow_tree(place, lambda: documents_below(place))
     debug("removed %s", place)
+
+
+def _erase(place: StorePath) -> None:
+    """Remove all keys; who creates a node there with its values, in whichever process, is waited for."""
+    with place.store._alone(place.path, makes=False), writing(place, key_prefix(place.path)):
+        place.store.erase_prefix(place.path)

@@ -15,7 +15,7 @@ from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existi
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.hidden import keys_to_copy
 from zarrcore.nodes.reading import keys_below, moving, reading, several_at_once, writing
-from zarrcore.nodes.reserved import reserved
+from zarrcore.nodes.reserved import among_processes, reserved
 from zarrcore.nodes.users import moving as moving_node
 from zarrcore.nodes.users import note_loss
 from zarrcore.nodes.walk import documents_below
@@ -47,7 +47,9 @@ def _move(source: StorePath, dest: StorePath) -> None:
         create_parents(dest, metadata.zarr_format)
     note_change(source, removed=True)
     note_change(dest)
-    with moving_node(source):
+    with among_processes(dest), moving_node(source):
+        if store._is_near and not goes_on:  # where another process may have been waited for
+            goes_on = _goes_on(source, dest)
         chunks_stay = _carry(source, dest, goes_on)
         note_loss(source)
     _follow(source, dest)
@@ -107,7 +109,9 @@ def _follow(source: StorePath, dest: StorePath) -> None:
 
 def _carry(source: StorePath, dest: StorePath, goes_on: bool) -> Exception | None:
     """Move all keys; return why some chunks stay at the source as well."""
-    if source.store._rename_prefix(source.path, dest.path):
+    with writing(source):
+        is_renamed = source.store._rename_prefix(source.path, dest.path)
+    if is_renamed:
         return None
     _copy(source, dest, goes_on)
     try:

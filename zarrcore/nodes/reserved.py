@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import Rank, forkable, holding, lock, ranked
 from zarrcore.errors import ChunkLockError
 from zarrcore.storage.path import StorePath
+
+if TYPE_CHECKING:
+    from zarrcore.storage.alone import StillThere
 
 _TABLE = forkable(lock(Rank.TABLE))
 _creating = 0  # how many nodes
@@ -45,15 +48,15 @@ def after_others(place: StorePath) -> Any:
 
 
 @holding
-def among_processes(place: StorePath, *, with_values: bool = False) -> Iterator[None]:
+def among_processes(place: StorePath, *, with_values: bool = False) -> Iterator[StillThere | None]:
     """Enclose the clearing of a place, or the storing of a new node: processes do it one after the other.
 
     What is there has to be looked at again.  The lock is one of the directory, as far as the system has such
     locks, and, if processes are to ask for it, one of a file in it as well, which a creator of a node without
-    values does not make.
+    values does not make.  The block receives what that of :meth:`Store._alone` does.
     """
-    with place.store._alone(place.path), _lock_asked_for(place, with_values):
-        yield
+    with place.store._alone(place.path) as still_there, _lock_asked_for(place, with_values):
+        yield still_there
 
 
 def _lock_asked_for(place: StorePath, with_values: bool) -> Any:

@@ -6,9 +6,15 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
+from typing import TypeAlias
 
 from zarrcore._locks import holding
 from zarrcore.storage.files import close
+
+StillThere: TypeAlias = Callable[[], bool]
+
+_ATTEMPTS = 1000  # at a directory that others replace; there may be systems on which it is never the same
 
 
 class _Own(threading.local):
@@ -65,27 +71,31 @@ if hasattr(os, "register_at_fork"):
 
 
 @holding
-def alone(path: str, open_directory: Callable[[], int | None]) -> Iterator[None]:
+def alone(path: str, open_directory: Callable[[], int | None]) -> Iterator[StillThere | None]:
     """Lock a directory for a block, or until this process ends; who has locked it before is waited for.
 
     The function opens it (None: nothing is locked), once more if another one has taken its place meanwhile.
     A thread does not wait for itself.  A file system without locks of directories, as some over a network,
-    locks nothing.
+    locks nothing.  The block receives a function that tells whether the directory is still at its path, if
+    that can be known.
     """
-    while (fd := open_directory()) is not None:
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        if (fd := open_directory()) is None:
+            break
         directory = _Opened(fd)
         try:
             found = os.fstat(fd)
             identity = found.st_dev, found.st_ino
             if identity in _OWN.locked:
-                yield
+                yield partial(_is_at, path, found)
                 return
             is_locked = directory.lock()
-            if is_locked and not _is_at(path, found):
+            is_there = _is_at(path, found)
+            if is_locked and attempts_left and not is_there:
                 continue
             _OWN.locked.add(identity)
             try:
-                yield
+                yield partial(_is_at, path, found) if is_there else None
             finally:
                 _OWN.locked.discard(identity)
                 if is_locked:
@@ -93,7 +103,7 @@ def alone(path: str, open_directory: Callable[[], int | None]) -> Iterator[None]
             return
         finally:
             directory.close()
-    yield
+    yield None
 
 
 def _is_at(path: str, status: os.stat_result) -> bool:

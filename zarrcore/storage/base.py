@@ -28,6 +28,7 @@ from zarrcore.storage.validation import (
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import Place
+    from zarrcore.storage.alone import StillThere
     from zarrcore.storage.byte_range import ByteRange
     from zarrcore.storage.versions import Fetched
 
@@ -582,8 +583,12 @@ class Store(ABC):
         """Return a file by whose locks processes keep each other away, and the next arguments of `Place`."""
         return None
 
-    def _alone(self, path: str) -> AbstractContextManager[None]:
-        """Enclose what one process at a time does at a path where a node is, or will be, if the store can."""
+    def _alone(self, path: str, *, makes: bool = True) -> AbstractContextManager[StillThere | None]:
+        """Enclose what one process at a time does at a path where a node is, or will be, if the store can.
+
+        Without `makes` nothing is made there for that.  The block receives a function that tells whether
+        what is stored at the path is still there, and nobody has removed or moved it; None: nobody knows.
+        """
         return nullcontext()
 
     def _place(self, path: str, *, documents: bool = False) -> Place:

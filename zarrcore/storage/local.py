@@ -30,6 +30,7 @@ from zarrcore.storage.validation import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from zarrcore.storage.alone import StillThere
     from zarrcore.storage.byte_range import ByteRange
     from zarrcore.storage.versions import Fetched
 
@@ -663,15 +664,15 @@ class LocalStore(Store):
             return False  # something is there, or something is wrong that reading and writing tell better
         return True
 
-    def _alone(self, path: str) -> AbstractContextManager[None]:
+    def _alone(self, path: str, *, makes: bool = True) -> AbstractContextManager[StillThere | None]:
         if _WINDOWS or overrides(self, LocalStore):
             return nullcontext()
         from zarrcore.storage.alone import alone
 
         directory = f"{self._root}/{path}" if path else self._root
-        return alone(directory, partial(self._open_made, directory))
+        return alone(directory, partial(self._open_made, directory, makes=makes))
 
-    def _open_made(self, directory: str) -> int | None:
+    def _open_made(self, directory: str, *, makes: bool) -> int | None:
         """Open a directory, which is made if it is missing; None if that cannot be done."""
         from zarrcore.storage.moving import make_directories
 
@@ -679,6 +680,8 @@ class LocalStore(Store):
             for _ in range(_TRIES):
                 with suppress(FileNotFoundError):  # also if others remove it at once
                     return self._open(directory, _SCAN_FLAGS, writes=True)
+                if not makes:
+                    return None
                 make_directories(self._root, sync=self.fsync)
                 self._make_above(f"{directory}/-")
         except OSError as error:

@@ -8,9 +8,9 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._extension import own_form
 from zarrcore._locks import RLock, forkable
@@ -36,6 +36,9 @@ from zarrcore.storage.validation import (
     validate_key,
     validate_prefix,
 )
+
+if TYPE_CHECKING:
+    from zarrcore.storage.alone import StillThere
 
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
@@ -337,8 +340,8 @@ class ZarrPythonStore(RemoteStore):
     def _lock_file(self, path: str) -> tuple[str, str, bool, bool] | None:
         return None if self._below is None else self._below._lock_file(path)
 
-    def _alone(self, path: str) -> AbstractContextManager[None]:
-        return super()._alone(path) if self._below is None else self._below._alone(path)
+    def _alone(self, path: str, *, makes: bool = True) -> AbstractContextManager[StillThere | None]:
+        return nullcontext() if self._below is None else self._below._alone(path, makes=makes)
 
     def _address(self, path: str) -> str:
         return super()._address(path) if self._below is None else self._below._address(path)
