@@ -20,7 +20,7 @@ from zarrcore.storage.validation import join_path
 
 
 class _Above(NamedTuple):
-    """A place above a new node of which it is not known whether a group is there."""
+    """A place above a new node; whether a group is there is not known yet."""
 
     place: StorePath
     key: str  # of the document that a group has there

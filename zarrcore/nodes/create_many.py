@@ -51,7 +51,7 @@ def create_nodes(
 def _create_implied(
     place: StorePath, targets: Mapping[str, StorePath], nodes: Mapping[str, Metadata]
 ) -> list[tuple[str, StorePath, Metadata]]:
-    """Create the groups that nodes of one depth need and nobody gives; return those from `place` down."""
+    """Create missing groups above nodes of one depth that are not given; return those from `place` down."""
     # One node of each group: not everyone who is in it looks what is above.
     of_groups = {path.rpartition("/")[0]: path for path in targets if path}
     some = [path for group, path in of_groups.items() if group not in nodes]

@@ -76,7 +76,7 @@ def alone(path: str, open_directory: Callable[[], int | None]) -> Iterator[Still
 
     The function opens it (None: nothing is locked), once more if another one has taken its place meanwhile.
     A thread does not wait for itself.  A file system without locks of directories, as some over a network,
-    locks nothing.  The block receives a function that tells whether the directory is still at its path, if
+    locks nothing.  The block receives a function that returns whether the directory is still at its path, if
     that can be known.
     """
     for attempts_left in reversed(range(_ATTEMPTS)):

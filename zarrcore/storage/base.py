@@ -586,7 +586,7 @@ class Store(ABC):
     def _alone(self, path: str, *, makes: bool = True) -> AbstractContextManager[StillThere | None]:
         """Enclose what one process at a time does at a path where a node is, or will be, if the store can.
 
-        Without `makes` nothing is made there for that.  The block receives a function that tells whether
+        Without `makes` nothing is made there for that.  The block receives a function that returns whether
         what is stored at the path is still there, and nobody has removed or moved it; None: nobody knows.
         """
         return nullcontext()

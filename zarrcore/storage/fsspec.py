@@ -580,7 +580,7 @@ def _synchronous(fs: Any) -> Any:
         return type(fs)(*fs.storage_args, **{**fs.storage_options, "asynchronous": False})
     from fsspec.asyn import get_loop, mirror_sync_methods
 
-    # Made anew it would have the references that the other one began with, and keep what is written.
+    # Made once more it would have the references that the other one began with, and keep what is written.
     twin = object.__new__(type(fs))
     own = {name: value for name, value in vars(fs).items() if not hasattr(type(fs), f"_{name}")}
     vars(twin).update(own, asynchronous=False, _loop=get_loop(), _pid=os.getpid())
