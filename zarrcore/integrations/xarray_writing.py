@@ -13,7 +13,7 @@ from zarrcore._locks import Lock
 from zarrcore.nodes.reading import several_at_once
 from zarrcore.storage import Store
 
-_LARGEST = 8 << 20  # bytes; a larger one keeps a server busy, and may have to be loaded first
+_LARGEST = 4 << 20  # bytes; a larger one keeps a server busy, and may have to be loaded first
 
 _Variables = dict[str, Variable]
 

@@ -23,7 +23,7 @@ from zarrcore.storage.validation import answers, key_prefix
 T = TypeVar("T")
 R = TypeVar("R")
 
-_MOST = 32  # changes of a slow store at the same time, each of which may be many requests
+_MOST = 64  # changes of a slow store at the same time, each of which may be many requests
 _AS_THEY_ARE = (NodeIOError, InvalidKeyError, MemoryError)
 
 
