@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from os import PathLike
 from typing import Any, Unpack
 
@@ -496,9 +495,7 @@ def save_group(
     def save(item: tuple[str, ShapedArray]) -> None:
         save_array(place / item[0], item[1], zarr_format=zarr_format)
 
-    with closing(several_at_once(place.store, save, named.items())) as saved:
-        for _ in saved:
-            pass
+    several_at_once(place.store, save, named.items())
 
 
 def load(

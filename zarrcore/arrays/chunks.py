@@ -6,10 +6,10 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import compress, islice, product
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -35,8 +35,6 @@ from zarrcore.nodes.reading import key_text, reading, several_at_once, which_exi
 from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
 from zarrcore.nodes.versions import Versions, repeated
 from zarrcore.storage.validation import is_document, key_prefix
-
-T = TypeVar("T")
 
 _FEW = 64  # chunks that are looked for by their keys, rather than by listing
 _BATCH = 1024  # of keys looked for in one call
@@ -263,7 +261,7 @@ class _Outside:
         whole, border = [], []
         found = self._stored_candidates() if self._added else stored_chunks(self._array, self._axes)
         removes = self._store.supports_deletes or not self._added
-        inside, outside = self._inside(), self._outside()
+        inside, outside = self._inside(), self._first_outside()
         for coords, key in found:
             if all(map(operator.lt, coords, inside)):
                 continue
@@ -277,19 +275,25 @@ class _Outside:
 
     def _inside(self) -> list[int]:
         """Return for each dimension how many chunks, at least, lie within the shape as a whole."""
-        is_cut = self._shape == self._array.shape  # the last chunk may reach beyond
+        reaches_beyond = self._shape == self._array.shape  # the last chunk may
         return [
-            axis.chunk_of(n) if n < axis.length else axis.nchunks - is_cut
-            for axis, n in zip(self._axes, self._shape, strict=True)
+            k - (reaches_beyond and k == axis.nchunks)
+            for k, axis in zip(self._ends(), self._axes, strict=True)
         ]
 
-    def _outside(self) -> list[int]:
+    def _first_outside(self) -> list[int]:
         """Return for each dimension the first chunk that lies outside of the shape as a whole."""
-        firsts = []
-        for axis, n in zip(self._axes, self._shape, strict=True):
-            k = axis.chunk_of(n) if n < axis.length else axis.nchunks
-            firsts.append(k if k == axis.nchunks or axis.offset(k) >= n else k + 1)
-        return firsts
+        return [
+            k if k == axis.nchunks or axis.offset(k) >= n else k + 1
+            for k, axis, n in zip(self._ends(), self._axes, self._shape, strict=True)
+        ]
+
+    def _ends(self) -> list[int]:
+        """Return for each dimension the chunk in which the shape ends, or how many chunks there are."""
+        return [
+            axis.chunk_of(n) if n < axis.length else axis.nchunks
+            for axis, n in zip(self._axes, self._shape, strict=True)
+        ]
 
     def _stored_candidates(self) -> Iterator[tuple[tuple[int, ...], str]]:
         candidates = iter(self._candidates())
@@ -299,10 +303,7 @@ class _Outside:
     def _candidates(self) -> Iterable[tuple[tuple[int, ...], str]]:
         """Chunks that reach beyond the shape and may be stored: listed, unless fewer are possible."""
         counts = [axis.nchunks for axis in self._axes]
-        within = [
-            axis.chunk_of(n) if n < axis.length else axis.nchunks
-            for axis, n in zip(self._axes, self._shape, strict=True)
-        ]
+        within = self._ends()
         most = math.prod(counts) - math.prod(within)
         if most > _FEW and self._store.supports_listing:
             listed = [*islice(_listed(self._array), min(most + 1, sys.maxsize))]
@@ -335,7 +336,8 @@ class _Outside:
                 engine = engine_of_whole_chunks(self._array, self._metadata)
             except Exception as error:
                 raise self._failure("the chunks on the border could not be cleared", error) from error
-            self._each(partial(self._try, failures, partial(self._clear, engine)), border)
+            clear = partial(self._try, failures, partial(self._clear, engine))
+            several_at_once(self._store, clear, border)
         if failures:
             what = f"{len(failures)} of the chunks outside could not be removed"
             raise self._failure(what, failures[0]) from failures[0]
@@ -345,12 +347,7 @@ class _Outside:
             with suppress(Exception):  # each alone shows which of them stay
                 self._store.erase_values(keys)
                 return
-        self._each(partial(self._try, failures, self._store.delete), keys)
-
-    def _each(self, call: Callable[[T], None], items: Iterable[T]) -> None:
-        with closing(several_at_once(self._store, call, items)) as done:
-            for _ in done:
-                pass
+        several_at_once(self._store, partial(self._try, failures, self._store.delete), keys)
 
     def _failure(self, what: str, error: Exception) -> StoreError:
         return StoreError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 from xarray import Variable
@@ -38,14 +37,10 @@ def store_together(place: Store, store: Callable[[_Variables], None], variables:
 
     Where the place is near, for all of them.  Where one fails, others may have been stored.
     """
-    small = [name for name, variable in variables.items() if _is_small(variable)]
-    if not place._concurrent_requests():
-        small = []
-    with closing(several_at_once(place, lambda name: store({name: variables[name]}), small)) as stored:
-        for _ in stored:
-            pass
-    others = variables.keys() - set(small)
-    store({name: variable for name, variable in variables.items() if name in others})
+    is_slow = place._concurrent_requests() > 0
+    small = [name for name, variable in variables.items() if is_slow and _is_small(variable)]
+    several_at_once(place, lambda name: store({name: variables[name]}), small)
+    store({name: variable for name, variable in variables.items() if name not in small})
 
 
 def _is_small(variable: Variable) -> bool:

@@ -10,6 +10,7 @@ from zarrcore.nodes.copies import followed_at_once
 from zarrcore.nodes.create import create_node, create_parents, empty_group, refuse_bad_name
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.reading import several_at_once
+from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
 
@@ -34,13 +35,14 @@ def create_nodes(
                 raise ValueError(f"{path!r} cannot be created below the array {above!r}")
             path, above = above, above.rpartition("/")[0]
 
-    is_slow = place.store._concurrent_requests() > 0
+    store = place.store
+    is_slow = store._concurrent_requests() > 0
     for _, level in groupby(sorted(checked, key=_by_depth), lambda path: _by_depth(path)[0]):
         targets = {path: place / path if path else place for path in level}
         with followed_at_once():
             made = _create_implied(place, targets, checked)
             if is_slow:
-                _create_together(targets, checked, overwrite)
+                _create_together(store, targets, checked, overwrite)
         yield from made
         for path, target in targets.items():
             if not is_slow:
@@ -72,7 +74,7 @@ def _create_implied(
 
 
 def _create_together(
-    targets: Mapping[str, StorePath], nodes: Mapping[str, Metadata], overwrite: Overwrite
+    store: Store, targets: Mapping[str, StorePath], nodes: Mapping[str, Metadata], overwrite: Overwrite
 ) -> None:
     """Create nodes of one depth in a slow store at the same time; the groups above them are there."""
 
@@ -81,8 +83,7 @@ def _create_together(
         group = target.parent if target.path else None
         create_node(target, nodes[path], overwrite=overwrite, group=group)
 
-    for _ in several_at_once(next(iter(targets.values())).store, create, targets):
-        pass
+    several_at_once(store, create, targets)
 
 
 def _by_depth(path: str) -> tuple[int, str]:

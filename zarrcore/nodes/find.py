@@ -51,8 +51,7 @@ def read_node(
 
     `known` are all its documents of the formats 3 and 2, if they have been read already.
     """
-    if known is None and zarr_format is None and place.store._concurrent_requests():
-        known = _read_all(place)
+    known = _read_all(place, zarr_format) if known is None else known
     for number in (3, 2, 1) if zarr_format is None else (zarr_format,):
         if known is None or number == 1:
             values = read_documents(place, number)
@@ -64,8 +63,13 @@ def read_node(
     return None
 
 
-def _read_all(place: StorePath) -> dict[str, Any]:
-    """Return the documents of format 3 or 2 at a place in a slow store, which is asked for all at once."""
+def _read_all(place: StorePath, zarr_format: int | None) -> dict[str, Any] | None:
+    """Return the documents of format 3 or 2 at a place in a slow store, which is asked for all at once.
+
+    None where they are read format by format: if it is known which one, and in a store that is near.
+    """
+    if zarr_format is not None or not place.store._concurrent_requests():
+        return None
     # A store that has shown nodes of format 3, and no others, is asked for their document alone.
     notes = place.store._notes()
     if notes.get(_ONLY_3):
@@ -127,11 +131,9 @@ def find_node(
     """
     if zarr_format is not None and zarr_format not in documents.NAMES:
         raise ValueError(f"zarr_format: expected 2, 3 or None for what is there, got {zarr_format!r}")
-    known: dict[str, Any] | None = None
-    if zarr_format is None and place.store._concurrent_requests():
-        known = _read_all(place)
-        if not known and place.store._claim(place.path):  # so there is nothing of any other format
-            return place, None
+    known = _read_all(place, zarr_format)
+    if known == {} and place.store._claim(place.path):  # so there is nothing of any other format
+        return place, None
     metadata = read_node(place, zarr_format, known)
     if metadata is not None:
         return place, metadata

@@ -163,8 +163,7 @@ def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
 
     try:
         for _, alike in groupby(keys, step):
-            for _ in several_at_once(store, copy, alike):
-                pass
+            several_at_once(store, copy, alike)
         _follow(source, dest)  # a copy would show the source while its chunks are removed
         # A source that has less than its copy is no node any more, whatever the order within one request.
         with writing(source):

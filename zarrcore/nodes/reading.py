@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from typing import Any, TypeVar
 
@@ -161,14 +161,15 @@ def at_once(store: Store, call: Callable[[T], R], items: Sequence[T]) -> Sequenc
     return in_parallel(call, items)
 
 
-def several_at_once(store: Store, call: Callable[[T], R], items: Iterable[T]) -> Generator[R, None, None]:
-    """Yield what calls that change a store return, in order; many of them wait for a slow one together.
+def several_at_once(store: Store, call: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Return what calls that change a store return; many of them wait for a slow one together.
 
-    They may ask a store for much at once themselves, as those of :func:`at_once` may not.  Whatever has begun
-    has ended when this is closed.
+    They may ask a store for much at once themselves, as those of :func:`at_once` may not.  Where one fails,
+    all that have begun have ended.
     """
     from zarrcore._threads import in_threads
 
     threads = min(store._concurrent_requests(), _MOST) or 1
     context = copy_context()  # has what consolidated metadata are going to follow
-    return in_threads(call if threads == 1 else lambda item: context.copy().run(call, item), items, threads)
+    in_context = call if threads == 1 else lambda item: context.copy().run(call, item)
+    return [*in_threads(in_context, items, threads)]
