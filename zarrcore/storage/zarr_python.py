@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -341,7 +341,9 @@ class ZarrPythonStore(RemoteStore):
         return None if self._below is None else self._below._lock_file(path)
 
     def _alone(self, path: str, *, makes: bool = True) -> AbstractContextManager[StillThere | None]:
-        return nullcontext() if self._below is None else self._below._alone(path, makes=makes)
+        if self._below is None:
+            return super()._alone(path, makes=makes)
+        return self._below._alone(path, makes=makes)
 
     def _address(self, path: str) -> str:
         return super()._address(path) if self._below is None else self._below._address(path)

@@ -170,6 +170,19 @@ def test_repairs_at_the_same_time_move_a_chunk_aside_once(tmp_path: Path) -> Non
     assert zarrcore.verify(store).ok
 
 
+def assert_found_once_killed(pid: int, ready: int, store: Any, folder: Path) -> None:
+    """What a process at work has in a folder is a finding of `verify` once it is killed, not before."""
+    try:
+        os.read(ready, 1)
+        assert len([*folder.rglob(".zc-*.partial")]) == 1
+        assert zarrcore.verify(store).ok
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    (finding,) = zarrcore.verify(store).findings
+    assert (finding.kind, finding.message) == ("temporary", "left by a writer that did not end")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("key", ["c/1", "zarr.json"])
 def test_a_temporary_file_is_a_finding_once_its_writer_is_gone(key: str, tmp_path: Path) -> None:
@@ -187,15 +200,7 @@ def test_a_temporary_file_is_a_finding_once_its_writer_is_gone(key: str, tmp_pat
     if pid == 0:
         store._set_parts(key, 10, parts())
         os._exit(0)
-    try:
-        os.read(ready[0], 1)
-        assert len([*tmp_path.rglob(".zc-*.partial")]) == 1
-        assert zarrcore.verify(store).ok
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    (finding,) = zarrcore.verify(store).findings
-    assert (finding.kind, finding.message) == ("temporary", "left by a writer that did not end")
+    assert_found_once_killed(pid, ready[0], store, tmp_path)
     assert store.get(key) == value
 
 
@@ -221,12 +226,4 @@ def test_the_directory_of_a_move_is_a_finding_once_its_process_is_gone(
         monkeypatch.setattr(shutil, "copytree", copytree)
         source.move(tmp_path / "target")
         os._exit(0)
-    try:
-        os.read(ready[0], 1)
-        assert len([*tmp_path.glob(".zc-*.partial")]) == 1
-        assert zarrcore.verify(tmp_path).ok
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    (finding,) = zarrcore.verify(tmp_path).findings
-    assert (finding.kind, finding.message) == ("temporary", "left by a writer that did not end")
+    assert_found_once_killed(pid, ready[0], tmp_path, tmp_path)
