@@ -97,12 +97,13 @@ class Arrivals(Store, announces=False):
 
         async def fetch(request: _Request) -> Any:
             async with limit:
-                if under_way.is_ending:
+                try:
+                    with under_way.request():
+                        if request[1] is _NAMES:
+                            return await self._store._await_names(request[0])
+                        return await self._store._awaiting(*request, versions)
+                except under_way.Ending:
                     return Elsewhere()
-                with under_way.request():
-                    if request[1] is _NAMES:
-                        return await self._store._await_names(request[0])
-                    return await self._store._awaiting(*request, versions)
 
         if len(requests) == 1:
             return [await fetch(requests[0])]

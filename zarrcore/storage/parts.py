@@ -71,7 +71,7 @@ def rest_of(package: Any, store: Any, path: str, first: Any, connections: int) -
         If parts of one version of the value are not available.
     """
     size, tag = int(first.meta["size"]), strong(first.meta["e_tag"])
-    if tag is None or _is_in_loop() or under_way.is_ending:  # a loop runs no other one
+    if tag is None or _is_in_loop():  # a loop runs no other one
         raise NotInParts
     value = np.empty(size, np.uint8)  # pages that nothing is put into take no memory
 
@@ -104,7 +104,10 @@ def rest_of(package: Any, store: Any, path: str, first: Any, connections: int) -
         room, begun, start = Room(value[:PART]), first.stream(min_chunk_size=_PIECE), clock()
         room.put(next(begun, b""))
         if room.n < FAST * (clock() - start):
-            asyncio.run(fetch_rest(begun, room.n))
+            try:
+                asyncio.run(fetch_rest(begun, room.n))
+            except under_way.Ending:
+                raise NotInParts from None
         else:
             room.fill(begun)
             rest = package.get(store, path, options=options(PART, size))

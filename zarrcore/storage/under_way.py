@@ -5,39 +5,87 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
+from types import FrameType
+from typing import Any
 
-_LONGEST = 2.0  # seconds that the end of the process waits
+_LONGEST = 2.0  # seconds that the end of the process waits for answers, and then for what it cancelled
+_AFTER_CANCELLING = 0.05  # seconds in which obstore's threads learn of it
 
-is_ending = False  # whether no more are to be made
-_loops: dict[object, asyncio.AbstractEventLoop] = {}  # of each request
+_is_ending = False  # whether no more are to be made
+_tasks: dict[object, tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = {}  # of each request
+_last_cancelled = 0.0
+
+
+class Ending(Exception):
+    """The process ends: no event loop makes a request any more."""
 
 
 @contextmanager
 def request() -> Iterator[None]:
-    """One or several requests that the running event loop awaits."""
-    mark = object()
-    _loops[mark] = asyncio.get_running_loop()
+    """One or several requests that the running loop awaits; raise Ending where it is too late."""
+    global _last_cancelled
+    mark, task = object(), asyncio.current_task()
+    assert task is not None  # else nothing could await
+    _tasks[mark] = asyncio.get_running_loop(), task  # before the question: either side sees the other one
     try:
+        if _is_ending:
+            raise Ending
         yield
+    except asyncio.CancelledError:
+        _last_cancelled = monotonic()
+        raise
     finally:
-        _loops.pop(mark, None)
+        _tasks.pop(mark, None)
 
 
 @atexit.register
 def _wait() -> None:
     """Let those end that loops of other threads await.
 
-    An answer for which there is no interpreter any more ends the process by SIGABRT.
+    A thread of obstore that hands over an answer when there is no interpreter any more ends the process by
+    SIGABRT: CPython before 3.14 ends such threads, and frames of Rust do not let that pass.
     """
-    global is_ending
-    is_ending = True
-    latest = monotonic() + _LONGEST
-    while any(loop.is_running() for loop in [*_loops.values()]) and monotonic() < latest:
+    global _is_ending
+    _is_ending = True
+    if not _has_ended(_LONGEST):
+        for loop, task in [*_tasks.values()]:
+            if loop.is_running():
+                loop.call_soon_threadsafe(task.cancel)
+        _has_ended(_LONGEST)
+
+
+def _has_ended(seconds: float) -> bool:
+    """Wait until no request is under way and no answer on its way to a loop; return whether that is so."""
+    latest = monotonic() + seconds
+    while monotonic() < latest:
+        is_quiet = not any(loop.is_running() for loop, _ in [*_tasks.values()])
+        if is_quiet and monotonic() > _last_cancelled + _AFTER_CANCELLING and not _hands_over():
+            return True
         sleep(0.005)
+    return False
+
+
+def _hands_over() -> bool:
+    """Whether a thread that is not one of Python's hands something to an event loop.
+
+    A loop may see the answer, and end the request, before the thread that brought it has come back.
+    """
+    known = {thread.ident for thread in threading.enumerate()}
+    frames = sys._current_frames().items()
+    return any(_is_in("call_soon_threadsafe", frame) for ident, frame in frames if ident not in known)
+
+
+def _is_in(function: str, frame: FrameType | None) -> bool:
+    """Whether a thread is in a function, or in something that it calls."""
+    while frame is not None and frame.f_code.co_name != function:
+        frame = frame.f_back
+    return frame is not None
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_loops.clear)
+    os.register_at_fork(after_in_child=_tasks.clear)
