@@ -7,6 +7,7 @@ hold on every Python.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -290,3 +291,40 @@ def test_the_interpreter_ends_while_threads_read_and_write(store: str, tmp_path:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr[-4000:]
     assert time.monotonic() - start < 30
+
+
+WAITING = textwrap.dedent(
+    """
+    import ctypes, sys, threading, time
+    import zarrcore
+    from zarrcore.storage import MemoryStore, WrapperStore
+
+    class Slow(WrapperStore):
+        def set(self, key, value):
+            if key.startswith("c/"):
+                holds.set()
+                time.sleep(60)
+
+    def write():
+        array[:2] = 1
+
+    holds = threading.Event()
+    array = zarrcore.create_array(Slow(MemoryStore()), shape=4, chunks=4, dtype="i4")
+    threading.Thread(target=write, daemon=True).start()
+    holds.wait()
+    threading.Thread(target=write, daemon=True).start()  # asks whether to go on waiting for the other
+    time.sleep(0.1)
+    libc = ctypes.CDLL(None)
+    libc.on_exit(libc.sleep, None)  # of the exit status: a second, in which there is no interpreter any more
+    print("end", flush=True)
+    sys.exit(1)
+    """
+)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "on_exit"), reason="on_exit is a function of glibc")
+def test_a_thread_waits_for_a_chunk_when_there_is_no_interpreter_any_more() -> None:
+    """PyGILState_Ensure, by which it asked, followed a null pointer."""
+    command = [sys.executable, "-X", "faulthandler", "-c", WAITING]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "end\n"), done.stderr[-4000:]

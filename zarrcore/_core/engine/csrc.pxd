@@ -1,6 +1,22 @@
 # Declarations of the C core (csrc/), for the modules of this package.
 from libc.stdint cimport int64_t, intptr_t, uint8_t, uint32_t, uint64_t
 
+# What `with gil` calls, here and in the modules that include this file.  When the interpreter has ended, threads of the
+# pool and daemon threads may still be at work until the process ends.  PyGILState_Ensure ends one that has a state of
+# Python's; but soon afterwards none has, and it follows a null pointer.
+cdef extern from *:
+    """
+    static inline PyGILState_STATE zc_ensure_gil(void)
+    {
+        if (!Py_IsInitialized() && PyGILState_GetThisThreadState() == NULL) {
+            PyThread_exit_thread();
+        }
+        return PyGILState_Ensure();
+    }
+
+    #define PyGILState_Ensure zc_ensure_gil
+    """
+
 cdef extern from "stdbool.h":
     ctypedef bint cbool "bool"
 
