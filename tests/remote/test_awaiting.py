@@ -4,13 +4,10 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -410,63 +407,3 @@ def test_a_refusal_of_a_document_is_an_error(server: ObjectServer, store: Object
         with pytest.raises(NodeIOError, match="data/x/zarr.json"):
             asyncio.run(call())
     server.mend()
-
-
-ENDING = """
-import asyncio, sys, threading, time
-import zarrcore
-
-class Slow(asyncio.SelectorEventLoop):  # its wakers come back late, as on a machine with much to do
-    def _write_to_self(self):
-        super()._write_to_self()
-        if threading.get_ident() != reader.ident:
-            for _ in range(20):
-                time.sleep(0.002)
-
-words = {"key": "k", "secret": "s", "endpoint_url": sys.argv[1]}
-array = zarrcore.open_array("s3://bucket", mode="r", storage_options=words)._async_array
-
-async def read():
-    await asyncio.gather(*(array.getitem(i % 10) for i in range(60)), return_exceptions=True)
-
-async def main():
-    await array.getitem(0)
-    print("reading", flush=True)
-    while True:
-        if sys.argv[2] == "cancelled":
-            task = asyncio.ensure_future(read())
-            await asyncio.sleep(0.015)
-            task.cancel()
-            await asyncio.wait([task])
-        else:
-            await read()
-
-def run():
-    with asyncio.Runner(loop_factory=Slow if sys.argv[2] == "handed over slowly" else None) as runner:
-        runner.run(main())
-
-reader = threading.Thread(target=run, daemon=True)
-reader.start()
-sys.stdin.readline()
-print("end", flush=True)
-"""
-
-
-@pytest.mark.parametrize("way", ["at once", "handed over slowly", "cancelled"])
-def test_a_process_may_end_while_the_loop_of_a_thread_reads(
-    server: ObjectServer, store: ObjectStore, way: str
-) -> None:
-    """An answer that came when there was no interpreter any more ended it by SIGABRT, one time in three.
-
-    Still one time in ten where the loop had seen the answer before the thread that brought it was back.
-    """
-    created(store, LAYOUTS["chunks"])
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    server.latency = 0.02
-    for _ in range(3):
-        program = [sys.executable, "-c", ENDING, server.url, way]
-        with subprocess.Popen(program, **pipes, text=True, cwd=Path(zarrcore.__file__).parents[1]) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "reading\n"
-            assert process.communicate("\n", timeout=60) == ("end\n", "")
-            assert process.returncode == 0

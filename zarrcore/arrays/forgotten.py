@@ -16,6 +16,10 @@ __all__ = ["finish_later", "watch"]
 
 _writers: WeakSet[Any] = WeakSet()
 """Every :class:`zarrcore.ArrayWriter` of the process."""
+_kept: list[Any] = []
+"""Those that were about to be collected when there was no thread for them."""
+_has_ended = False
+_AT_END = "written at the end of the program"
 
 
 def watch(writer: Any) -> None:
@@ -30,16 +34,28 @@ def finish_later(writer: Any) -> None:
     """
     if writer._process != os.getpid():
         return  # the parent of this process has it too
-    name, done = repr(writer), "lost"
-    if not sys.is_finalizing():
+    _warn(repr(writer), _begin(writer))
+
+
+def _begin(writer: Any) -> str:
+    """Have a writer finished in another thread; return what becomes of its values."""
+    if sys.is_finalizing():
+        return "lost"
+    try:
         Thread(target=writer._finish, name="zarrcore-writer").start()
-        done = "written now"
-    _warn(name, done)
+    except RuntimeError:  # the system has no more threads, or the process ends
+        if _has_ended:
+            return "lost"
+        _kept.append(writer)
+        return _AT_END
+    return "written now"
 
 
 @atexit.register
 def _finish_all() -> None:
-    unclosed = [w for w in list(_writers) if w._process == os.getpid() and w._is_unfinished]
+    global _has_ended
+    _has_ended = True
+    unclosed = [w for w in {*_writers, *_kept} if w._process == os.getpid() and w._is_unfinished]
     names = [repr(writer) for writer in unclosed]
     failures = []
     for writer in unclosed:
@@ -49,7 +65,7 @@ def _finish_all() -> None:
             failures.append(error)
     try:
         for name in names:
-            _warn(name, "written at the end of the program")
+            _warn(name, _AT_END)
     finally:
         if failures:
             raise ExceptionGroup("values of writers that were not closed are lost", failures)

@@ -109,10 +109,10 @@ class _Threads:
             self._n += 1
             try:
                 Thread(target=self._work, name=f"zarrcore-store-{self._n}", daemon=True).start()
-            except RuntimeError:  # the system has no more of them: those that there are do the work
+            except RuntimeError:  # no more of them, or an end: those that there are do the work
                 self._n -= 1
                 if self._n == 0:
-                    raise
+                    self._work_here()
         return future
 
     def end(self) -> None:
@@ -126,6 +126,15 @@ class _Threads:
         except Empty:
             return False
         return True
+
+    def _work_here(self) -> None:
+        while True:
+            try:
+                task = self._tasks.get_nowait()
+            except Empty:
+                return
+            if task is not None:
+                _do(task)
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:

@@ -422,8 +422,13 @@ def own_loop() -> asyncio.AbstractEventLoop:
     global _own
     with _starting:
         if _own is None or _own[0] != os.getpid():
-            _own = os.getpid(), asyncio.new_event_loop()
-            threading.Thread(target=_own[1].run_forever, name="zarrcore-loop", daemon=True).start()
+            loop = asyncio.new_event_loop()
+            try:
+                threading.Thread(target=loop.run_forever, name="zarrcore-loop", daemon=True).start()
+            except RuntimeError:
+                loop.close()
+                raise
+            _own = os.getpid(), loop
         return _own[1]
 
 

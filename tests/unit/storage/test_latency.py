@@ -327,7 +327,6 @@ def test_threads_that_cannot_be_started_are_not_counted(monkeypatch: pytest.Monk
     monkeypatch.setattr(remote, "Thread", Limited)
     with config.set({"async.concurrency": 3}):
         for _ in range(5):
-            with pytest.raises(RuntimeError, match="new thread"):
-                in_parallel(abs, [-1, -2])
+            assert in_parallel(abs, [-1, -2]) == [1, 2], "here, where there is no thread"
         Limited.allowed = 1
         assert in_parallel(abs, [-1, -2, -3, -4]) == [1, 2, 3, 4]
