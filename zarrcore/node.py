@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from zarrcore.attributes import Attributes
 from zarrcore.nodes.reading import stored_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from concurrent.futures import Executor
     from typing import Self
 
     from zarrcore.storage import Store, StorePath
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+
+async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that changes nothing in a worker thread of the event loop's executor.
 
     A task that is cancelled ends at once, and leaves the thread alone.
@@ -24,8 +28,15 @@ async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> 
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
-async def to_end(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run a function that changes something in a worker thread of the event loop's executor.
+async def to_end(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function that changes something in a thread of the loop's executor, see `to_end_in`."""
+    return await to_end_in(None, function, *args, **kwargs)
+
+
+async def to_end_in(
+    threads: Executor | None, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Run a function that changes something in one of some threads; None: those of the event loop's executor.
 
     A task that is cancelled ends when the function has ended, or at once if it has not begun and never will:
     what was stored after that would replace what the program has stored since.
@@ -33,14 +44,23 @@ async def to_end(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     import asyncio
     from contextlib import suppress
     from contextvars import copy_context
+    from threading import Event
 
     turn = [None]  # whoever takes it decides whether the function is called
-    context = copy_context()
+    context, ended = copy_context(), Event()
 
-    def call() -> Any:
-        return context.run(function, *args, **kwargs) if _takes(turn) else None
+    def call() -> T | None:
+        try:
+            return context.run(function, *args, **kwargs) if _takes(turn) else None
+        finally:
+            ended.set()
 
-    future = asyncio.get_running_loop().run_in_executor(None, call)
+    try:
+        future = asyncio.get_running_loop().run_in_executor(threads, call)
+    except BaseException:  # such as Ctrl-C at the start of a thread, which the executor then does not know
+        if not _takes(turn):
+            ended.wait()
+        raise
     try:
         await asyncio.wait([future])
     except asyncio.CancelledError as cancelled:
@@ -50,7 +70,7 @@ async def to_end(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([future])
         raise cancelled from None if future.cancelled() else future.exception()
-    return future.result()
+    return future.result()  # type: ignore[return-value]
 
 
 def _takes(turn: list[None]) -> bool:

@@ -148,3 +148,46 @@ def test_a_failure_is_that_of_the_call() -> None:
             await array.setitem(9, 1)
 
     asyncio.run(main())
+
+
+def test_ctrl_c_at_the_start_of_a_thread_waits_for_what_that_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The executor did not know the thread, and did not wait for it: values were stored after asyncio.run."""
+    store, start = Pausing(MemoryStore()), threading.Thread.start
+    array = zarrcore.create_array(store, data=np.ones(8), chunks=4).async_array
+    store.pauses_at = "c/0"
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name.startswith("asyncio"):
+            assert store.is_inside.wait(60)
+            start(threading.Timer(0.1, store.may_go_on.set))
+            raise KeyboardInterrupt
+
+    async def main() -> None:
+        monkeypatch.setattr(threading.Thread, "start", interrupted)
+        await array.setitem(..., 2)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
+    assert zarrcore.open_array(store)[...].tolist() == [2] * 8, "what was begun has ended"
+
+
+def test_what_found_no_thread_is_not_done_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The executor keeps the call for its next thread."""
+    array = zarrcore.create_array({}, data=np.ones(8), chunks=4)
+    start, refused = threading.Thread.start, []
+
+    def limited(thread: threading.Thread) -> None:
+        if not refused:
+            refused.append(thread)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    async def main() -> None:
+        monkeypatch.setattr(threading.Thread, "start", limited)
+        with pytest.raises(RuntimeError, match="new thread"):
+            await array.async_array.setitem(..., 2)
+        await asyncio.to_thread(str)
+
+    asyncio.run(main())
+    assert array[...].tolist() == [1] * 8

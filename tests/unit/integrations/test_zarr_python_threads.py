@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pausing_stores import Pausing
 
 import zarrcore
 from zarrcore.errors import StoreError
-from zarrcore.storage import ZarrPythonStore
+from zarrcore.storage import MemoryStore, ZarrPythonStore
 
 zarr = pytest.importorskip("zarr")
 pytest.importorskip("zarrcore.integrations.zarr_python.pipeline")
 
+from zarrcore.integrations.zarr_python import ZarrcoreStore  # noqa: E402
 from zarrcore.integrations.zarr_python.parts import Wanted  # noqa: E402
 
 pytestmark = pytest.mark.threads
@@ -110,6 +112,31 @@ def test_a_cancelled_write_stores_nothing_after_its_task_has_ended() -> None:
 
     asyncio.run(main())
     assert zarr.open_array(store)[:].tolist() == [2] * 4
+
+
+@pytest.mark.parametrize("change", ["set", "set_if_not_exists"])
+def test_a_cancelled_change_of_a_store_of_ours_ends_with_its_task(change: str) -> None:
+    """It went on in its thread: what it stored replaced what was stored, and confirmed, after it."""
+    from zarr.core.buffer import default_buffer_prototype
+
+    ours = Pausing(MemoryStore())
+    ours.pauses_at = "key"
+    theirs = ZarrcoreStore(ours)
+    value = default_buffer_prototype().buffer.from_bytes(b"old")
+
+    async def main() -> None:
+        task = asyncio.create_task(getattr(theirs, change)("key", value))
+        assert await asyncio.to_thread(ours.is_inside.wait, 60)
+        task.cancel()
+        await asyncio.sleep(0.01)
+        is_done = task.done()
+        ours.may_go_on.set()
+        assert not is_done
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert bytes(ours.get("key") or b"") == b"old"
 
 
 def test_a_cancelled_read_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

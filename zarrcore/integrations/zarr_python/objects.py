@@ -64,26 +64,26 @@ class ZarrcoreStore(abc.Store):
 
     async def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        await STORES.run(self.zarrcore_store.set, key, value.to_bytes())
+        await STORES.run_to_end(self.zarrcore_store.set, key, value.to_bytes())
 
     async def set_if_not_exists(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        await STORES.run(self.zarrcore_store.set_if_not_exists, key, value.to_bytes())
+        await STORES.run_to_end(self.zarrcore_store.set_if_not_exists, key, value.to_bytes())
 
     async def set_partial_values(self, key_start_values: Any) -> None:  # zarr-python 3.1.0 wants it
         raise NotImplementedError(f"{self} does not replace parts of values")
 
     async def delete(self, key: str) -> None:
         self._check_writable()
-        await STORES.run(self.zarrcore_store.delete, key)
+        await STORES.run_to_end(self.zarrcore_store.delete, key)
 
     async def delete_dir(self, prefix: str) -> None:
         self._check_writable()
-        await STORES.run(self.zarrcore_store.erase_prefix, prefix)
+        await STORES.run_to_end(self.zarrcore_store.erase_prefix, prefix)
 
     async def clear(self) -> None:
         self._check_writable()
-        await STORES.run(self.zarrcore_store.clear)
+        await STORES.run_to_end(self.zarrcore_store.clear)
 
     async def list(self) -> AsyncIterator[str]:
         for key in await STORES.run(lambda: [*self.zarrcore_store.list()]):

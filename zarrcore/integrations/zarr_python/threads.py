@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from os import getpid
 from typing import Any, ParamSpec, TypeVar
 
+from zarrcore.node import to_end_in
 from zarrcore.storage.zarr_python import WAITER, Waiter
 
 P = ParamSpec("P")
@@ -56,22 +56,18 @@ class Threads:
 
     async def run_to_end(self, call: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
         """Make a call in one of the threads.  A task that is cancelled waits for its end."""
-        future = self._begin(call, *args, **options)
-        try:
-            return await asyncio.shield(future)
-        except asyncio.CancelledError:
-            while not future.done():
-                with suppress(asyncio.CancelledError):
-                    await asyncio.wait([future])
-            raise
+        return await to_end_in(self._threads(), call, *args, **options)
 
     def _begin(self, call: Callable[P, T], *args: P.args, **options: P.kwargs) -> asyncio.Future[T]:
+        work = partial(copy_context().run, call, *args, **options)
+        return asyncio.get_running_loop().run_in_executor(self._threads(), work)
+
+    def _threads(self) -> ThreadPoolExecutor:
         process = getpid()
         threads = self._executors.get(process)
         if threads is None:  # of two that are made at once, one is dropped, without a thread
             threads = self._executors.setdefault(process, ThreadPoolExecutor(_MOST, self._name))
-        work = partial(copy_context().run, call, *args, **options)
-        return asyncio.get_running_loop().run_in_executor(threads, work)
+        return threads
 
 
 ENGINE = Threads("zarrcore-engine")
