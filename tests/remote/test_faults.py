@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from object_server import ObjectServer
 
 import zarrcore
 from zarrcore.errors import ChunkIOError, StoreError
-from zarrcore.storage import RangeByteRequest, make_store
+from zarrcore.storage import ObjectStore, RangeByteRequest, make_store
 
 pytest.importorskip("obstore")
 
@@ -185,3 +186,24 @@ def test_no_document_of_a_server_that_is_not_there_is_asked_for(monkeypatch: pyt
     report = zarrcore.verify(store)
     assert not report.ok and asked == []
     assert "cannot be listed" in str(report) and "http://127.0.0.1:9" in str(report)
+
+
+def test_no_removal_goes_on_after_the_error_of_another(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that was written again after the error was removed by what was still under way."""
+    ask = ObjectStore._ask
+
+    def slowly(store: ObjectStore, request: str, *args: Any, **options: Any) -> Any:
+        if request == "delete":
+            if isinstance(args[0], list) or args[0] == "key0":
+                raise PermissionError("no removals")
+            time.sleep(0.1)
+        return ask(store, request, *args, **options)
+
+    monkeypatch.setattr(ObjectStore, "_ask", slowly)
+    store, names = ObjectStore(bucket), [f"key{number}" for number in range(20)]
+    with pytest.raises(StoreError, match=r"key0.*no removals"):
+        store.erase_values(names)
+    for name in names:
+        store.set(name, b"new")
+    time.sleep(0.3)
+    assert [bytes(store.get(name) or b"") for name in names] == [b"new"] * 20

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Self
 
+from zarrcore._threads import in_threads
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import ZarrUserWarning
@@ -17,7 +18,7 @@ from zarrcore.storage.base import overrides
 from zarrcore.storage.clients import obstore
 from zarrcore.storage.object_lists import ListedObjects
 from zarrcore.storage.object_reads import MOST_AT_ONCE, ReadObjects
-from zarrcore.storage.remote import in_parallel
+from zarrcore.storage.remote import concurrency
 from zarrcore.storage.servers import SCHEMES
 from zarrcore.storage.validation import as_view, is_document, validate_key
 
@@ -219,4 +220,4 @@ class ObjectStore(ReadObjects, ListedObjects):
             if names:
                 self._ask("delete", [self._root + name for name in names])  # in one request, where it can
             return
-        in_parallel(self.delete, names)
+        list(in_threads(self.delete, names, concurrency()))  # where one fails, none goes on
