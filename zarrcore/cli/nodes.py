@@ -53,15 +53,21 @@ def info(place: str, options: tuple[str, ...], complete: bool, as_json: bool) ->
 
     where, metadata = find_place(place, options)
     node: Any
-    if complete or not is_array_metadata(metadata):
+    if complete:
         node = open_place(place, options)
-        found = node.info_complete if complete else lambda: node.info
-    else:  # what shows the metadata loads faster than what reads the values
+        found = node.info_complete
+    elif is_array_metadata(metadata):  # what shows the metadata loads faster than what reads the values
         from zarrcore.arrays.info import array_info
         from zarrcore.arrays.opened import OpenArray
 
         node = OpenArray(metadata, where)
         found = partial(array_info, node)
+    else:
+        from zarrcore.groups.opened import OpenGroup
+        from zarrcore.info import group_info
+
+        node = OpenGroup(metadata, where)
+        found = partial(group_info, node)
     if as_json:
         print_json(_description(node, complete))
     else:

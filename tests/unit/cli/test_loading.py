@@ -39,6 +39,17 @@ def test_what_a_command_does_not_use_is_not_imported(command: str, unused: set[s
     assert unused & set(done.stderr.split()) == set()
 
 
+def test_describing_a_group_imports_nothing_that_creates_nodes(tmp_path: Path) -> None:
+    group = zarrcore.create_group(tmp_path / "a.zarr", attributes={"title": "waves"})
+    group.create_array("inner", shape=(4,), dtype="i4")
+    zarrcore.consolidate_metadata(tmp_path / "a.zarr")
+    code = LISTED.format(arguments=["info", str(tmp_path / "a.zarr")])
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.rstrip() == str(zarrcore.open_group(tmp_path / "a.zarr", mode="r").info)
+    unused = {"zarrcore.api.nodes", "zarrcore.arrays.array", "zarrcore.groups.group"}
+    assert unused & set(done.stderr.split()) == set()
+
+
 COMPLETED = """
 import sys
 from zarrcore.cli import main
