@@ -13,7 +13,7 @@ from zarrcore._records import dataclass
 from zarrcore.errors import BaseZarrError, NodeIOError, ZarrUserWarning
 from zarrcore.metadata import ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
 from zarrcore.nodes.consolidated import bare, difference, lookup
-from zarrcore.nodes.copies import KeptCopy, document_lock, note_copied, number_waiting
+from zarrcore.nodes.copies import KeptCopy, document_lock, note_consolidation, note_copied, number_waiting
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import Unreadable, parse_node, read_documents, readable
 from zarrcore.nodes.versions import Outdated, Versions
@@ -85,6 +85,7 @@ def consolidate(place: StorePath, metadata: GroupMetadata, progress: Step | None
     zarr_format = metadata.zarr_format
     compares = place.store._compares
     others_change = place.store._lock_file(place.path) is not None
+    note_consolidation()
     for attempt in range(_ATTEMPTS):
         kept = KeptCopy(place)  # notices nodes that other threads change meanwhile
         n_before = number_waiting()

@@ -98,6 +98,21 @@ def copy_since(place: StorePath, known: tuple[bytes, int]) -> KeptCopy:
     return copy
 
 
+_consolidations = 0  # how often this process has begun to make a copy that is stored
+
+
+def consolidations() -> int:
+    """Return how often this process has begun to consolidate metadata."""
+    return _consolidations
+
+
+def note_consolidation() -> None:
+    """Note that nodes are about to be collected for a copy: who creates one meanwhile has to look for it."""
+    global _consolidations
+    with _TABLE:
+        _consolidations += 1
+
+
 def note_change(place: StorePath, *, removed: bool = False) -> None:
     """Mark the copies of a node's documents as stale, in open groups and where they are being made."""
     global _changes

@@ -25,6 +25,7 @@ from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes import users
 from zarrcore.nodes.above import look_above
 from zarrcore.nodes.copies import (
+    consolidations,
     follow_documents,
     follow_removal,
     follow_tree,
@@ -93,6 +94,7 @@ def create_node(
         If what would be removed is not Zarr's alone; if no node can have the name.
     """
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
+    n_before = consolidations()
     with after_others(place):
         for attempts_left in reversed(range(_REPLACEMENTS)):
             with _cleared(place, metadata.zarr_format, overwrite, group=group) as cleared:
@@ -105,8 +107,8 @@ def create_node(
                         raise
             # Somebody was faster after the place was cleared: that is replaced as well.
     # To see that groups which have just been made have no copies would take another wave.
-    is_slow = place.store._concurrent_requests() > 0
-    follow_documents([place], documents, without=cleared.made if is_slow else ())
+    have_no_copies = place.store._concurrent_requests() and consolidations() == n_before
+    follow_documents([place], documents, without=cleared.made if have_no_copies else ())
     debug("created %s", place)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from meeting_store import MeetingStore
 
 import zarrcore
 from zarrcore.errors import NodeIOError, StaleMetadataError, ZarrUserWarning
@@ -682,6 +683,25 @@ def test_copies_follow_all_groups_that_are_made_above_a_node(
                 above for n in range(2 if path else 1, 7) if (above := "/".join(name.split("/")[:n]))
             ]
             assert zarrcore.check_consolidated(store, path=path) == ()
+
+
+def test_a_group_consolidated_before_the_node_that_it_was_made_for(zarr_format: int) -> None:
+    class Meanwhile(MeetingStore):
+        is_consolidated = False
+
+        def set_if_not_exists(self, key: str, value: Any) -> bool:
+            if key.startswith("a/b/") and not self.is_consolidated:
+                self.is_consolidated = True
+                other = threading.Thread(target=lambda: zarrcore.consolidate_metadata(self, path="a"))
+                other.start()
+                other.join()
+            return super().set_if_not_exists(key, value)
+
+    store = Meanwhile()
+    zarrcore.create_array(store, name="a/b", shape=3, dtype="i4", zarr_format=zarr_format)
+    assert store.is_consolidated
+    assert zarrcore.check_consolidated(store, path="a") == ()
+    assert [*zarrcore.open_consolidated(store, path="a")] == ["b"]
 
 
 def test_copies_follow_the_groups_that_were_made_before_a_failure(zarr_format: int) -> None:
