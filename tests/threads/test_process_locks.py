@@ -24,7 +24,8 @@ import pytest
 import zarrcore
 from zarrcore._core import engine
 from zarrcore.errors import BaseZarrError, ContainsArrayError, NodeNotFoundError, RegionOverlapWarning
-from zarrcore.storage import LocalStore, LoggingStore
+from zarrcore.nodes.find import read_node
+from zarrcore.storage import LocalStore, LoggingStore, removing
 from zarrcore.storage.alone import alone
 from zarrcore.testing.process import in_child
 
@@ -634,6 +635,57 @@ def test_a_move_of_what_others_remove_says_so(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(LocalStore, "_rename_prefix", renamed)
     with pytest.raises(NodeNotFoundError, match="'b' in .* was removed"):
         group.move("b", "a")
+
+
+def test_a_move_waits_for_another_process_that_removes_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chunks that were still there came to the new place, as those of nothing, and the move succeeded."""
+    group = zarrcore.create_group(tmp_path)
+    group.create_array("a", data=np.full(400, 2, "i4"), chunks=10)
+    (seen, sees), (begun, begins) = os.pipe(), os.pipe()
+    entered = removing._entered
+
+    def entered_late(*arguments: Any, **options: Any) -> Any:
+        os.write(begins, b".")  # the document is gone, and no chunk
+        time.sleep(0.3)
+        return entered(*arguments, **options)
+
+    def read_first(place: Any) -> Any:
+        found = read_node(place)
+        monkeypatch.undo()
+        os.write(sees, b".")
+        os.read(begun, 1)
+        return found
+
+    def work(number: int) -> None:
+        if number == 0:
+            monkeypatch.setattr(removing, "_entered", entered_late)
+            os.read(seen, 1)
+            del group["a"]
+        else:
+            monkeypatch.setattr("zarrcore.nodes.move.read_node", read_first)
+            with pytest.raises(NodeNotFoundError, match="'a' was removed"):
+                group.move("a", "b")
+
+    at_once(work, 2)
+    assert not (tmp_path / "a").exists()
+    assert [*(tmp_path / "b").rglob("*")] == []
+
+
+def test_moves_in_a_circle_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    group = zarrcore.create_group(tmp_path)
+    group.create_array("a", data=np.ones(4))
+
+    def work(number: int) -> None:
+        names = ("a", "b") if number % 2 else ("b", "a")
+        for _ in range(200):
+            with suppress(BaseZarrError, KeyError):
+                group.move(*names)
+
+    at_once(work, 4)
+    (name,) = zarrcore.open_group(tmp_path)
+    assert zarrcore.open_array(tmp_path, path=name)[...].tolist() == [1] * 4
 
 
 def test_a_child_that_lives_on_keeps_no_place(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, NodeNotFoundError, StoreError, shown
 from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
 from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
+from zarrcore.nodes.documents import Metadata
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.hidden import keys_to_copy
 from zarrcore.nodes.reading import keys_below, moving, reading, several_at_once, writing
@@ -50,12 +51,23 @@ def _move(source: StorePath, dest: StorePath) -> None:
     with among_processes(dest), moving_node(source):
         if store._is_near and not goes_on:  # where another process may have been waited for
             goes_on = _goes_on(source, dest)
-        chunks_stay = _carry(source, dest, goes_on)
+        # Seen before it is waited for: nothing else comes to the target then, so of moves in a circle one
+        # finds nothing to move.
+        _refuse_removed(source, metadata)
+        with store._alone(source.path, makes=False):  # who removes it would leave chunks at the target
+            _refuse_removed(source, metadata)
+            chunks_stay = _carry(source, dest, goes_on)
         note_loss(source)
     _follow(source, dest)
     if chunks_stay is not None:
         raise chunks_stay
     debug("moved %s to %s", source, dest)
+
+
+def _refuse_removed(source: StorePath, metadata: Metadata | None) -> None:
+    """Notice that another process has removed a node that was there, where looking costs next to nothing."""
+    if source.store._is_near and metadata is not None and read_node(source) is None:
+        raise NodeNotFoundError(f"the node {source._located} was removed while it was moved")
 
 
 def _goes_on(source: StorePath, dest: StorePath) -> bool:
