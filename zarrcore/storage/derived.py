@@ -15,7 +15,7 @@ _LISTED = (
 )
 # For each method what does the same in another way: it is built on the method where that alone is replaced.
 _SHORTCUTS = {
-    "get": ("get_partial_values", "get_many", "_get_chunks", *_PARTS, "exists", *_SIZES),
+    "get": ("get_partial_values", "get_many", "_get_chunks", *_PARTS, "exists", *_SIZES, "_has_lost"),
     "get_partial_values": ("get_many", "_get_chunks", *_PARTS),
     "get_many": ("_get_chunks",),
     "set": ("set_if_not_exists", "set_partial_values"),

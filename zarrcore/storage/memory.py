@@ -149,10 +149,14 @@ class MemoryStore(Store):
         return self._names_of_keys(prefix)
 
     def _has_lost(self, prefix: str) -> bool:
-        values, prefix = self._store_dict, self._start + prefix
-        if f"{prefix}zarr.json" in values or f"{prefix}.zarray" in values:
+        if self._document_in(prefix):
             return False
-        return not any(key.startswith(prefix) for key in [*values])
+        prefix = self._start + prefix
+        return not any(key.startswith(prefix) for key in [*self._store_dict])
+
+    def _document_in(self, prefix: str) -> str:
+        names = ("zarr.json", ".zarray")
+        return next((name for name in names if f"{self._start}{prefix}{name}" in self._store_dict), "")
 
     def _scope(self, path: str) -> str:
         start = f"memory:{id(self._store_dict)}/{self._start}"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.errors import ChunkIOError
 from zarrcore.experimental.cache_store import CacheStore as KeepingStore
 from zarrcore.storage import (
     CacheStore,
@@ -182,3 +184,86 @@ def test_all_listings_go_through_list(kind: Any, tmp_path: Path) -> None:
     assert sorted(store.list()) == sorted(store.list_prefix("")) == ["seen/zarr.json", "zarr.json"]
     assert sorted(store.list_dir("")) == ["seen", "zarr.json"] and store.is_empty("hidden")
     assert list(group) == ["seen"]
+
+
+class Elsewhere:
+    """Keys are others than they seem to be."""
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        return super().get(f"below/{key}", byte_range)  # type: ignore[misc]
+
+    def set(self, key: str, value: Any) -> None:
+        super().set(f"below/{key}", value)  # type: ignore[misc]
+
+    def delete(self, key: str) -> None:
+        super().delete(f"below/{key}")  # type: ignore[misc]
+
+    def list(self) -> Iterator[str]:
+        keys: Iterator[str] = super().list()  # type: ignore[misc]
+        return (key.removeprefix("below/") for key in keys)
+
+
+class ElsewhereLocal(Elsewhere, LocalStore):
+    pass
+
+
+class ElsewhereMemory(Elsewhere, MemoryStore):
+    pass
+
+
+class ElsewhereFsspec(Elsewhere, FsspecStore):
+    pass
+
+
+class ElsewhereWrapper(Elsewhere, WrapperStore):
+    pass
+
+
+OTHER_KEYS: dict[str, Callable[[Path], Store]] = {
+    "local": lambda path: ElsewhereLocal(path),
+    "memory": lambda path: ElsewhereMemory(),
+    "fsspec": lambda path: ElsewhereFsspec.from_url(f"file://{path}"),
+    "wrapped memory": lambda path: ElsewhereWrapper(MemoryStore()),
+    "wrapped local": lambda path: ElsewhereWrapper(LocalStore(path)),
+    "wrapped twice": lambda path: WrapperStore(ElsewhereWrapper(LocalStore(path))),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_KEYS)
+@pytest.mark.parametrize("dtype", ["i4", "str"])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_an_array_with_other_keys_is_not_gone(
+    kind: str, dtype: str, zarr_format: Any, tmp_path: Path
+) -> None:
+    """An absent chunk was an error, since nothing lay below the array's path in the store underneath."""
+    if kind == "fsspec":
+        pytest.importorskip("fsspec")
+    group = zarrcore.create_group(OTHER_KEYS[kind](tmp_path), zarr_format=zarr_format)
+    options: Any = {"shape": 6, "chunks": 2, "dtype": dtype, "fill_value": 7 if dtype == "i4" else "7"}
+    array = group.create_array("a/b", **options)
+    array[2:4] = [1, 2] if dtype == "i4" else ["1", "2"]
+    expected = [*map(type(array[0]), [7, 7, 1, 2, 7, 7])]
+    assert [*array[:]] == expected
+    group.move("a", "moved")
+    assert [*group["moved/b"][:]] == expected
+    group["moved/b"].resize(3)
+    group["moved/b"].resize(6)
+    assert [*group["moved/b"][:]] == [*expected[:3], *expected[4:], expected[0]]
+
+
+@pytest.mark.parametrize("dtype", ["i4", "str"])
+def test_an_array_that_is_removed_from_under_a_wrapper_is_gone(dtype: str, tmp_path: Path) -> None:
+    class Watching(WrapperStore):
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            return super().get(key, byte_range)
+
+    values: dict[str, Any] = {}
+    for store, remove in (
+        (MemoryStore(values), values.clear),
+        (LocalStore(tmp_path), lambda: shutil.rmtree(tmp_path)),
+    ):
+        array = zarrcore.create_array(Watching(store), name="a", shape=6, chunks=2, dtype=dtype)
+        array[:] = 1 if dtype == "i4" else "1"
+        remove()
+        with pytest.raises(ChunkIOError, match="gone"):
+            array[:]
