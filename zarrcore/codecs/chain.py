@@ -451,7 +451,9 @@ class _BytesCoder:
         return _encoded(self.codec, data, self.spec)
 
     def decode(self, data: bytes, most: int) -> Any:
-        return run_codec(self.codec, ChunkDecodeError, self.codec.decode, data, self.spec, most)
+        made = run_codec(self.codec, ChunkDecodeError, self.codec.decode, data, self.spec, most)
+        _check_size(made, (None, None), self.codec, ChunkDecodeError)  # the engine checks how many they are
+        return made
 
 
 class _ChunkCoder:

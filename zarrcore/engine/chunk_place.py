@@ -88,6 +88,11 @@ class ChunkPlace:
                 return None
             raise
 
+    def as_bytes(self, value: Any) -> bytes | memoryview | None:
+        """Return what the store has answered, if that is bytes or None."""
+        with self.errors_as(ChunkIOError):
+            return None if value is None else as_view(value, self.key)
+
     def set(self, value: Any) -> None:
         """Store the chunk's bytes, unless they are more than would be read."""
         self._check_size(value)

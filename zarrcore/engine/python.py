@@ -282,6 +282,7 @@ class PythonEngine:
                 raise
         with places[0].errors_as(ChunkIOError):
             found = answers(found, len(keys), "get_many")
+        found = [place.as_bytes(value) for place, value in zip(places, found, strict=True)]
         count_read(found)
         return {place.coords: data for place, data in zip(places, found, strict=True)}
 

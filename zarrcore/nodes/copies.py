@@ -27,6 +27,7 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
+from zarrcore.metadata.documents import stored_bytes
 from zarrcore.nodes import users
 from zarrcore.nodes.reading import get_many, reading
 from zarrcore.nodes.versions import Versions, repeated, store_version
@@ -285,7 +286,7 @@ def _with_copies(documents: Sequence[tuple[StorePath, str]]) -> list[tuple[Store
     values = get_many(place, [*unknown]) if unknown else ()
     for key, value in zip(unknown, values, strict=True):
         group, name, version = unknown[key]
-        if value is not None and (name != ZARR_JSON or _MARK in memoryview(value).tobytes()):
+        if value is not None and (name != ZARR_JSON or _MARK in stored_bytes(value, where=key)):
             found.append((group, name))
         elif version is not None:
             _note(known, key, version)

@@ -146,6 +146,8 @@ def as_view(value: Buffer, key: str) -> bytes | memoryview:
     export = getattr(value, "as_buffer_like", None)
     try:
         view = memoryview(export() if export is not None else value)
+        if "O" in view.format:
+            raise TypeError("references to Python objects are no bytes")
     except Exception as error:  # whatever the export of a user's class raises
         raise TypeError(f"key {key!r}: expected a bytes-like value, got {type(value).__name__}") from error
     if view.nbytes == 0:

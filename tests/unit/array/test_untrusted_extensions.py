@@ -13,12 +13,20 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.codecs import BytesBytesCodec
 from zarrcore.dtype import Int32, data_type_registry
-from zarrcore.errors import BaseZarrError, ChunkIOError, MetadataValidationError, StoreError
+from zarrcore.errors import (
+    BaseZarrError,
+    ChunkDecodeError,
+    ChunkIOError,
+    MetadataValidationError,
+    StoreError,
+    ZarrUserWarning,
+)
 from zarrcore.grids import ChunkGrid, RectilinearGrid
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.metadata import ArrayV3Metadata
-from zarrcore.registry import grid_registry, key_encoding_registry
+from zarrcore.registry import grid_registry, key_encoding_registry, register_codec
 from zarrcore.storage import MemoryStore, WrapperStore
 from zarrcore.transformers import StorageTransformer
 
@@ -265,15 +273,66 @@ class AnyTransformer(StorageTransformer):
 
 
 @pytest.mark.parametrize("dtype", ["i4", "str"])
-@pytest.mark.parametrize("value", [5, "text", [1]])
-def test_a_store_whose_values_are_no_bytes_is_blamed_in_both_engines(dtype: str, value: Any) -> None:
+@pytest.mark.parametrize("chunks", [1, 4])
+@pytest.mark.parametrize("value", [5, "text", [1], np.array([None]), np.array([None] * 4)], ids=repr)
+def test_a_store_whose_values_are_no_bytes_is_blamed_in_both_engines(
+    dtype: str, chunks: int, value: Any
+) -> None:
+    """Of several chunks of strings the error was a bare one; of objects the addresses were read."""
+
     class Odd(WrapperStore):
         def get(self, key: str, byte_range: Any = None) -> Any:
             return value if key == "c/0" else super().get(key, byte_range)
 
-    array = zarrcore.create_array(Odd(MemoryStore()), shape=2, dtype=dtype)
+    options: Any = {"shape": 4, "chunks": chunks, "dtype": dtype, "compressors": None}
+    array = zarrcore.create_array(Odd(MemoryStore()), **options)
     with pytest.raises(ChunkIOError, match=r"key 'c/0': TypeError: .*expected a bytes-like value, got"):
         array[...]
+    assert [error.chunk for error in array.read(on_error="collect")[1]] == [(0,)]
+
+
+@pytest.mark.parametrize("shards", [None, 8])
+def test_objects_are_no_bytes_of_which_a_codec_makes_values(shards: int | None) -> None:
+    """Their addresses were read as integers, and so were those in a dictionary."""
+
+    @dataclass(frozen=True)
+    class Objects(BytesBytesCodec):
+        name: ClassVar[str] = "test.objects"
+        is_wrong: ClassVar[bool] = False
+
+        def encode(self, data: Any, spec: Any = None) -> Any:
+            return data
+
+        def decode(self, data: Any, spec: Any = None, max_size: Any = None) -> Any:
+            return np.array([None] * (len(data) // 8)) if type(self).is_wrong else data
+
+    register_codec("test.objects", Objects)
+    options: Any = {"shape": 8, "chunks": 4, "shards": shards, "dtype": "i8"}
+    array = zarrcore.create_array({}, compressors=Objects(), **options)
+    array[:] = 5
+    Objects.is_wrong = True
+    with pytest.raises(ChunkDecodeError, match=r"'test.objects'.* a bytes-like object is required"):
+        array[:]
+    values: Any = {}
+    array = zarrcore.create_array(values, compressors=None, **options)
+    values["c/0"] = np.array([None] * 8)
+    with pytest.raises(ChunkIOError, match="expected a bytes-like value, got ndarray"):
+        array[:4]
+
+
+def test_groups_above_that_are_no_bytes_are_named() -> None:
+    """A change of an array, which was stored, was a bare TypeError."""
+    is_wrong = False
+
+    class Odd(WrapperStore):
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            return "text" if is_wrong and key == "zarr.json" else super().get(key, byte_range)
+
+    array = zarrcore.create_group(Odd(MemoryStore())).create_array("a", shape=4, dtype="i4")
+    is_wrong = True
+    with pytest.warns(ZarrUserWarning, match=r"zarr.json: expected bytes, got str"):
+        array.resize(8)
+    assert array.shape == (8,)
 
 
 @pytest.mark.parametrize("value", ["text", 5, [1]])

@@ -23,6 +23,7 @@ cdef int poll_session(void *arg) noexcept nogil
 cdef bint is_of_a_signal(object error) except -1
 cdef object error_of_a_signal(object error)
 
+cdef object view_of(object value)
 cdef int lend(str key, object value, const zc_store *store, zc_value *out) except -1
 cdef void give_back(zc_value *value) noexcept nogil
 cdef void give_back_all(zc_value *values, size_t n) noexcept nogil

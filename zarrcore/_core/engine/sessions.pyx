@@ -111,6 +111,14 @@ cdef bint _is_fixed(object owner):
         isinstance(owner, cnp.ndarray) and type(owner.base) is bytes and not cnp.PyArray_ISWRITEABLE(owner))
 
 
+cdef object view_of(object value):
+    """A view of the memory of a bytes-like object."""
+    view = memoryview(value)
+    if "O" in view.format:
+        raise TypeError("references to Python objects are no bytes")
+    return view
+
+
 cdef int _lend_bytes(object value, const zc_store *store, zc_value *out) except -1:
     """The same for a bytes-like object."""
     cdef Py_buffer *buffer
@@ -118,7 +126,7 @@ cdef int _lend_bytes(object value, const zc_store *store, zc_value *out) except 
     out.copied = type(value) is not bytes
     if out.copied:
         export = getattr(value, "as_buffer_like", None)
-        value = memoryview(value if export is None else export())     # one of our own: the store may release its
+        value = view_of(value if export is None else export())        # one of our own: the store may release its
         if not _is_fixed(value.obj) or not value.c_contiguous:
             # Somebody might change it while a decompressor, which checks lengths before it uses them, is at work.
             value = bytes(value)

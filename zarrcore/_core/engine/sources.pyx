@@ -20,6 +20,7 @@ from zarrcore._core.engine.sessions cimport (
     hold_value,
     is_of_a_signal,
     lend,
+    view_of,
 )
 
 import os
@@ -219,7 +220,7 @@ cdef object _flat_bytes(object data):
     """Any contiguous buffer as one of bytes."""
     if isinstance(data, cnp.ndarray) and cnp.PyArray_NDIM(data) == 1 and cnp.PyArray_TYPE(data) == cnp.NPY_UINT8:
         return data
-    view = memoryview(data)
+    view = view_of(data)
     return view if view.ndim == 1 and view.format == "B" else view.cast("B") if view.nbytes else memoryview(b"")
 
 
