@@ -18,6 +18,7 @@ from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.codecs.checksums import Crc32cCodec
 from zarrcore.codecs.filled import is_all_fill
+from zarrcore.config import config
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 EMPTY = 2**64 - 1
@@ -251,9 +252,23 @@ class ShardingCodec(ArrayBytesCodec):
         return self.join(chunks, spec)
 
     def inner_chunks(self, shard: Buffer, spec: ArraySpec) -> dict[tuple[int, ...], memoryview]:
-        """Return the encoded inner chunks of `shard`, of `spec`, by their coordinates in it."""
+        """Return the encoded inner chunks of `shard`, of `spec`, by their coordinates in it.
+
+        Who puts them into another shard needs memory for each, also where many have the same bytes here.
+        """
         view = memoryview(shard).cast("B")
-        return {coords: view[start : start + length] for coords, (start, length) in self._extents(view, spec)}
+        chunks = {
+            coords: view[start : start + length] for coords, (start, length) in self._extents(view, spec)
+        }
+        most = self.encoded_limit(spec) or config.get("array.max_variable_chunk_bytes")
+        together = sum(map(len, chunks.values()))
+        if most is not None and together > max(most, len(view)):
+            raise ChunkDecodeError(
+                f"the inner chunks overlap: of {len(view)} bytes they would need {together}, "
+                f"more than the {most} that are allowed",
+                codec=self.name,
+            )
+        return chunks
 
     def _extents(self, shard: memoryview, spec: ArraySpec) -> Iterator[tuple[Any, tuple[int, int]]]:
         """Coordinates of each inner chunk that is there, in C order, with its offset and length."""

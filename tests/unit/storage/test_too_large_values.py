@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import resource
+import struct
 import sys
 import zipfile
 from collections.abc import Callable
@@ -18,7 +19,7 @@ import pytest
 
 import zarrcore
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.codecs import BytesBytesCodec
+from zarrcore.codecs import BytesBytesCodec, BytesCodec, ShardingCodec
 from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, ChunkError, ChunkIOError, StoreError
 from zarrcore.experimental.cache_store import CacheStore
@@ -380,3 +381,33 @@ def test_parts_of_any_size_make_a_value(tmp_path: Path) -> None:
     assert store.get("a/b/k") == b""
     with pytest.raises(BaseZarrError):
         LocalStore(tmp_path, read_only=True)._set_parts("k", 1, iter([b"1"]))
+
+
+@pytest.mark.parametrize("change", ["part", "writer", "encoded"])
+def test_inner_chunks_of_the_same_bytes_do_not_become_so_many(change: str) -> None:
+    """A shard of 1.1 MB, with 4,096 inner chunks at one place, became one of 4.3 GB."""
+    text = ShardingCodec(chunk_shape=(1,), codecs=["vlen-utf8"], index_codecs=[BytesCodec()])
+    options: Any = {"shape": 256, "dtype": str, "chunks": 256, "compressors": None}
+    array = zarrcore.create_array(values := {}, serializer=text, **options)
+    body = struct.pack("<II", 1, 1 << 18) + b"x" * (1 << 18)
+    index = np.tile(np.array([0, len(body)], "<u8"), (256, 1))
+    hostile = values["c/0"] = b"unused" + body + (index + np.array([6, 0], "<u8")).tobytes()
+
+    def write_all() -> None:
+        with array.writer() as writer:
+            writer[3] = "a"
+
+    changes: dict[str, Callable[[], Any]] = {
+        "part": lambda: array.__setitem__(3, "a"),
+        "writer": write_all,
+        "encoded": lambda: array.encoded(0, inner=3).put(body),
+    }
+    with config.set({"array.max_variable_chunk_bytes": 1 << 25}):
+        array = zarrcore.open_array(values)
+        with pytest.raises(ChunkError, match="overlap: of 266254 bytes they would need 67110912"):
+            changes[change]()
+        assert [key for key, _ in zarrcore.compact(array).damaged] == ["c/0"]
+    assert values["c/0"] == hostile
+    assert array[7] == "x" * (1 << 18)
+    changes["part"]()  # what the setting allows
+    assert array[3] == "a" and len(values["c/0"]) > 1 << 25
