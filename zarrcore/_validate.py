@@ -61,7 +61,7 @@ def suggestion(name: object, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches
 
-    names = {known_name.lower(): known_name for known_name in known}
+    names = {known_name.lower(): known_name for known_name in known if known_name != name}
     close = [names[lower] for lower in get_close_matches(str(name).lower(), names, n=3)]
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 

@@ -396,6 +396,14 @@ class ChunkDecoding:
         """Whether chunks are decoded in C into memory that is not kept."""
         return self._engine.is_native and self._nbytes <= self._max_bytes
 
+    @property
+    def _at_once(self) -> int:
+        """How many chunks are decoded into memory that is kept, until the next ones take it."""
+        threads = self._threads or engine.num_threads()
+        if self._dtype.kind in "OT":
+            return threads  # how much their items take is known afterwards
+        return max(1, _SLAB // self._nbytes, min(2 * threads, _MOST // self._nbytes))
+
     def run(self, stored: Stored) -> None:
         """Decode some chunks."""
         if not stored.number:
@@ -408,9 +416,7 @@ class ChunkDecoding:
         if self.tries:
             self.read_each(stored.chosen(self.sizes_of(stored) == DAMAGED))
             return
-        threads = self._threads or engine.num_threads()
-        number = max(1, _SLAB // self._nbytes, min(2 * threads, _MOST // self._nbytes))
-        for coords in _slabs(stored.coords, number):
+        for coords in _slabs(stored.coords, self._at_once):
             self._read(coords)
             self._found.step(len(coords))
 

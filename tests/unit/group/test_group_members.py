@@ -6,6 +6,7 @@ import asyncio
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -538,3 +539,11 @@ def test_info_shows_what_describes_the_values():
     assert array.info["No. chunks"] == 2
     bare = root.create_array("b", shape=3, dtype="i4").info.items()
     assert not bare.keys() & {"Dimension names", "Attributes"}
+
+
+def test_a_name_is_not_suggested_for_itself(tmp_path: Path) -> None:
+    """An empty directory was suggested in its own place."""
+    group = zarrcore.create_group(tmp_path)
+    (tmp_path / "sub").mkdir()
+    with pytest.raises(KeyError, match=r"no array or group 'sub' in [^;]*$"):
+        group["sub"]

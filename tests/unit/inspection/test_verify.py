@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 import warnings
 from pathlib import Path
 from typing import Any
@@ -330,6 +331,20 @@ def test_huge_chunks_and_grids_take_no_memory() -> None:
     document["codecs"] = [{"name": "sharding_indexed", "configuration": sharding}]
     store.set("zarr.json", json.dumps(document).encode())
     assert ("error", "index") in kinds(zarrcore.verify(store))
+
+
+@pytest.mark.parametrize("shards", [None, 2])
+@pytest.mark.parametrize("dtype", ["str", "bytes"])
+def test_items_of_any_length_are_not_kept(shards: int | None, dtype: Any) -> None:
+    """All of an array of long strings were in memory at the same time, 600 MiB of a store of 60 KB."""
+    array = zarrcore.create_array(store := {}, shape=64, chunks=1, shards=shards, dtype=dtype)
+    array[:] = np.array(["x" * (1 << 20) if dtype == "str" else b"x" * (1 << 20)], object)
+    tracemalloc.start()
+    try:
+        assert zarrcore.verify(store, threads=2).ok
+        assert tracemalloc.get_traced_memory()[1] < 24 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_more_findings_than_wanted_are_counted() -> None:
