@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterat
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._extension import own_form
@@ -153,9 +154,11 @@ class ZarrPythonStore(RemoteStore):
             raise TypeError(f"ZarrPythonStore: expected a store of zarr-python, got {store!r}")
         self.store = store
         self._loop: asyncio.AbstractEventLoop | None = None
-        inner = store
+        inner, kinds = store, [type(store)]
         while is_zarr_python_store(getattr(inner, "_store", None)):  # the store below all wrappers
             inner = inner._store
+            kinds.append(type(inner))
+        self._kinds = tuple(kinds)
         self._below = translated(inner)
         if self._below is not None:
             global _adapted
@@ -194,7 +197,8 @@ class ZarrPythonStore(RemoteStore):
 
     def _found(self, asked: Sequence[tuple[str, ByteRange | None]]) -> Sequence[Buffer | None]:
         """Return what the store has; None for what it has not, or does not find."""
-        if len(asked) == 1 or all(part is None for _, part in asked):
+        alone = len(asked) == 1 or _passes_by(self._kinds, "get_partial_values", "get")
+        if alone or all(part is None for _, part in asked):
             return self._gathered(asked, self._get)
         with suppress(Exception):  # each alone shows which one failed; some stores fail where one is absent
             parts = [(key, _theirs(part)) for key, part in asked]
@@ -206,9 +210,17 @@ class ZarrPythonStore(RemoteStore):
         return _bytes_of(await self.store.get(key, _prototype(), _theirs(part)), key)
 
     def exists(self, key: str) -> bool:
-        return bool(self._gathered([(validate_key(key), None)], lambda key, _: self.store.exists(key))[0])
+        return bool(self._gathered([(validate_key(key), None)], self._exists)[0])
+
+    async def _exists(self, key: str, _: None = None) -> bool:
+        if _passes_by(self._kinds, "exists", "get"):
+            return await self._get(key, None) is not None
+        return bool(await self.store.exists(key))
 
     def _size(self, key: str) -> int | None:
+        if _passes_by(self._kinds, "getsize", "get"):
+            return Store._size(self, key)
+
         async def size(key: str, _: None) -> int | None:
             try:
                 return int(await self.store.getsize(key))
@@ -231,11 +243,15 @@ class ZarrPythonStore(RemoteStore):
         return self._listed("", self.store.list)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
+        if _passes_by(self._kinds, "list_prefix", "list"):
+            return Store.list_prefix(self, prefix)
         prefix = validate_prefix(prefix)
         found = self._listed(prefix, lambda: self.store.list_prefix(prefix))
         return (key for key in found if key.startswith(prefix))
 
     def list_dir(self, prefix: str) -> Iterator[str]:
+        if _passes_by(self._kinds, "list_dir", "list", "list_prefix"):
+            return Store.list_dir(self, prefix)
         prefix = validate_prefix(prefix)
         found = self._listed(prefix, lambda: self.store.list_dir(prefix[:-1]))
         return iter(dict.fromkeys(name for name in (name.strip("/") for name in found) if name))
@@ -262,11 +278,13 @@ class ZarrPythonStore(RemoteStore):
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         data = bytes(as_view(value, validate_key(key)))
+        is_plain = _passes_by(self._kinds, "set_if_not_exists", "set")
 
         async def create() -> bool:
-            if await self.store.exists(key):
+            if await self._exists(key):
                 return False
-            await self.store.set_if_not_exists(key, _prototype().buffer.from_bytes(data))
+            store = self.store.set if is_plain else self.store.set_if_not_exists
+            await store(key, _prototype().buffer.from_bytes(data))
             found = await self.store.get(key, _prototype())  # it does not tell who came first
             return found is not None and found.to_bytes() == data
 
@@ -289,7 +307,9 @@ class ZarrPythonStore(RemoteStore):
         prefix = validate_prefix(prefix)
         keys = [*self.list_prefix(prefix)]
         self.erase_values(filter(is_document, keys))
-        if keys:
+        if _passes_by(self._kinds, "delete_dir" if prefix else "clear", "delete"):
+            self.erase_values(key for key in keys if not is_document(key))
+        elif keys:
             with self._failures(prefix):
                 self._run(lambda: self.store.delete_dir(prefix[:-1]) if prefix else self.store.clear())
 
@@ -415,6 +435,24 @@ class ZarrPythonStore(RemoteStore):
             return await work()
 
         return asyncio.run_coroutine_threadsafe(run(), loop)
+
+
+@cache
+def _passes_by(kinds: tuple[type, ...], name: str, *replaced: str) -> bool:
+    """Return whether a method, of a store or of one that it wraps, passes by others that a class replaces.
+
+    That is a class which inherits it; the defaults of zarr-python's base class call the others.
+    """
+
+    def depth(kind: type, method: str) -> int:
+        return next((i for i, cls in enumerate(kind.__mro__) if method in vars(cls)), len(kind.__mro__))
+
+    def passes(kind: type) -> bool:
+        owner = kind.__mro__[min(depth(kind, name), len(kind.__mro__) - 1)]
+        is_default = owner.__module__ == "zarr.abc.store"
+        return not is_default and any(depth(kind, method) < depth(kind, name) for method in replaced)
+
+    return any(map(passes, kinds))
 
 
 def own_loop() -> asyncio.AbstractEventLoop:

@@ -313,3 +313,85 @@ def test_references_of_kerchunk_are_read(tmp_path: Path) -> None:
             assert np.array_equal(zarrcore.open_array(wrapped, path="a", mode="r")[2:5], VALUES[2:5])
         else:
             assert np.array_equal(zarrcore.open_array(fs.get_mapper(""), path="a", mode="r")[:], VALUES)
+
+
+def turned(value: Any) -> Any:
+    from zarr.core.buffer import cpu
+
+    return None if value is None else cpu.Buffer.from_bytes(bytes(byte ^ 0x55 for byte in value.to_bytes()))
+
+
+class Turned:
+    """Values have some bits inverted where they are stored: what a user writes to hide them."""
+
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        return turned(await super().get(key, prototype, byte_range))  # type: ignore[misc]
+
+    async def set(self, key: str, value: Any) -> None:
+        await super().set(key, turned(value))  # type: ignore[misc]
+
+
+class TurnedWrapper(Turned, theirs.WrapperStore):  # type: ignore[type-arg]
+    pass
+
+
+class TurnedMemory(Turned, theirs.MemoryStore):
+    pass
+
+
+class TurnedLocal(Turned, theirs.LocalStore):
+    pass
+
+
+TURNED: dict[str, Any] = {
+    "wrapper": lambda path: TurnedWrapper(theirs.LocalStore(path)),
+    "memory": lambda path: TurnedMemory(),
+    "local": lambda path: TurnedLocal(path),
+    "logged": lambda path: theirs.LoggingStore(TurnedLocal(path), log_level="CRITICAL"),
+}
+
+
+@pytest.mark.parametrize("kind", TURNED)
+def test_what_a_class_replaces_is_not_passed_by(kind: str, tmp_path: Path) -> None:
+    """Documents were stored as they are, past its `set`, and parts of shards came past its `get`."""
+    store = TURNED[kind](tmp_path)
+    group, values = zarrcore.create_group(store), np.arange(64, dtype="i4").reshape(8, 8)
+    array = group.create_array("a/b", data=values, chunks=(2, 2), shards=(8, 8))
+    array[3:5, 1:4] = -1
+    expected = np.arange(64).reshape(8, 8)
+    expected[3:5, 1:4] = -1
+    assert np.array_equal(zarr.open_array(store, path="a/b")[...], expected)
+    for opened in (array, zarrcore.open_array(store, path="a/b")):
+        assert np.array_equal(opened[...], expected)
+        assert np.array_equal(opened[2:7:3, 5], expected[2:7:3, 5])
+    raw = ZarrPythonStore(store)
+    assert raw.exists("a/b/zarr.json")
+    assert raw.getsize("a/b/zarr.json") == len(raw.get("a/b/zarr.json") or b"")
+    assert not any(b"node_type" in path.read_bytes() for path in tmp_path.rglob("zarr.json"))
+    assert zarrcore.verify(store).ok
+
+
+def test_removals_and_listings_go_through_what_a_class_replaces(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    class Watching(theirs.LocalStore):
+        async def delete(self, key: str) -> None:
+            seen.append(key)
+            await super().delete(key)
+
+        async def list(self) -> Any:
+            async for key in super().list():
+                if "hidden" not in key:
+                    yield key
+
+    store = Watching(tmp_path)
+    group = zarrcore.create_group(store)
+    group.create_array("a", data=np.arange(4), chunks=2)
+    group.create_group("hidden")
+    ours = ZarrPythonStore(store)
+    assert sorted(ours.list_dir("")) == ["a", "zarr.json"]
+    assert sorted(ours.list_prefix("")) == ["a/c/0", "a/c/1", "a/zarr.json", "zarr.json"]
+    del group["a"]
+    assert sorted(seen) == ["a/c/0", "a/c/1", "a/zarr.json"]
+    ours.clear()
+    assert "zarr.json" in seen
