@@ -13,7 +13,7 @@ from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes.copies import is_unchanged, note_group
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import parse_node, read_node
-from zarrcore.nodes.reading import at_once, reading
+from zarrcore.nodes.reading import at_once, document_at
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
@@ -78,7 +78,7 @@ def _look_at_once(
     places, names = [above.place for above in unknown], node_documents.NAMES[zarr_format]
     hidden = _hidden([above.place for above in unknown if not above.is_opened], zarr_format)
     looks: list[Callable[[], Any]] = [
-        *(partial(_document, above, name) for above in places for name in names),
+        *(partial(document_at, above, name) for above in places for name in names),
         *(partial(store.exists, join_path(above.path, name)) for above, name in hidden),
         claim,
     ]
@@ -91,12 +91,6 @@ def _look_at_once(
         if is_there and above in missing:
             raise _hides(above, name)
     return missing, is_new
-
-
-def _document(place: StorePath, name: str) -> Any:
-    key = join_path(place.path, name)
-    with reading(place, key):
-        return place.store.get(key)
 
 
 def _missing(

@@ -29,7 +29,7 @@ from zarrcore.metadata import (
 )
 from zarrcore.metadata.documents import stored_bytes
 from zarrcore.nodes import users
-from zarrcore.nodes.reading import get_many, reading
+from zarrcore.nodes.reading import begun, document_at, get_many, reading
 from zarrcore.nodes.versions import Versions, repeated, store_version
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
@@ -130,6 +130,10 @@ def note_change(place: StorePath, *, removed: bool = False) -> None:
 # --- copies in stores ---
 
 
+Follow = Callable[[], None]
+"""Brings copies up to date, once what was announced has been stored or removed."""
+
+
 def follow_documents(
     places: Sequence[StorePath], documents: dict[str, bytes], without: Sequence[StorePath] = ()
 ) -> None:
@@ -137,11 +141,41 @@ def follow_documents(
 
     Each of several places lies above the next one.  The groups `without` a copy are not looked at.
     """
+    documents_follow(places, documents, without)()
+
+
+def documents_follow(
+    places: Sequence[StorePath],
+    documents: dict[str, bytes],
+    without: Sequence[StorePath] = (),
+    since: int | None = None,
+) -> Follow:
+    """Begin to look for copies above nodes whose documents are about to be stored; see `follow_documents`.
+
+    A slow store has answered by the time when the documents are there.  A first copy that another process
+    makes within that time may lack the change, as one may that is made during any change.  One that this
+    process has begun to make since the number `since` of `consolidations` is looked for, `without` or not.
+    """
+    n_before = consolidations() if since is None else since
+    follow = _documents_follow(places, documents, without)
+
+    def follow_all() -> None:
+        if without and consolidations() != n_before:
+            follow_documents(places, documents)
+        else:
+            follow()
+
+    return follow_all
+
+
+def _documents_follow(
+    places: Sequence[StorePath], documents: dict[str, bytes], without: Sequence[StorePath]
+) -> Follow:
     last, name = places[-1], ZARR_JSON if ZARR_JSON in documents else ZMETADATA_V2_JSON
     groups = [group for group in last._above() if group not in without]
     if not documents.keys() & {ZARR_JSON, ZARRAY_JSON}:
         if ZMETADATA_V2_JSON in documents:
-            return
+            return _nothing_follows
         groups.append(last)  # in format 2 the copy has the group's own attributes as well
 
     def change(nodes: Nodes, path: str) -> None:
@@ -153,12 +187,17 @@ def follow_documents(
             elif place.path == group and name == ZMETADATA_V2_JSON:
                 _put(nodes, "", documents)
 
-    _follow(last, groups, (name,), change)
+    return _follow(last, groups, (name,), change)
 
 
 def follow_removal(place: StorePath) -> None:
     """Take a node, and all below it, out of the copies above it after they have been removed."""
-    _follow(place, place._above(), (ZARR_JSON, ZMETADATA_V2_JSON), _remove, removed=True)
+    removal_follows(place)()
+
+
+def removal_follows(place: StorePath) -> Follow:
+    """Begin to look for the copies of :func:`follow_removal`."""
+    return _follow(place, place._above(), (ZARR_JSON, ZMETADATA_V2_JSON), _remove, removed=True)
 
 
 def follow_tree(place: StorePath, documents_below: Callable[[], dict[str, dict[str, bytes]]]) -> None:
@@ -167,13 +206,22 @@ def follow_tree(place: StorePath, documents_below: Callable[[], dict[str, dict[s
     `documents_below` returns the documents of all nodes at the place and below, by path in the store; it is
     called only if there is a copy.
     """
+    tree_follows(place, documents_below)()
+
+
+def tree_follows(place: StorePath, documents_below: Callable[[], dict[str, dict[str, bytes]]]) -> Follow:
+    """Begin to look for the copies of :func:`follow_tree`."""
 
     def change(nodes: Nodes, path: str) -> None:
         _remove(nodes, path)
         for below, documents in documents_below().items():
             _put(nodes, below[len(place.path) - len(path) :], documents)
 
-    _follow(place, place._above(), (ZARR_JSON, ZMETADATA_V2_JSON), change)
+    return _follow(place, place._above(), (ZARR_JSON, ZMETADATA_V2_JSON), change)
+
+
+def _nothing_follows() -> None:
+    pass
 
 
 def _follow(
@@ -183,18 +231,25 @@ def _follow(
     change: _Change,
     *,
     removed: bool = False,
-) -> None:
-    """Apply a change of a place to the copies of some groups, with its path below each of them."""
+) -> Follow:
+    """Begin to look for the copies of some groups; a change of a place is applied to them when that is made.
+
+    The change gets the path of the place below each group.
+    """
     if not groups or not place.store.supports_consolidated_metadata:
-        return
-    # Whoever has read the node before it was stored may be about to make a copy of what was there.
-    note_change(place, removed=removed)
+        return _nothing_follows
     followed = _Followed(place, tuple(groups), tuple(names), change, removed)
     waiting = _waiting.get()
-    if waiting is None:
-        _bring_up_to_date([followed])
-    else:
-        waiting.append(followed)
+    last: Callable[[], None] = (
+        _Following([followed]).bring_up_to_date if waiting is None else partial(waiting.append, followed)
+    )
+
+    def follow() -> None:
+        # Whoever has read the node before it was stored may be about to make a copy of what was there.
+        note_change(place, removed=removed)
+        last()
+
+    return follow
 
 
 class _Followed(NamedTuple):
@@ -228,7 +283,7 @@ def followed_at_once() -> Iterator[None]:
         for followed in filter(attrgetter("groups"), waiting):
             of_stores.setdefault(id(followed.place.store), []).append(followed)
         for changes in of_stores.values():
-            _bring_up_to_date(changes)
+            _Following(changes).bring_up_to_date()
 
 
 def number_waiting() -> int:
@@ -245,30 +300,62 @@ def note_copied(group: StorePath, n: int) -> None:
             waiting[number] = followed._replace(groups=others)
 
 
-def _bring_up_to_date(changes: list[_Followed]) -> None:
-    """Apply changes in one store, in their order, to the copies in each document that follows them."""
-    place = changes[-1].place
-    following: dict[tuple[str, str], tuple[StorePath, list[_Followed]]] = {}
-    for followed in changes:
-        for group in followed.groups:
-            for name in followed.names:
-                following.setdefault((group.path, name), (group, []))[1].append(followed)
-    found: list[tuple[StorePath, str]] = []
-    try:
-        found = _with_copies([(group, name) for (_, name), (group, _) in following.items()])
-        for group, name in found:
-            with document_lock(group, name):
-                repeated(partial(_apply, following[group.path, name][1], group, name))
-    except (BaseZarrError, OSError) as error:
-        warnings.warn(
-            f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
-            f"{shown(error)}; call consolidate_metadata() to refresh them",
-            ZarrUserWarning,
-            stacklevel=2,
-        )
-    finally:
-        for changed in changes if found else ():  # who has read a document just before has what it was
-            note_change(changed.place, removed=changed.removed)
+class _Following:
+    """Changes in one store, and the documents that may have copies of what they change.
+
+    A slow store is asked for these at once, and has answered when the changes have been made.
+    """
+
+    def __init__(self, changes: list[_Followed]) -> None:
+        self._changes = changes
+        self._following: dict[tuple[str, str], tuple[StorePath, list[_Followed]]] = {}
+        for followed in changes:
+            for group in followed.groups:
+                for name in followed.names:
+                    of_document = self._following.setdefault((group.path, name), (group, []))
+                    of_document[1].append(followed)
+        documents = [(group, name) for (_, name), (group, _) in self._following.items()]
+        self._found = _looked_for(documents)
+
+    def bring_up_to_date(self) -> None:
+        """Apply the changes, in their order, to the copies in each document that follows them."""
+        place = self._changes[-1].place
+        found: list[tuple[StorePath, str]] = []
+        try:
+            found = self._found()
+            for group, name in found:
+                with document_lock(group, name):
+                    repeated(partial(_apply, self._following[group.path, name][1], group, name))
+        except (BaseZarrError, OSError) as error:
+            warnings.warn(
+                f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
+                f"{shown(error)}; call consolidate_metadata() to refresh them",
+                ZarrUserWarning,
+                stacklevel=2,
+            )
+        finally:  # who has read a document just before has what it was
+            for changed in self._changes if found else ():
+                note_change(changed.place, removed=changed.removed)
+
+
+def _looked_for(documents: Sequence[tuple[StorePath, str]]) -> Callable[[], list[tuple[StorePath, str]]]:
+    """Return what :func:`_with_copies` does when it is called; a slow store is asked at once."""
+    store, n_before = documents[0][0].store, consolidations()
+    if not store._concurrent_requests():
+        return lambda: _with_copies(documents)
+    values = begun(store, lambda document: document_at(*document), documents)
+
+    def found() -> list[tuple[StorePath, str]]:
+        each = zip(documents, values(), strict=True)
+        if consolidations() != n_before:  # there may be a copy now that has not what has been stored since
+            return _with_copies(documents)
+        return [(group, name) for (group, name), value in each if _has_copy(name, value)]
+
+    return found
+
+
+def _has_copy(name: str, value: Any) -> bool:
+    return value is not None and (name != ZARR_JSON or _MARK in stored_bytes(value, where=name))
 
 
 def _with_copies(documents: Sequence[tuple[StorePath, str]]) -> list[tuple[StorePath, str]]:
@@ -286,7 +373,7 @@ def _with_copies(documents: Sequence[tuple[StorePath, str]]) -> list[tuple[Store
     values = get_many(place, [*unknown]) if unknown else ()
     for key, value in zip(unknown, values, strict=True):
         group, name, version = unknown[key]
-        if value is not None and (name != ZARR_JSON or _MARK in stored_bytes(value, where=key)):
+        if _has_copy(name, value):
             found.append((group, name))
         elif version is not None:
             _note(known, key, version)

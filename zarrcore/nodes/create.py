@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 from zarrcore._locks import holding
@@ -26,6 +27,7 @@ from zarrcore.nodes import users
 from zarrcore.nodes.above import look_above
 from zarrcore.nodes.copies import (
     consolidations,
+    documents_follow,
     follow_documents,
     follow_removal,
     follow_tree,
@@ -34,8 +36,8 @@ from zarrcore.nodes.copies import (
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
-from zarrcore.nodes.reading import writing
-from zarrcore.nodes.reserved import after_others, among_processes, reserved
+from zarrcore.nodes.reading import several_at_once, writing
+from zarrcore.nodes.reserved import after_others, among_processes, is_anyone_creating, reserved
 from zarrcore.nodes.users import note_loss, wait_for_writes
 from zarrcore.nodes.versions import Versions, store_version
 from zarrcore.storage.base import Store
@@ -60,8 +62,9 @@ def store_documents(place: StorePath, documents: dict[str, bytes], versions: Ver
 
     If another process has replaced one of the `versions` that were read, by name, Outdated is raised.
     """
+    follow = documents_follow([place], documents)
     store_unfollowed(place, documents, versions)
-    follow_documents([place], documents)
+    follow()
 
 
 def store_unfollowed(place: StorePath, documents: dict[str, bytes], versions: Versions | None = None) -> None:
@@ -94,21 +97,25 @@ def create_node(
         If what would be removed is not Zarr's alone; if no node can have the name.
     """
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
-    n_before = consolidations()
+    is_slow, n_before = place.store._concurrent_requests() > 0, consolidations()
     with after_others(place):
         for attempts_left in reversed(range(_REPLACEMENTS)):
             with _cleared(place, metadata.zarr_format, overwrite, group=group) as cleared:
+                # New groups have no copies; to see that in a slow store would take another wave.
+                new = (*cleared.made, *cleared.missing) if is_slow else ()
+                follow = documents_follow([place], documents, new, n_before)
                 try:
-                    _store_new(place, documents, replaces=cleared.replaces)
+                    if cleared.missing:
+                        _store_with_groups(place, documents, cleared.missing)
+                    else:
+                        _store_new(place, documents, replaces=cleared.replaces)
                     break
                 except BaseException as error:
                     if not (overwrite and attempts_left and isinstance(error, _EXISTS)):
                         _note_removal(error, place, cleared.replaces)
                         raise
             # Somebody was faster after the place was cleared: that is replaced as well.
-    # To see that groups which have just been made have no copies would take another wave.
-    have_no_copies = place.store._concurrent_requests() and consolidations() == n_before
-    follow_documents([place], documents, without=cleared.made if have_no_copies else ())
+    follow()
     debug("created %s", place)
 
 
@@ -138,6 +145,7 @@ class _Cleared(NamedTuple):
     replaces: bool  # whatever was there
     is_new: bool  # it is certain that nothing was
     made: list[StorePath]  # groups above it
+    missing: list[StorePath]  # groups above it that are stored with the node: see :func:`_store_with_groups`
     still_there: StillThere | None  # see :meth:`Store._alone`
 
 
@@ -166,18 +174,19 @@ def _cleared(
                 _clear(place, overwrite)
             elif not is_new:
                 refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
-            made = _store_parents(missing, zarr_format)
+            together = not (with_values or replaces) and is_stored_together(place.store)
+            made = [] if together else _store_parents(missing, zarr_format)
             with among_processes(place, with_values=with_values) as still_there:
                 if may_replace and place.store._is_near and read_node(place) is not None:
                     if attempts_left:
                         continue
                     refuse_existing(place, _REPLACE)
-                yield _Cleared(replaces, is_new, made, still_there)
+                yield _Cleared(replaces, is_new, made, missing if together else [], still_there)
                 return
 
 
 def _made_last(place: StorePath, documents: dict[str, bytes], cleared: _Cleared) -> Iterator[bool]:
-    replaces, is_new, _, still_there = cleared
+    replaces, is_new, _, _, still_there = cleared
     store = place.store
     if store._is_near:  # where another process may have been waited for
         refuse_existing(place, _REPLACE)
@@ -195,8 +204,9 @@ def _made_last(place: StorePath, documents: dict[str, bytes], cleared: _Cleared)
             what = "has been removed, moved or replaced while values were stored there"
             raise NodeNotFoundError(f"what was {place._located} {what}")
         if not is_made:
+            follow = documents_follow([place], documents)
             _store_new(place, documents, replaces=replaces)
-            follow_documents([place], documents)
+            follow()
     except BaseException as error:  # if there is a node that is not ours, somebody else made it
         _note_removal(error, place, replaces)
         is_ours = is_new and os.getpid() == process  # not that of the parent, in a child that unwinds
@@ -358,23 +368,72 @@ def create_parents(place: StorePath, zarr_format: int) -> list[StorePath]:
 
 
 def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> list[StorePath]:
+    """Store groups that are missing, and return those that nobody else has made meanwhile."""
     made: list[StorePath] = []
     if not missing:
         return made
-    documents = empty_group(zarr_format).to_documents()
-    try:
-        for place in missing:
-            try:
-                # Whoever is making an array there removes all that is there, if that fails.
-                with after_others(place), among_processes(place):
-                    _store_alone(place, documents)
-            except ContainsGroupError:  # somebody else has just made it
-                continue
+    store, documents = missing[0].store, empty_group(zarr_format).to_documents()
+    together = is_stored_together(store)
+    follow = documents_follow(missing, documents, without=missing if together else ())
+
+    def store_group(place: StorePath) -> None:
+        if _store_parent(place, documents):
             made.append(place)
+
+    try:
+        if together:
+            several_at_once(store, store_group, missing)
+        else:
+            for place in missing:
+                store_group(place)
     finally:
         if made:  # once for all: each of them would have all groups above it looked at
-            follow_documents(made, documents)
+            follow()
     return made
+
+
+def is_stored_together(store: Store) -> bool:
+    """Return whether new nodes, one above the other, are stored at the same time: in a slow store.
+
+    Not while the place of one of them may have to be waited for, which other threads must not do.
+    """
+    return store._concurrent_requests() > 0 and not is_anyone_creating()
+
+
+def _store_parent(place: StorePath, documents: dict[str, bytes]) -> bool:
+    """Store a group that is missing; return whether it was not somebody else who has just made it."""
+    try:
+        # Whoever is making an array there removes all that is there, if that fails.
+        with after_others(place), among_processes(place):
+            _store_alone(place, documents)
+    except ContainsGroupError:
+        return False
+    return True
+
+
+def _store_with_groups(place: StorePath, documents: dict[str, bytes], missing: Sequence[StorePath]) -> None:
+    """Store a new node at the same time as the groups above it that are missing, in a slow store.
+
+    It is withdrawn if one of these cannot be stored, as where somebody makes an array there.
+    """
+    (deciding,) = documents.keys() & _DECIDING
+    zarr_format = 3 if deciding == ZARR_JSON else 2
+    groups: Callable[[], object] = partial(_store_parents, missing, zarr_format)
+    node: Callable[[], object] = partial(_store_new, place, documents, replaces=False)
+    of_groups, of_node = several_at_once(place.store, _error_of, (groups, node))
+    if of_node is not None:
+        raise of_groups or of_node
+    with _withdrawn_on_failure(place, deciding):
+        if of_groups is not None:
+            raise of_groups
+
+
+def _error_of(call: Callable[[], object]) -> BaseException | None:
+    try:
+        call()
+    except BaseException as error:
+        return error
+    return None
 
 
 def empty_group(zarr_format: int) -> GroupMetadata:

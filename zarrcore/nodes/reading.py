@@ -18,7 +18,7 @@ from zarrcore.errors import (
 )
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import answers, key_prefix
+from zarrcore.storage.validation import answers, join_path, key_prefix
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -110,6 +110,13 @@ def names_below(place: StorePath) -> list[str]:
         return names if {str}.issuperset(map(type, names)) else [*map(key_text, names)]
 
 
+def document_at(place: StorePath, name: str) -> Any:
+    """Return a document of a node, or None."""
+    key = join_path(place.path, name)
+    with reading(place, key):
+        return place.store.get(key)
+
+
 def get_many(place: StorePath, keys: Sequence[str]) -> Sequence[Any]:
     """Return the values at many keys of documents at a place and below it."""
     with reading(place):
@@ -159,6 +166,18 @@ def at_once(store: Store, call: Callable[[T], R], items: Sequence[T]) -> Sequenc
     from zarrcore.storage.remote import in_parallel
 
     return in_parallel(call, items)
+
+
+def begun(store: Store, call: Callable[[T], R], items: Sequence[T]) -> Callable[[], Sequence[R]]:
+    """Begin to ask a slow store, and return what waits for the answers; one that is near is asked then.
+
+    The calls may be under way while something is stored that does not depend on them.
+    """
+    if not store._concurrent_requests():
+        return lambda: [*map(call, items)]
+    from zarrcore.storage import remote
+
+    return remote.begun(call, items)
 
 
 def several_at_once(store: Store, call: Callable[[T], R], items: Iterable[T]) -> list[R]:

@@ -42,6 +42,11 @@ def reserved(place: StorePath) -> Iterator[None]:
             _creating -= counted
 
 
+def is_anyone_creating() -> bool:
+    """Return whether this process is creating a node with its values, whose place may be waited for."""
+    return _creating > 0
+
+
 def after_others(place: StorePath) -> Any:
     """Enclose the creation of a node without values: it waits as well, which costs nothing if it need not."""
     return _locked(place) if _creating else nullcontext()

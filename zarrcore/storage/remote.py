@@ -53,12 +53,21 @@ def in_parallel(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
     """
     if len(items) < 2 and current_thread() is not main_thread():
         return [call(item) for item in items]
+    return begun(call, items)()
+
+
+def begun(call: Callable[[T], R], items: Sequence[T]) -> Callable[[], list[R]]:
+    """Begin what :func:`in_parallel` does, and return what waits for the results."""
     futures = [_threads().submit(call, item) for item in items]
-    try:
-        return [future.result() for future in futures]
-    finally:
-        for future in futures:
-            future.cancel()
+
+    def results() -> list[R]:
+        try:
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()
+
+    return results
 
 
 def serve(feed: Feed, n: int, get: Callable[[str, Any, int | None], Any]) -> None:

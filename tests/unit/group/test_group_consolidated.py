@@ -18,7 +18,7 @@ from zarrcore.errors import NodeIOError, StaleMetadataError, ZarrUserWarning
 from zarrcore.groups import changing, members
 from zarrcore.nodes import consolidated, copies, create
 from zarrcore.nodes.consolidated import lookup
-from zarrcore.nodes.copies import _copies, _with_copies, document_lock, follow_documents
+from zarrcore.nodes.copies import _copies, _with_copies, document_lock, documents_follow
 from zarrcore.nodes.find import read_node
 from zarrcore.storage import (
     FsspecStore,
@@ -164,16 +164,21 @@ def test_the_stored_copy_has_no_node_that_another_thread_has_removed_meanwhile(
 ) -> None:
     """What was created was put into the copy after it had been taken out, beside its successor."""
 
-    def follow_late(*args: Any, **options: Any) -> None:
+    def late(*args: Any, **options: Any) -> Any:
         monkeypatch.undo()
-        if how == "removed":
-            del other["g/x"]
-        else:
-            other.create_array("g/x", shape=2, dtype="i4", overwrite=True)
-        follow_documents(*args, **options)
+        follow = documents_follow(*args, **options)
+
+        def follow_late() -> None:
+            if how == "removed":
+                del other["g/x"]
+            else:
+                other.create_array("g/x", shape=2, dtype="i4", overwrite=True)
+            follow()
+
+        return follow_late
 
     other = zarrcore.open_group(store, use_consolidated=False)
-    monkeypatch.setattr(create, "follow_documents", follow_late)
+    monkeypatch.setattr(create, "documents_follow", late)
     root.create_group("g/x")
     assert zarrcore.check_consolidated(store) == ()
     assert paths(zarrcore.open_consolidated(store)) == paths(other)
