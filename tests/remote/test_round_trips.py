@@ -188,6 +188,47 @@ def test_copies_above_were_looked_for_after_a_change(server: ObjectServer, place
     assert zarrcore.open_consolidated(place())["x/a"].attrs["n"] == 2
 
 
+def test_removing_and_replacing_took_turns_with_each_look(server: ObjectServer, place: Any) -> None:
+    """Removing took 6 waves, and replacing 10: files of others, and copies above, were asked for alone."""
+    root = zarrcore.create_group(place())
+    for name in "ab":
+        root.create_array(name, data=np.arange(20), chunks=4)
+    with server.watch() as seen:
+        del root["a"]
+    assert seen.waves == 4, str(seen)
+    with server.watch() as seen:
+        zarrcore.create_array(place(), name="b", shape=3, dtype="i4", overwrite=True)
+    assert seen.waves == 6, str(seen)
+    assert [*root.array_keys()] == ["b"]
+    assert not [key for key in server.objects if "/c/" in key]
+
+
+def test_the_arrays_of_a_group_are_loaded_together(server: ObjectServer, place: Any) -> None:
+    group = zarrcore.create_group(place())
+    values = {"a": np.arange(20), "b/c": np.arange(9.0).reshape(3, 3), "s": np.float32(3)}
+    for name, value in values.items():
+        group.create_array(name, data=value)
+    with server.watch() as seen:
+        found = zarrcore.load(place())
+    assert seen.waves == 7, str(seen)  # 2 for the root, 4 for two levels of members
+    assert found.keys() == values.keys()
+    assert all(np.array_equal(found[name], value) for name, value in values.items())
+    assert type(found["s"]) is np.float32
+
+
+def test_an_array_that_was_known_not_to_be_there_was_looked_for(server: ObjectServer, place: Any) -> None:
+    zarrcore.create_group(place())
+    for name, waves in ("a", 4), ("b", 3):  # at first it is made sure that the server knows absence
+        with server.watch() as seen:
+            zarrcore.open_array(place(), path=name, mode="w-", shape=3, dtype="i4")
+        assert seen.waves == waves, str(seen)
+    with server.watch() as seen:
+        zarrcore.open_array(place(), path="c", mode="a", shape=3, dtype="i4")
+    assert seen.waves == 4, str(seen)
+    with pytest.raises(FileExistsError):
+        zarrcore.open_array(place(), path="c", mode="w-", shape=3, dtype="i4")
+
+
 def test_a_place_with_nothing_is_not_searched_for_every_format(server: ObjectServer, place: Any) -> None:
     zarrcore.create_array(place(), name="a", shape=(10,), dtype="i4")
     with server.watch() as seen, pytest.raises(zarrcore.errors.NodeNotFoundError):

@@ -534,4 +534,19 @@ def load(
     node = open(store, path=path, zarr_format=zarr_format, mode="r", storage_options=storage_options)
     if isinstance(node, Array):
         return node[...]
-    return {path: member[...] for path, member in node.members(max_depth=None) if isinstance(member, Array)}
+    found = node.members(max_depth=None)
+    return _values({path: member for path, member in found if isinstance(member, Array)})
+
+
+def _values(arrays: dict[str, Array]) -> dict[str, Any]:
+    """Return the values of arrays of one store; one that is slow is asked for all of them together."""
+    from zarrcore.arrays.batches import read_many  # which needs the engine
+
+    some = [
+        array for array in arrays.values() if array.store._concurrent_requests() and array.order == "C"
+    ]
+    together = dict(zip(map(id, some), read_many((array, ...) for array in some), strict=True))
+    return {
+        path: together[id(array)][()] if id(array) in together else array[...]
+        for path, array in arrays.items()
+    }

@@ -180,7 +180,8 @@ def _open_array_at(
 ) -> Array:
     """Open an array, or create it as it is described; one that is there must have what is required."""
     drop_unused(described)
-    if mode != "w":
+    # In mode "w-" it has been seen already that nothing is there.
+    if mode != "w" and (mode != "w-" or place.read_only):
         try:
             array = Array._of(open_array_at(place, zarr_format, config=config))
         except ArrayNotFoundError:

@@ -10,7 +10,7 @@ from zarrcore.errors import GroupNotFoundError
 from zarrcore.groups.members import contains, find, member_path, missing
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata import ZARR_JSON, GroupMetadata, dump_document, load_document
-from zarrcore.nodes.copies import document_lock
+from zarrcore.nodes.copies import document_lock, removal_follows
 from zarrcore.nodes.create import delete_node, store_documents
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import implied_group, parse_node, read_documents
@@ -24,9 +24,10 @@ def remove(group: OpenGroup, key: str) -> None:
     """Remove a member and everything below it; also chunks that a removal which failed has left."""
     name = member_path(key)
     place = group.place / name
+    follow = removal_follows(place)
     if not contains(group, name) and not is_left_over(place):
         raise missing(group, key)
-    delete_node(place)
+    delete_node(place, follow)
     group.look_in_store()
 
 

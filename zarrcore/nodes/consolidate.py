@@ -101,6 +101,7 @@ def consolidate(place: StorePath, metadata: GroupMetadata, progress: Step | None
             if not compares:
                 metadata = _own(place, metadata)
             documents = replace(metadata, consolidated_metadata=copy).to_documents()
+            note_consolidation()
             try:
                 store_documents(place, documents, versions)
             except Outdated:

@@ -99,16 +99,16 @@ def copy_since(place: StorePath, known: tuple[bytes, int]) -> KeptCopy:
     return copy
 
 
-_consolidations = 0  # how often this process has begun to make a copy that is stored
+_consolidations = 0  # how often this process has begun to collect nodes for a copy, and to store one
 
 
 def consolidations() -> int:
-    """Return how often this process has begun to consolidate metadata."""
+    """Return a number that differs when a copy was made in this process since."""
     return _consolidations
 
 
 def note_consolidation() -> None:
-    """Note that nodes are about to be collected for a copy: who creates one meanwhile has to look for it."""
+    """Note that nodes are about to be collected for a copy, or a copy stored: others have to look for it."""
     global _consolidations
     with _TABLE:
         _consolidations += 1
@@ -347,7 +347,7 @@ def _looked_for(documents: Sequence[tuple[StorePath, str]]) -> Callable[[], list
 
     def found() -> list[tuple[StorePath, str]]:
         each = zip(documents, values(), strict=True)
-        if consolidations() != n_before:  # there may be a copy now that has not what has been stored since
+        if consolidations() != n_before:  # there may be a new copy, without what has been stored since
             return _with_copies(documents)
         return [(group, name) for (group, name), value in each if _has_copy(name, value)]
 

@@ -26,12 +26,13 @@ from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes import users
 from zarrcore.nodes.above import look_above
 from zarrcore.nodes.copies import (
+    Follow,
     consolidations,
     documents_follow,
     follow_documents,
-    follow_removal,
-    follow_tree,
     note_change,
+    removal_follows,
+    tree_follows,
 )
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import read_node
@@ -233,9 +234,10 @@ def _is_replaced(place: StorePath, overwrite: Overwrite) -> bool:
 def _clear(place: StorePath, overwrite: Overwrite) -> None:
     """Have nothing at a place any more."""
     with among_processes(place):
+        follow = removal_follows(place)
         if overwrite != "all":
             refuse_foreign(place)
-        delete_node(place)
+        delete_node(place, follow)
 
 
 def refuse_bad_name(path: str) -> None:
@@ -445,26 +447,31 @@ def empty_group(zarr_format: int) -> GroupMetadata:
 # --- removing ---
 
 
-def delete_node(place: StorePath) -> None:
-    """Remove a node and everything below it."""
+def delete_node(place: StorePath, follow: Follow | None = None) -> None:
+    """Remove a node and everything below it.
+
+    `follow` is that of :func:`removal_follows`, where a slow store was asked for more at the same time.
+    """
     place.store._check_writable()
     note_change(place, removed=True)
     if place.store.supports_deletes:
-        follow_removal(place)  # first: a copy would show an array that a crash has left without some chunks
+        # First: a copy would show an array that a crash has left without some chunks.
+        (follow or removal_follows(place))()
     from zarrcore.nodes.walk import documents_below
 
+    follow_again = tree_follows(place, lambda: documents_below(place))
     try:
         _erase(place)
     except BaseException:
-        follow_tree(place, lambda: documents_below(place))  # without documents, what is left are chunks
+        follow_again()  # without documents, what is left are chunks
         if read_node(place) is None:
             note_loss(place)
         raise
     note_loss(place)
     if wait_for_writes(place):  # what they have stored since would be found by the next node here
         _erase(place)
-    # Again: who was changing a document meanwhile has put it into the copy, and there may be a new node.
-    follow_tree(place, lambda: documents_below(place))
+    # Who was changing a document meanwhile has put it into the copy, and there may be a new node.
+    follow_again()
     debug("removed %s", place)
 
 

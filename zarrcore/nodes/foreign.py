@@ -12,7 +12,7 @@ from zarrcore.metadata.n5 import ATTRIBUTES_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node
-from zarrcore.nodes.reading import get_many, names_below
+from zarrcore.nodes.reading import begun, get_many, names_below
 from zarrcore.storage.files import is_own
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
@@ -46,10 +46,14 @@ def is_left_over(place: StorePath) -> bool:
 
 
 def _foreign(place: StorePath) -> Iterator[str]:
-    names = [name for name in names_below(place) if not is_litter(name)]
+    is_slow = place.store._concurrent_requests() > 0
+    listed = begun(place.store, names_below, [place])
+    is_chunk = _chunk_pattern(place) if is_slow else None  # which is found out while it lists
+    names = [name for name in listed()[0] if not is_litter(name)]
     if documents.ALL_NAMES.issuperset(names):
         return
-    is_chunk = _chunk_pattern(place)
+    if not is_slow:
+        is_chunk = _chunk_pattern(place)
     if is_chunk is not None:
         names = [name for name in names if name not in _OWN_NAMES and not is_chunk.fullmatch(name)]
     else:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import pickle
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -211,6 +212,39 @@ def test_a_copy_that_is_read_just_before_it_is_brought_up_to_date_is_stale(
     monkeypatch.setattr(copies, "_with_copies", found)
     root.create_group("x")
     assert paths(opened[0]) == [*ALL, "x"]
+
+
+class _Slow(MemoryStore):
+    def _concurrent_requests(self) -> int:
+        return 4
+
+
+@pytest.mark.parametrize("act", ["change", "create", "remove"])
+def test_a_copy_that_another_thread_makes_after_a_slow_store_was_asked_for_copies(
+    monkeypatch: pytest.MonkeyPatch, zarr_format: int, act: str
+) -> None:
+    """A slow store is asked while the node is stored or removed, and has answered that there is no copy."""
+
+    def late(*args: Any, **options: Any) -> None:
+        monkeypatch.undo()
+        time.sleep(0.1)  # for the answer
+        zarrcore.consolidate_metadata(store)
+        step(*args, **options)
+
+    store = _Slow()
+    root = zarrcore.create_group(store, zarr_format=zarr_format)  # type: ignore[arg-type]
+    array = root.create_array("a", shape=2, dtype="i4")
+    name = {"change": "store_unfollowed", "create": "_store_new", "remove": "_erase"}[act]
+    step = getattr(create, name)
+    monkeypatch.setattr(create, name, late)
+    if act == "change":
+        array.attrs["n"] = 1
+    elif act == "create":
+        root.create_array("b", shape=2, dtype="i4")
+    else:
+        del root["a"]
+    assert zarrcore.open_consolidated(store).metadata.consolidated_metadata is not None
+    assert zarrcore.check_consolidated(store) == ()
 
 
 def test_a_change_is_noted_as_often_however_many_documents_follow_it(store: Any, zarr_format: int) -> None:
