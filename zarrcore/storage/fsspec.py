@@ -483,7 +483,8 @@ class FsspecStore(RemoteStore):
 
     @property
     def _is_local(self) -> bool:
-        return _is_local(self._files)
+        """Whether files may be looked at without the filesystem: not past what a user's class replaces."""
+        return _is_local(self._files) and type(self._files).__module__.startswith("fsspec.")
 
     @property
     def _below_others(self) -> tuple[Any, str]:

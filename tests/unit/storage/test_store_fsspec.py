@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ fsspec = pytest.importorskip("fsspec")
 
 from fsspec.asyn import AsyncFileSystem  # noqa: E402
 from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper  # noqa: E402
+from fsspec.implementations.local import LocalFileSystem  # noqa: E402
 
 
 def memory_filesystem():
@@ -422,3 +425,27 @@ def test_a_cache_of_files_answers_for_what_is_absent(tmp_path, cache):
         assert group["a"][:].tolist() == [1, 2, -1, -1, -1, -1]
         assert store.get_many(["zarr.json", "nothing", "a/c/0"])[1] is None
         assert list(group) == ["a"]
+
+
+def test_files_are_not_written_past_a_filesystem_of_a_user(tmp_path: Path) -> None:
+    """Whatever was stored went past it, into files of the system: under one that encrypts, in plain text."""
+
+    class Turned(LocalFileSystem):  # type: ignore[misc]
+        cachable = False
+
+        def cat_file(self, path: str, start: Any = None, end: Any = None, **options: Any) -> bytes:
+            return bytes(byte ^ 0x55 for byte in super().cat_file(path, start=start, end=end, **options))
+
+        def pipe_file(self, path: str, value: Any, mode: str = "overwrite", **options: Any) -> None:
+            super().pipe_file(path, bytes(byte ^ 0x55 for byte in value), mode=mode, **options)
+
+    store = FsspecStore(Turned(), path=str(tmp_path))
+    group, values = zarrcore.create_group(store), np.arange(64).reshape(8, 8)
+    array = group.create_array("a", data=values, chunks=(2, 2), shards=(4, 4), compressors=None)
+    assert np.array_equal(zarrcore.open_array(store, path="a")[...], values)
+    array[1:3, 5] = -1
+    assert np.array_equal(array[:4, 4:], np.where(np.isin(values, [13, 21]), -1, values)[:4, 4:])
+    sparse = group.create_array("b", shape=4, chunks=2, dtype="i4", fill_value=7)
+    assert sparse[:].tolist() == [7, 7, 7, 7]
+    assert not any(b"node_type" in path.read_bytes() for path in tmp_path.rglob("zarr.json"))
+    assert zarrcore.verify(store).ok
