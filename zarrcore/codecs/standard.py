@@ -7,7 +7,7 @@ from typing import Any
 
 from zarrcore._validate import fail
 from zarrcore.codecs.blosc import BloscShuffle
-from zarrcore.codecs.by_id import config_of
+from zarrcore.codecs.by_id import config_of, document_of
 from zarrcore.errors import MetadataValidationError
 from zarrcore.registry import codec_registry
 
@@ -64,7 +64,7 @@ def extension_of(codec: object) -> Any:
     for method in ("get_config", "to_dict"):
         describe_itself = getattr(codec, method, None)
         if callable(describe_itself):
-            data: Any = config_of(codec) if method == "get_config" else describe_itself()
+            data: Any = config_of(codec) if method == "get_config" else document_of(codec)
             if "id" in data:
                 return standard_codec(data)
             left = getattr(codec, "_tunable_attrs", ())  # zarr-python's Blosc: what the data type decides

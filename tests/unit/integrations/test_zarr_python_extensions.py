@@ -226,3 +226,23 @@ def test_names_of_the_package_are_offered_and_it_is_not_loaded_for_others() -> N
     assert "lent_codecs" not in sys.modules
     with pytest.raises(UnknownCodecError, match=r"lent\.turn"):
         zarrcore.create_array({}, shape=4, dtype="i4", compressors={"name": "lent.turm"})
+
+
+@pytest.mark.parametrize("shards", [None, 4])
+def test_a_codec_made_from_theirs_is_not_taken_for_it(shards: int | None) -> None:
+    """What its class replaces was not called, and nothing was said: values were stored as zstd has them."""
+    from zarr.codecs import ZstdCodec
+
+    class Turned(ZstdCodec):
+        def _encode_sync(self, chunk_bytes: Any, chunk_spec: Any) -> Any:
+            raise NotImplementedError
+
+    class Same(ZstdCodec):
+        pass
+
+    options: Any = {"shape": 4, "chunks": 2, "shards": shards, "dtype": "i4"}
+    with pytest.raises(MetadataValidationError, match=r"'zstd': readers have .* not encode as .*Turned"):
+        zarrcore.create_array({}, compressors=Turned(), **options)
+    array = zarrcore.create_array({}, compressors=Same(), **options)
+    array[:] = 5
+    assert array[:].tolist() == [5] * 4
