@@ -452,7 +452,7 @@ class _BytesCoder:
 
     def decode(self, data: bytes, most: int) -> Any:
         made = run_codec(self.codec, ChunkDecodeError, self.codec.decode, data, self.spec, most)
-        _check_size(made, (None, None), self.codec, ChunkDecodeError)  # the engine checks how many they are
+        _view_of(made, self.codec, ChunkDecodeError)  # the engine checks how many bytes they are
         return made
 
 
@@ -555,18 +555,24 @@ def _check_size(
 ) -> None:
     """Refuse what is not bytes, or not as many of them as there must (exactly, at most) be."""
     exact, limit = size
-    try:
-        view = memoryview(data)
-    except (TypeError, ValueError, BufferError):  # the last two of memory that was released, or is strange
-        view = None
-    if view is None or "O" in view.format:
-        raise error_class(f"a bytes-like object is required, got {type(data).__name__}", codec=codec.name)
+    view = _view_of(data, codec, error_class)
     if error_class is ChunkDecodeError and not view.c_contiguous:  # the next codec would be blamed for it
         raise error_class("expected bytes without gaps between them", codec=codec.name)
     if exact is not None and view.nbytes != exact:
         raise error_class(f"expected {exact} bytes, got {view.nbytes}", codec=codec.name)
     if limit is not None and view.nbytes > limit:
         raise error_class(f"expected at most {limit} bytes, got {view.nbytes}", codec=codec.name)
+
+
+def _view_of(data: Any, codec: Codec, error_class: type[ChunkError]) -> memoryview:
+    """Return the memory of what a codec has made: of objects that would be their addresses."""
+    try:
+        view = memoryview(data)
+    except (TypeError, ValueError, BufferError):  # the last two of memory that was released, or is strange
+        view = None
+    if view is None or "O" in view.format:
+        raise error_class(f"a bytes-like object is required, got {type(data).__name__}", codec=codec.name)
+    return view
 
 
 def _checked_array(made: Any, spec: ArraySpec, codec: Codec, error_class: type[ChunkError]) -> np.ndarray:
