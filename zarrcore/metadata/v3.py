@@ -186,11 +186,9 @@ class ArrayV3Metadata(ArrayMetadata):
         found = kept.get("_of_users")
         if found is None:
             found = kept["_of_users"] = [
-                (where, codec, codec_registry)
-                for where, codec in _with_inner("codecs", self.codecs)
-                if _is_of_a_user(codec)
+                (where, codec) for where, codec in _with_inner("codecs", self.codecs) if _is_of_a_user(codec)
             ]
-        places: list[tuple[str, Any, Any]] = [*found]
+        places: list[tuple[str, Any, Any]] = [(where, codec, codec_registry) for where, codec in found]
         if _is_of_a_user(self.chunk_grid):
             places.append(("chunk_grid", self.chunk_grid, grid_registry))
         if _is_of_a_user(self.chunk_key_encoding):

@@ -20,6 +20,7 @@ import zarrcore
 from zarrcore.codecs import GzipCodec
 from zarrcore.errors import ArrayNotFoundError, MetadataValidationError, UnknownCodecError
 from zarrcore.metadata import pickled
+from zarrcore.registry import register_codec
 from zarrcore.storage import LocalStore, MemoryStore
 
 LAYOUTS: dict[str, dict[str, Any]] = {
@@ -157,6 +158,20 @@ def test_a_codec_of_a_user_comes_along() -> None:
     assert type(pickle.loads(pickle.dumps(own)).metadata.codecs[-1]) is Own
     assert pickled.text_of(own.metadata) is None
     assert document == array.metadata.to_dict()
+
+
+def test_the_pickle_of_an_array_with_a_codec_of_a_user_has_that_alone() -> None:
+    """It had all that was registered: one class that cannot be pickled was enough for an error."""
+
+    class Local(Own):
+        name: ClassVar[str] = "example.local"
+
+    register_codec("example.own", Own)
+    register_codec("example.local", Local)
+    array = zarrcore.create_array({}, shape=3, dtype="i4", compressors=Own(level=1))
+    data = pickle.dumps(array)
+    assert len(data) < 4096 and b"numcodecs" not in data
+    assert type(pickle.loads(data).metadata.codecs[-1]) is Own
 
 
 @pytest.mark.parametrize(
