@@ -160,18 +160,23 @@ def test_a_codec_of_a_user_comes_along() -> None:
     assert document == array.metadata.to_dict()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Registered(GzipCodec):
+    name: ClassVar[str] = "example.pickled"
+
+
 def test_the_pickle_of_an_array_with_a_codec_of_a_user_has_that_alone() -> None:
     """It had all that was registered: one class that cannot be pickled was enough for an error."""
 
-    class Local(Own):
-        name: ClassVar[str] = "example.local"
+    class Local(Registered):
+        name: ClassVar[str] = "example.not_pickled"
 
-    register_codec("example.own", Own)
-    register_codec("example.local", Local)
-    array = zarrcore.create_array({}, shape=3, dtype="i4", compressors=Own(level=1))
+    register_codec(Registered.name, Registered)
+    register_codec(Local.name, Local)
+    array = zarrcore.create_array({}, shape=3, dtype="i4", compressors=Registered(level=1))
     data = pickle.dumps(array)
     assert len(data) < 4096 and b"numcodecs" not in data
-    assert type(pickle.loads(data).metadata.codecs[-1]) is Own
+    assert type(pickle.loads(data).metadata.codecs[-1]) is Registered
 
 
 @pytest.mark.parametrize(
