@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import pickle
 import threading
@@ -395,3 +396,25 @@ def test_removals_and_listings_go_through_what_a_class_replaces(tmp_path: Path) 
     assert sorted(seen) == ["a/c/0", "a/c/1", "a/zarr.json"]
     ours.clear()
     assert "zarr.json" in seen
+
+
+def test_what_a_loop_has_begun_is_not_done_again_by_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had been busy in a call of ours, and when that had ended took what another loop had been given."""
+    begun, values = threading.Event(), []
+
+    class Slow(zarr.storage.MemoryStore):
+        async def set(self, key: str, value: Any, byte_range: Any = None) -> None:
+            values.append(value.to_bytes())
+            begun.set()
+            await asyncio.sleep(0.2)
+            await super().set(key, value)
+
+    def waits(loop: asyncio.AbstractEventLoop) -> bool:
+        return begun.wait(60)  # the loop goes on between the question and the answer
+
+    module = importlib.import_module("zarrcore.storage.zarr_python")
+    monkeypatch.setattr(module, "_PATIENCE", 0)
+    monkeypatch.setattr(module, "_waits_for_us", waits)
+    store = ZarrPythonStore(Slow())
+    store.set("key", b"value")
+    assert values == [b"value"] and bytes(store.get("key") or b"") == b"value"
