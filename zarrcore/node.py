@@ -44,42 +44,33 @@ async def to_end_in(
     import asyncio
     from contextlib import suppress
     from contextvars import copy_context
-    from threading import Event
+    from threading import Event, Lock
 
-    turn = [None]  # whoever takes it decides whether the function is called
+    turn = Lock()  # whoever takes it decides whether the function is called
     context, ended = copy_context(), Event()
 
     def call() -> T | None:
         try:
-            return context.run(function, *args, **kwargs) if _takes(turn) else None
+            return context.run(function, *args, **kwargs) if turn.acquire(blocking=False) else None
         finally:
             ended.set()
 
     try:
         future = asyncio.get_running_loop().run_in_executor(threads, call)
     except BaseException:  # such as Ctrl-C at the start of a thread, which the executor then does not know
-        if not _takes(turn):
+        if not turn.acquire(blocking=False):
             ended.wait()
         raise
     try:
         await asyncio.wait([future])
     except asyncio.CancelledError as cancelled:
-        if _takes(turn):
+        if turn.acquire(blocking=False):
             future.cancel()
         while not future.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([future])
         raise cancelled from None if future.cancelled() else future.exception()
     return future.result()  # type: ignore[return-value]
-
-
-def _takes(turn: list[None]) -> bool:
-    """Return whether this is the first who takes a turn."""
-    try:
-        turn.pop()
-    except IndexError:
-        return False
-    return True
 
 
 class Node:

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._extension import own_form
 from zarrcore._locks import RLock, forkable
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
-Turn: TypeAlias = list[None]  # empty when somebody has taken it
 
 _PATIENCE = 0.05  # seconds until a call that waits for a coroutine looks whether it waits in vain
 _MUCH = 1 << 26
@@ -413,12 +412,12 @@ class ZarrPythonStore(RemoteStore):
         loop = self._loop or _get_loop()
         if loop.is_closed() or asyncio._get_running_loop() is loop:
             return self._start(work, own_loop()).result()
-        turn, done = [None], threading.Event()  # whoever takes the turn decides where it runs
+        turn, done = threading.Lock(), threading.Event()  # whoever takes the turn decides where it runs
         future = self._start(work, loop, turn)
         future.add_done_callback(lambda _: done.set())
         try:
             while not done.wait(_PATIENCE):
-                if turn and _waits_for_us(loop) and _takes(turn):
+                if not turn.locked() and _waits_for_us(loop) and turn.acquire(blocking=False):
                     future.cancel()
                     return self._start(work, own_loop()).result()
                 if (waiter := WAITER.get()) is not None and waiter.cancelled:
@@ -431,10 +430,10 @@ class ZarrPythonStore(RemoteStore):
             raise
 
     def _start(
-        self, work: Work[T], loop: asyncio.AbstractEventLoop, turn: Turn | None = None
+        self, work: Work[T], loop: asyncio.AbstractEventLoop, turn: threading.Lock | None = None
     ) -> Future[T]:
         async def run() -> T:
-            if turn is not None and not _takes(turn):
+            if turn is not None and not turn.acquire(blocking=False):
                 raise asyncio.CancelledError
             await self.store._ensure_open()
             return await work()
@@ -473,15 +472,6 @@ def own_loop() -> asyncio.AbstractEventLoop:
                 raise
             _own = os.getpid(), loop
         return _own[1]
-
-
-def _takes(turn: Turn) -> bool:
-    """Return whether this is the first who takes a turn."""
-    try:
-        turn.pop()
-    except IndexError:
-        return False
-    return True
 
 
 def _waits_for_us(loop: asyncio.AbstractEventLoop) -> bool:
