@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, TypeVar
 
-from zarrcore.storage.zarr_python import own_loop
+from zarrcore.storage.loops import own_loop
 
 __all__ = ["collect_aiterator", "sync"]
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
-from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -27,6 +24,7 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.files import leads_to_nothing
 from zarrcore.storage.local import LocalStore
+from zarrcore.storage.loops import Unawaited, Work, run_to_end
 from zarrcore.storage.memory import MemoryStore
 from zarrcore.storage.remote import RemoteStore, concurrency
 from zarrcore.storage.validation import (
@@ -42,24 +40,10 @@ if TYPE_CHECKING:
     from zarrcore.storage.alone import StillThere
 
 T = TypeVar("T")
-Work = Callable[[], Coroutine[Any, Any, T]]
 
-_PATIENCE = 0.05  # seconds until a call that waits for a coroutine looks whether it waits in vain
 _MUCH = 1 << 26
 _adapted = False
 _creating = forkable(RLock())
-_starting = forkable(RLock())
-_own: tuple[int, asyncio.AbstractEventLoop] | None = None  # process, and a loop that runs in a thread of it
-
-
-class Waiter:
-    """Who waits for calls of stores: a task that may be cancelled meanwhile."""
-
-    cancelled = False
-
-
-#: Who waits for the calls of this thread, if that is known.
-WAITER: ContextVar[Waiter | None] = ContextVar("WAITER", default=None)
 
 
 def adapted_files() -> bool:
@@ -409,36 +393,14 @@ class ZarrPythonStore(RemoteStore):
         """Run a coroutine to its end on the loop of the store, or on ours where that would wait for us."""
         from zarr.core.sync import _get_loop
 
-        loop = self._loop or _get_loop()
-        if loop.is_closed() or asyncio._get_running_loop() is loop:
-            return self._start(work, own_loop()).result()
-        turn, done = threading.Lock(), threading.Event()  # whoever takes the turn decides where it runs
-        future = self._start(work, loop, turn)
-        future.add_done_callback(lambda _: done.set())
-        try:
-            while not done.wait(_PATIENCE):
-                if not turn.locked() and _waits_for_us(loop) and turn.acquire(blocking=False):
-                    future.cancel()
-                    return self._start(work, own_loop()).result()
-                if (waiter := WAITER.get()) is not None and waiter.cancelled:
-                    raise StoreError(f"{self}: who asked for this has been cancelled")
-                if self._loop is not None and not loop.is_running():
-                    raise StoreError(f"{self}: the event loop of who asked for this does not run any more")
-            return future.result()
-        except BaseException:  # such as KeyboardInterrupt, while waiting
-            future.cancel()
-            raise
-
-    def _start(
-        self, work: Work[T], loop: asyncio.AbstractEventLoop, turn: threading.Lock | None = None
-    ) -> Future[T]:
-        async def run() -> T:
-            if turn is not None and not turn.acquire(blocking=False):
-                raise asyncio.CancelledError
+        async def opened() -> T:
             await self.store._ensure_open()
             return await work()
 
-        return asyncio.run_coroutine_threadsafe(run(), loop)
+        try:
+            return run_to_end(opened, self._loop or _get_loop(), is_needed=self._loop is not None)
+        except Unawaited as error:
+            raise StoreError(f"{self}: {error}") from None
 
 
 @cache
@@ -457,34 +419,6 @@ def _passes_by(kinds: tuple[type, ...], name: str, *replaced: str) -> bool:
         return not is_default and any(depth(kind, method) < depth(kind, name) for method in replaced)
 
     return any(map(passes, kinds))
-
-
-def own_loop() -> asyncio.AbstractEventLoop:
-    """Return a loop that runs in a thread of its own; after a fork the child makes another one."""
-    global _own
-    with _starting:
-        if _own is None or _own[0] != os.getpid():
-            loop = asyncio.new_event_loop()
-            try:
-                threading.Thread(target=loop.run_forever, name="zarrcore-loop", daemon=True).start()
-            except RuntimeError:
-                loop.close()
-                raise
-            _own = os.getpid(), loop
-        return _own[1]
-
-
-def _waits_for_us(loop: asyncio.AbstractEventLoop) -> bool:
-    """Return whether the thread of a loop is in a call of this package, which may wait for the loop."""
-    frame = sys._current_frames().get(getattr(loop, "_thread_id", None) or 0)
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if name.startswith("zarrcore.") and name != __name__:
-            return True
-        if frame.f_code.co_name == "run_forever":  # who started the loop is of no interest
-            return False
-        frame = frame.f_back
-    return False
 
 
 def _prototype() -> Any:

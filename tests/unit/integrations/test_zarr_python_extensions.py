@@ -97,6 +97,24 @@ class Turn(Base, BytesBytesCodec):
 
 
 @dataclasses.dataclass(frozen=True)
+class Nested(Base, BytesBytesCodec):
+    # What is decoded needs a value of another array first.
+    async def _encode_single(self, data, spec):
+        return data
+
+    async def _decode_single(self, data, spec):
+        if ARRAYS:
+            assert ARRAYS.pop()[0] == 0
+        return data
+
+    def compute_encoded_size(self, nbytes, spec):
+        return nbytes
+
+
+ARRAYS = []
+
+
+@dataclasses.dataclass(frozen=True)
 class Hashed(ChunkKeyEncoding):
     name = "lent.hashed"
     start: str = "x"
@@ -105,13 +123,14 @@ class Hashed(ChunkKeyEncoding):
         return "/".join((self.start, *(str(c * 7) for c in coords)))
 
 
-NAMES = {Twice: "lent.twice", Text: "lent.text", Turn: "lent.turn"}
+NAMES = {Twice: "lent.twice", Text: "lent.text", Turn: "lent.turn", Nested: "lent.nested"}
 """
 ENTRY_POINTS = """
 [zarr.codecs]
 lent.twice = lent_codecs:Twice
 lent.text = lent_codecs:Text
 lent.turn = lent_codecs:Turn
+lent.nested = lent_codecs:Nested
 lent.absent = lent_codecs:Absent
 lent.broken = lent_broken:Broken
 lent.none = lent_codecs:NAMES
@@ -197,6 +216,18 @@ def test_an_instance_of_theirs_is_taken(tmp_path: Path) -> None:
     array = zarrcore.create_array({}, data=VALUES, compressors=lent_codecs.Turn(by=5))
     assert np.array_equal(array[:], VALUES)
     assert array.metadata.to_dict()["codecs"][-1] == {"name": "lent.turn", "configuration": {"by": 5}}
+
+
+@pytest.mark.timeout(60)
+def test_a_coroutine_of_a_codec_may_read_an_array_with_that_codec() -> None:
+    """It waited for a coroutine that was given to the very loop on which it ran."""
+    arrays = [
+        zarrcore.create_array({}, data=np.arange(4), compressors={"name": "lent.nested"}) for _ in range(4)
+    ]
+    import lent_codecs
+
+    lent_codecs.ARRAYS.extend(arrays[1:])
+    assert arrays[0][:].tolist() == [0, 1, 2, 3] and not lent_codecs.ARRAYS
 
 
 def test_our_own_codecs_are_never_hidden() -> None:

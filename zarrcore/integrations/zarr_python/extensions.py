@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any, ClassVar, Self
@@ -21,7 +20,7 @@ from zarrcore.dtypes import get_data_type_from_json
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError, shown
 from zarrcore.keys.base import ChunkKeyEncoding
 from zarrcore.keys.standard import parse_chunk_key_encoding
-from zarrcore.storage.zarr_python import own_loop
+from zarrcore.storage.loops import free_loop, run_to_end
 
 _RUNTIME = {"runtime": True}  # no member of the configuration
 
@@ -111,8 +110,8 @@ class _LentCodec(_Lent):
             if in_place is not None and getattr(self.theirs, "_sync_capable", True):
                 found = in_place(data, theirs)
             else:
-                call = getattr(self.theirs, name)([(data, theirs)])
-                (found,) = asyncio.run_coroutine_threadsafe(call, own_loop()).result()
+                call = getattr(self.theirs, name)
+                (found,) = run_to_end(lambda: call([(data, theirs)]), free_loop())
             if found is None:
                 raise ValueError("nothing was returned")
         except Exception as error:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from zarrcore._core.engine import NativeArray
-    from zarrcore.storage.zarr_python import Waiter
+    from zarrcore.storage.loops import Waiter
 
 Part = tuple[Any, Any, Any, Any, bool]
 """Place and specification of a chunk, what is selected of it, where to, and whether that is all of it."""

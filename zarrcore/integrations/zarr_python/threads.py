@@ -15,7 +15,7 @@ from os import getpid
 from typing import Any, ParamSpec, TypeVar
 
 from zarrcore.node import to_end_in
-from zarrcore.storage.zarr_python import WAITER, Waiter
+from zarrcore.storage.loops import WAITER, Waiter
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,0 +1,143 @@
+"""Coroutines of other packages that are run to their end, on event loops in other threads."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from zarrcore._locks import RLock, forkable
+
+T = TypeVar("T")
+Work = Callable[[], Coroutine[Any, Any, T]]
+
+_PATIENCE = 0.05  # seconds until a call that waits for a coroutine looks whether it waits in vain
+#: Modules whose coroutines run on the loops: what these functions wait for is no call of this package.
+_AWAITED = frozenset({__name__, "zarrcore.storage.zarr_python"})
+_starting = forkable(RLock())
+_own: tuple[int, list[asyncio.AbstractEventLoop]] = 0, []  # process, and loops that run in threads of it
+
+
+class Unawaited(Exception):
+    """Nobody waits for a coroutine any more, or none can be run."""
+
+
+class Waiter:
+    """Who waits for calls of stores: a task that may be cancelled meanwhile."""
+
+    cancelled = False
+
+
+#: Who waits for the calls of this thread, if that is known.
+WAITER: ContextVar[Waiter | None] = ContextVar("WAITER", default=None)
+
+
+def own_loop() -> asyncio.AbstractEventLoop:
+    """Return a loop that runs in a thread of its own; after a fork the child makes another one."""
+    with _starting:
+        loops = _of_this_process()
+        return loops[0] if loops else _started(loops)
+
+
+def free_loop() -> asyncio.AbstractEventLoop:
+    """Return a loop that runs in a thread of its own, which does not wait for a call of this package.
+
+    There are as many as there are coroutines in which others are waited for: with most stores one.
+    """
+    with _starting:
+        loops = _of_this_process()
+        return next((loop for loop in loops if not _waits_for_us(loop)), None) or _started(loops)
+
+
+def _of_this_process() -> list[asyncio.AbstractEventLoop]:
+    global _own
+    if _own[0] != os.getpid():
+        _own = os.getpid(), []
+    return _own[1]
+
+
+def _started(loops: list[asyncio.AbstractEventLoop]) -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    try:
+        threading.Thread(target=loop.run_forever, name="zarrcore-loop", daemon=True).start()
+    except RuntimeError:
+        loop.close()
+        raise
+    loops.append(loop)
+    return loop
+
+
+def run_to_end(work: Work[T], loop: asyncio.AbstractEventLoop, *, is_needed: bool = False) -> T:
+    """Run a coroutine to its end on `loop`, or on one of ours where that would wait for this call.
+
+    Parameters
+    ----------
+    work : callable
+        Makes the coroutine.
+    loop : asyncio.AbstractEventLoop
+        A loop that runs, in another thread or in this one.
+    is_needed : bool
+        Whether it is an error that the loop stops.
+
+    Raises
+    ------
+    Unawaited
+        If the task that waits for this has been cancelled, or `loop` has been stopped.
+    """
+    needed = loop if is_needed else None
+    if loop.is_closed() or asyncio._get_running_loop() is loop:
+        loop = free_loop()
+    while True:
+        turn, done = threading.Lock(), threading.Event()  # whoever takes the turn decides where it runs
+        future = asyncio.run_coroutine_threadsafe(_in_turn(work, turn), loop)
+        future.add_done_callback(lambda _, done=done: done.set())  # type: ignore[misc]
+        try:
+            if not _is_left(loop, future, turn, done, needed):
+                return future.result()
+            future.cancel()
+            loop = free_loop()
+        except BaseException:  # such as KeyboardInterrupt, while waiting
+            future.cancel()
+            raise
+
+
+async def _in_turn(work: Work[T], turn: threading.Lock) -> T:
+    if not turn.acquire(blocking=False):
+        raise asyncio.CancelledError
+    return await work()
+
+
+def _is_left(
+    loop: asyncio.AbstractEventLoop,
+    future: Future[Any],
+    turn: threading.Lock,
+    done: threading.Event,
+    needed: asyncio.AbstractEventLoop | None,
+) -> bool:
+    """Wait until a coroutine has ended; return True if its loop waits for this call and cannot begin it."""
+    while not done.wait(_PATIENCE):
+        if not turn.locked() and _waits_for_us(loop) and turn.acquire(blocking=False):
+            return True
+        if (waiter := WAITER.get()) is not None and waiter.cancelled:
+            raise Unawaited("who asked for this has been cancelled")
+        if loop is needed and not loop.is_running():
+            raise Unawaited("the event loop of who asked for this does not run any more")
+    return False
+
+
+def _waits_for_us(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether the thread of a loop is in a call of this package, which may wait for the loop."""
+    frame = sys._current_frames().get(getattr(loop, "_thread_id", None) or 0)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith("zarrcore.") and name not in _AWAITED:
+            return True
+        if frame.f_code.co_name == "run_forever":  # who started the loop is of no interest
+            return False
+        frame = frame.f_back
+    return False
