@@ -9,7 +9,6 @@ from zarrcore.nodes.reading import stored_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from concurrent.futures import Executor
     from typing import Self
 
     from zarrcore.storage import Store, StorePath
@@ -19,58 +18,17 @@ T = TypeVar("T")
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function that changes nothing in a worker thread of the event loop's executor.
+    """Run a function that changes nothing in a thread, see `Threads.run`."""
+    from zarrcore._awaited import NODES
 
-    A task that is cancelled ends at once, and leaves the thread alone.
-    """
-    import asyncio
-
-    return await asyncio.to_thread(function, *args, **kwargs)
+    return await NODES.run(function, *args, **kwargs)
 
 
 async def to_end(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function that changes something in a thread of the loop's executor, see `to_end_in`."""
-    return await to_end_in(None, function, *args, **kwargs)
+    """Run a function that changes something in a thread, see `Threads.run_to_end`."""
+    from zarrcore._awaited import NODES
 
-
-async def to_end_in(
-    threads: Executor | None, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-) -> T:
-    """Run a function that changes something in one of some threads; None: those of the event loop's executor.
-
-    A task that is cancelled ends when the function has ended, or at once if it has not begun and never will:
-    what was stored after that would replace what the program has stored since.
-    """
-    import asyncio
-    from contextlib import suppress
-    from contextvars import copy_context
-    from threading import Event, Lock
-
-    turn = Lock()  # whoever takes it decides whether the function is called
-    context, ended = copy_context(), Event()
-
-    def call() -> T | None:
-        try:
-            return context.run(function, *args, **kwargs) if turn.acquire(blocking=False) else None
-        finally:
-            ended.set()
-
-    try:
-        future = asyncio.get_running_loop().run_in_executor(threads, call)
-    except BaseException:  # such as Ctrl-C at the start of a thread, which the executor then does not know
-        if not turn.acquire(blocking=False):
-            ended.wait()
-        raise
-    try:
-        await asyncio.wait([future])
-    except asyncio.CancelledError as cancelled:
-        if turn.acquire(blocking=False):
-            future.cancel()
-        while not future.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([future])
-        raise cancelled from None if future.cancelled() else future.exception()
-    return future.result()  # type: ignore[return-value]
+    return await NODES.run_to_end(function, *args, **kwargs)
 
 
 class Node:

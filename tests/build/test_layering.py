@@ -32,7 +32,7 @@ HANDED_ON = {"abc", "buffer", "core", "dask", "dtype", "experimental", "torch", 
 # those above it in this list.  A new one needs a place here.
 LAYERS = [
     {"_version", "_alias", "_lazy", "_typing", "errors", "_validate", "_extension", "_log"}
-    | {"include_dir", "progress", "_threads", "_weak", "_records", "_patterns", "_typed"},
+    | {"include_dir", "progress", "_threads", "_awaited", "_weak", "_records", "_patterns", "_typed"},
     {"config", "_core", "_locks"},
     {"registry", "show", "counting"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,8 @@ import pytest
 from pausing_stores import Pausing
 
 import zarrcore
+from zarrcore import _awaited
+from zarrcore.node import in_thread
 from zarrcore.storage import MemoryStore
 from zarrcore.storage.byte_range import ByteRange
 
@@ -66,11 +67,18 @@ def test_nothing_is_stored_after_the_end_of_a_cancelled_task(change: str) -> Non
     assert (zarrcore.open_array(store, path="a")[-4:] == 2).all()
 
 
+@pytest.fixture
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have one thread for calls, which has not been started, and no others while that waits."""
+    monkeypatch.setattr(_awaited, "NODES", _awaited.Threads("zarrcore-test", 1))
+    monkeypatch.setattr(_awaited, "_PATIENCE", 60)
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_what_had_not_begun_never_does() -> None:
     store = Pausing(MemoryStore())
 
     async def main() -> None:
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         array = await zarrcore.api.asynchronous.create_array(store, data=np.ones(8), chunks=4)
         store.pauses_at = "c/0"
         first = asyncio.ensure_future(array.setitem(0, 2))
@@ -150,15 +158,16 @@ def test_a_failure_is_that_of_the_call() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_ctrl_c_at_the_start_of_a_thread_waits_for_what_that_stores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The executor did not know the thread, and did not wait for it: values were stored after asyncio.run."""
+    """The executor did not know it, and did not wait for it: values were stored after asyncio.run."""
     store, start = Pausing(MemoryStore()), threading.Thread.start
     array = zarrcore.create_array(store, data=np.ones(8), chunks=4).async_array
     store.pauses_at = "c/0"
 
     def interrupted(thread: threading.Thread) -> None:
         start(thread)
-        if thread.name.startswith("asyncio"):
+        if thread.name.startswith("zarrcore-test"):
             assert store.is_inside.wait(60)
             start(threading.Timer(0.1, store.may_go_on.set))
             raise KeyboardInterrupt
@@ -172,6 +181,7 @@ def test_ctrl_c_at_the_start_of_a_thread_waits_for_what_that_stores(monkeypatch:
     assert zarrcore.open_array(store)[...].tolist() == [2] * 8, "what was begun has ended"
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_what_found_no_thread_is_not_done_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """The executor keeps the call for its next thread."""
     array = zarrcore.create_array({}, data=np.ones(8), chunks=4)
@@ -187,7 +197,7 @@ def test_what_found_no_thread_is_not_done_later(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(threading.Thread, "start", limited)
         with pytest.raises(RuntimeError, match="new thread"):
             await array.async_array.setitem(..., 2)
-        await asyncio.to_thread(str)
+        await in_thread(str)
 
     asyncio.run(main())
     assert array[...].tolist() == [1] * 8

@@ -10,6 +10,7 @@ from threading import local
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from zarrcore._awaited import NODES
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.storage import under_way
@@ -81,7 +82,7 @@ class Arrivals(Store, announces=False):
             try:
                 if inline and nbytes <= _MOST_INLINE:
                     return self._made(call, parts)
-                return await asyncio.to_thread(self._made, call, parts)
+                return await NODES.run(self._made, call, parts)
             except _Wanted as wanted:
                 requests = list(dict.fromkeys(wanted.requests))
             found = await self._arrived(requests, versions)

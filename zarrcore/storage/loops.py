@@ -8,9 +8,9 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from zarrcore._awaited import WAITER
 from zarrcore._locks import RLock, forkable
 
 T = TypeVar("T")
@@ -25,16 +25,6 @@ _own: tuple[int, list[asyncio.AbstractEventLoop]] = 0, []  # process, and loops 
 
 class Unawaited(Exception):
     """Nobody waits for a coroutine any more, or none can be run."""
-
-
-class Waiter:
-    """Who waits for calls of stores: a task that may be cancelled meanwhile."""
-
-    cancelled = False
-
-
-#: Who waits for the calls of this thread, if that is known.
-WAITER: ContextVar[Waiter | None] = ContextVar("WAITER", default=None)
 
 
 def own_loop() -> asyncio.AbstractEventLoop:

@@ -42,6 +42,14 @@ def wrapped(place: Path) -> Any:
     return zarr.storage.WrapperStore(zarr.storage.LocalStore(place))
 
 
+class Slowly(zarr.storage.MemoryStore):  # type: ignore[misc]
+    """A store that is waited for."""
+
+    async def get(self, *args: Any, **options: Any) -> Any:
+        await asyncio.sleep(0.001)
+        return await super().get(*args, **options)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_calls_at_once_need_no_thread_of_the_loop(threads: int, tmp_path: Path) -> None:
     array = zarr.create_array(wrapped(tmp_path), shape=100, chunks=10, dtype="i4")._async_array
@@ -53,6 +61,48 @@ def test_calls_at_once_need_no_thread_of_the_loop(threads: int, tmp_path: Path) 
         return await asyncio.gather(*(array.getitem(part) for part in parts))
 
     assert np.array_equal(np.concatenate(asyncio.run(main())), NUMBERS)
+
+
+@pytest.mark.timeout(60)
+def test_our_own_asynchronous_arrays_need_no_thread_of_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the loop of zarr-python, whose files are read in its threads: these waited for files themselves."""
+    array = zarrcore.create_array(wrapped(tmp_path), data=NUMBERS, chunks=10).async_array
+    monkeypatch.setattr(zarr.core.sync._get_loop(), "_default_executor", ThreadPoolExecutor(2))
+
+    async def main() -> Any:
+        parts = [slice(begin, begin + 10) for begin in range(0, 100, 10)]
+        await asyncio.gather(*(array.setitem(part, NUMBERS[part] + 1) for part in parts))
+        return await asyncio.gather(*(array.getitem(part) for part in parts))
+
+    assert np.array_equal(np.concatenate(zarr.core.sync.sync(main())), NUMBERS + 1)
+
+
+class Virtual(zarr.storage.MemoryStore):  # type: ignore[misc]
+    """A store whose chunks need the values of another array, which its coroutines await."""
+
+    source: Any = None
+
+    async def get(self, key: str, *args: Any, **options: Any) -> Any:
+        if self.source is not None and "c/" in key:
+            assert np.array_equal(await self.source.getitem(slice(None)), NUMBERS)
+        return await super().get(key, *args, **options)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("library", [zarr, zarrcore], ids=["zarr", "zarrcore"])
+def test_coroutines_of_stores_may_await_arrays_in_many_calls_at_once(library: Any) -> None:
+    """All threads waited for coroutines of stores, and what these awaited waited for a thread."""
+    source = library.create_array(Slowly(), data=NUMBERS, chunks=10)
+    store = Virtual()
+    outer = library.create_array(store, data=NUMBERS, chunks=100)
+    store.source = source.async_array
+
+    async def main() -> Any:
+        return await asyncio.gather(*(outer.async_array.getitem(slice(5, 8)) for _ in range(150)))
+
+    assert [found.tolist() for found in zarr.core.sync.sync(main())] == [[5, 6, 7]] * 150
 
 
 def test_a_store_of_ours_needs_no_thread_of_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

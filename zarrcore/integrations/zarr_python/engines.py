@@ -15,8 +15,8 @@ from zarr import errors
 from zarr.core.array_spec import ArrayConfig
 from zarr.storage import StorePath
 
+from zarrcore._awaited import BATCHES
 from zarrcore.integrations.zarr_python import borrowed
-from zarrcore.integrations.zarr_python.threads import ENGINE
 
 
 class Request(Protocol):
@@ -94,11 +94,11 @@ class AsyncArrayEngine(ArrayEngine):
 
     async def read_selection(self, *args: Any, **options: Any) -> Any:
         """Return what is selected; see :meth:`ArrayEngine.read_selection`."""
-        return await ENGINE.run(super().read_selection, *args, **options)
+        return await BATCHES.run(super().read_selection, *args, **options)
 
     async def write_selection(self, *args: Any, **options: Any) -> None:
         """Write values; see :meth:`ArrayEngine.write_selection`."""
-        await ENGINE.run_to_end(super().write_selection, *args, **options)
+        await BATCHES.run_to_end(super().write_selection, *args, **options)
 
 
 class HierarchyEngine:

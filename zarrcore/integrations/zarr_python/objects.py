@@ -14,10 +14,10 @@ from zarr.core.buffer import Buffer, BufferPrototype
 from zarr.core.buffer.cpu import buffer_prototype
 
 import zarrcore
+from zarrcore._awaited import STORES
 from zarrcore.arrays.config import ArrayConfig as OurConfig
 from zarrcore.integrations.zarr_python.metadata import is_known_release
 from zarrcore.integrations.zarr_python.pipeline import CodecPipeline
-from zarrcore.integrations.zarr_python.threads import STORES
 from zarrcore.storage import OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
 
 

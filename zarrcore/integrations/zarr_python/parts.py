@@ -13,8 +13,8 @@ from zarrcore._typed import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from zarrcore._awaited import Waiter
     from zarrcore._core.engine import NativeArray
-    from zarrcore.storage.loops import Waiter
 
 Part = tuple[Any, Any, Any, Any, bool]
 """Place and specification of a chunk, what is selected of it, where to, and whether that is all of it."""

@@ -17,6 +17,7 @@ from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.core.config import config
 from zarr.registry import register_pipeline
 
+from zarrcore._awaited import BATCHES
 from zarrcore._core.engine import NativeArray, StoreSource
 from zarrcore.engine.build import build_engine
 from zarrcore.integrations.zarr_python.metadata import (
@@ -27,7 +28,6 @@ from zarrcore.integrations.zarr_python.metadata import (
     translated_metadata,
 )
 from zarrcore.integrations.zarr_python.parts import Ends, Part, Wanted, ends_of, wanted
-from zarrcore.integrations.zarr_python.threads import ENGINE
 from zarrcore.integrations.zarr_python.undivided import leave_undivided, undivided
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.zarr_python import ZarrPythonStore, adapted_files, from_zarr_python
@@ -124,7 +124,7 @@ class CodecPipeline(BatchedCodecPipeline):
                 if self._is_short(engine, parts):
                     selection.read(engine, memory)
                 else:
-                    await ENGINE.run_until_cancelled(selection.read, engine, memory)
+                    await BATCHES.run_until_cancelled(selection.read, engine, memory)
                 return (_PRESENT,) * len(parts)
             except Exception:
                 pass  # zarr-python finds it too, and reports it in its own words, or can do what we cannot
@@ -144,7 +144,7 @@ class CodecPipeline(BatchedCodecPipeline):
                 if not adapted_files() and self._is_short(engine, parts):
                     selection.write(engine, memory, is_kept)
                 else:  # nothing is stored any more when a task has been cancelled
-                    await ENGINE.run_to_end(selection.write, engine, memory, is_kept)
+                    await BATCHES.run_to_end(selection.write, engine, memory, is_kept)
                 return
             except Exception:
                 pass

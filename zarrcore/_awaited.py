@@ -1,0 +1,174 @@
+"""Calls in threads that tasks of event loops await.
+
+Not in the threads of the loop's own executor: a coroutine that such a call waits for may need one of them,
+as every file of zarr-python's LocalStore does, and none might be left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
+from functools import partial
+from os import cpu_count, getpid
+from threading import Event, Lock, Thread
+from time import sleep
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_PATIENCE = 0.05  # seconds in which no call ends, until there are more threads
+
+
+class Waiter:
+    """Who waits for calls: a task that may be cancelled meanwhile."""
+
+    cancelled = False
+
+
+#: Who waits for the calls of this thread, if that is known.
+WAITER: ContextVar[Waiter | None] = ContextVar("WAITER", default=None)
+
+
+class _Pool(ThreadPoolExecutor):
+    """An executor that has more threads than `most` while calls wait and none ends.
+
+    Those that are under way may all wait for coroutines that await calls which have not begun.
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        super().__init__(most, name)
+        self._lock = Lock()
+        self._under_way = self._ended = 0  # calls
+        self._is_watched = False
+
+    def submit(self, call: Callable[..., T], /, *args: Any, **options: Any) -> Future[T]:
+        future = super().submit(call, *args, **options)
+        future.add_done_callback(self._note_end)
+        with self._lock:
+            self._under_way += 1
+            starts = not self._is_watched and self._under_way > self._max_workers
+            self._is_watched |= starts
+        if starts:
+            self._start_watching()
+        return future
+
+    def _note_end(self, _: Future[Any]) -> None:
+        with self._lock:
+            self._under_way -= 1
+            self._ended += 1
+
+    def _start_watching(self) -> None:
+        try:
+            Thread(target=self._watch, name="zarrcore-watch", daemon=True).start()
+        except BaseException as error:
+            self._is_watched = False
+            if not isinstance(error, RuntimeError):  # no thread is left: there cannot be more of the others
+                raise
+
+    def _watch(self) -> None:
+        while True:
+            ended = self._ended
+            sleep(_PATIENCE)
+            with self._lock:
+                if self._under_way <= self._max_workers:
+                    self._is_watched = False
+                    return
+                more = max(1, self._max_workers // 4) if ended == self._ended else 0
+                self._max_workers += more
+            with suppress(RuntimeError):  # no thread is left, or the process ends
+                for _ in range(more):
+                    super().submit(int)  # each has another thread started
+
+
+class Threads:
+    """Threads for calls that tasks of event loops await.
+
+    Parameters
+    ----------
+    name : str
+        Beginning of their names.
+    most : int
+        Threads at work at the same time.  There are more while none of the calls ends.
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        self._name, self._most = name, most
+        self._pools: dict[int, _Pool] = {}  # by process: none of the parent's threads are in a child
+
+    async def run(self, call: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+        """Make a call that changes nothing in one of the threads.
+
+        A task that is cancelled ends at once, and leaves the thread alone.
+        """
+        return await self._begin(call, *args, **options)
+
+    async def run_until_cancelled(self, call: Callable[..., T], *args: Any) -> T:
+        """Make a call that ends early when the token, its last argument, is cancelled, as the task may be."""
+        token = Waiter()
+        outer = WAITER.set(token)
+        try:
+            future = self._begin(call, *args, token)
+        finally:
+            WAITER.reset(outer)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            token.cancelled = True
+            raise
+
+    async def run_to_end(self, call: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+        """Make a call that changes something in one of the threads.
+
+        A task that is cancelled ends when the call has ended, or at once if it has not begun and never will:
+        what was stored after that would replace what the program has stored since.
+        """
+        turn = Lock()  # whoever takes it decides whether the call is made
+        context, ended = copy_context(), Event()
+
+        def made() -> T | None:
+            try:
+                return context.run(call, *args, **options) if turn.acquire(blocking=False) else None
+            finally:
+                ended.set()
+
+        try:
+            future = asyncio.get_running_loop().run_in_executor(self._pool(), made)
+        except BaseException:  # such as Ctrl-C at the start of a thread, which nobody then knows
+            if not turn.acquire(blocking=False):
+                ended.wait()
+            raise
+        try:
+            await asyncio.wait([future])
+        except asyncio.CancelledError as cancelled:
+            if turn.acquire(blocking=False):
+                future.cancel()
+            while not future.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([future])
+            raise cancelled from None if future.cancelled() else future.exception()
+        return future.result()  # type: ignore[return-value]
+
+    def _begin(self, call: Callable[P, T], *args: P.args, **options: P.kwargs) -> asyncio.Future[T]:
+        work = partial(copy_context().run, call, *args, **options)
+        return asyncio.get_running_loop().run_in_executor(self._pool(), work)
+
+    def _pool(self) -> _Pool:
+        process = getpid()
+        pool = self._pools.get(process)
+        if pool is None:  # of two that are made at once, one is dropped, without a thread
+            pool = self._pools.setdefault(process, _Pool(self._name, self._most))
+        return pool
+
+
+NODES = Threads("zarrcore-nodes", min(32, (cpu_count() or 1) + 4))
+"""For calls of arrays and groups: as many as an event loop has for what is not awaited."""
+
+BATCHES = Threads("zarrcore-batches", 64)
+"""For calls of the engine under zarr-python, which wait for its stores."""
+
+STORES = Threads("zarrcore-stores", 64)
+"""For calls of stores."""
