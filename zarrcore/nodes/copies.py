@@ -156,23 +156,8 @@ def documents_follow(
     makes within that time may lack the change, as one may that is made during any change.  One that this
     process has begun to make since the number `since` of `consolidations` is looked for, `without` or not.
     """
-    n_before = consolidations() if since is None else since
-    follow = _documents_follow(places, documents, without)
-
-    def follow_all() -> None:
-        if without and consolidations() != n_before:
-            follow_documents(places, documents)
-        else:
-            follow()
-
-    return follow_all
-
-
-def _documents_follow(
-    places: Sequence[StorePath], documents: dict[str, bytes], without: Sequence[StorePath]
-) -> Follow:
     last, name = places[-1], ZARR_JSON if ZARR_JSON in documents else ZMETADATA_V2_JSON
-    groups = [group for group in last._above() if group not in without]
+    groups = [*last._above()]
     if not documents.keys() & {ZARR_JSON, ZARRAY_JSON}:
         if ZMETADATA_V2_JSON in documents:
             return _nothing_follows
@@ -187,7 +172,7 @@ def _documents_follow(
             elif place.path == group and name == ZMETADATA_V2_JSON:
                 _put(nodes, "", documents)
 
-    return _follow(last, groups, (name,), change)
+    return _follow(last, groups, (name,), change, without=without, since=since)
 
 
 def follow_removal(place: StorePath) -> None:
@@ -231,6 +216,8 @@ def _follow(
     change: _Change,
     *,
     removed: bool = False,
+    without: Sequence[StorePath] = (),
+    since: int | None = None,
 ) -> Follow:
     """Begin to look for the copies of some groups; a change of a place is applied to them when that is made.
 
@@ -238,16 +225,18 @@ def _follow(
     """
     if not groups or not place.store.supports_consolidated_metadata:
         return _nothing_follows
-    followed = _Followed(place, tuple(groups), tuple(names), change, removed)
+    since = consolidations() if since is None else since
+    followed = _Followed(place, tuple(groups), tuple(names), change, removed, tuple(without), since)
     waiting = _waiting.get()
-    last: Callable[[], None] = (
-        _Following([followed]).bring_up_to_date if waiting is None else partial(waiting.append, followed)
-    )
+    following = _Following([followed]) if waiting is None else None
 
     def follow() -> None:
         # Whoever has read the node before it was stored may be about to make a copy of what was there.
         note_change(place, removed=removed)
-        last()
+        if following is not None:
+            following.bring_up_to_date()
+        elif waiting is not None:
+            waiting.append(followed._replace(groups=followed.asked()))
 
     return follow
 
@@ -260,6 +249,13 @@ class _Followed(NamedTuple):
     names: tuple[str, ...]
     change: _Change
     removed: bool
+    without: tuple[StorePath, ...]  # groups that had no copy when `consolidations` was
+    since: int
+
+    def asked(self) -> tuple[StorePath, ...]:
+        """Return the groups that may have a copy: all of them if this process has begun to make one since."""
+        is_known = consolidations() == self.since
+        return tuple(group for group in self.groups if not (is_known and group in self.without))
 
 
 #: Changes that the copies follow later.
@@ -314,8 +310,21 @@ class _Following:
                 for name in followed.names:
                     of_document = self._following.setdefault((group.path, name), (group, []))
                     of_document[1].append(followed)
-        documents = [(group, name) for (_, name), (group, _) in self._following.items()]
-        self._found = _looked_for(documents)
+        self._n_before, store = consolidations(), changes[0].place.store
+        self._asked: list[tuple[StorePath, str]] = []
+        self._values: Callable[[], Sequence[Any]] | None = None
+        if store._concurrent_requests():
+            found = ((group, name) for each in changes for group in each.asked() for name in each.names)
+            self._asked = [*{(group.path, name): (group, name) for group, name in found}.values()]
+            self._values = begun(store, lambda document: document_at(*document), self._asked)
+
+    def _found(self) -> list[tuple[StorePath, str]]:
+        """Return the documents, by group and name, that have copies."""
+        values = None if self._values is None else self._values()
+        if values is None or consolidations() != self._n_before:  # new copies may lack what was stored since
+            return _with_copies([(group, name) for (_, name), (group, _) in self._following.items()])
+        each = zip(self._asked, values, strict=True)
+        return [(group, name) for (group, name), value in each if _has_copy(name, value)]
 
     def bring_up_to_date(self) -> None:
         """Apply the changes, in their order, to the copies in each document that follows them."""
@@ -336,22 +345,6 @@ class _Following:
         finally:  # who has read a document just before has what it was
             for changed in self._changes if found else ():
                 note_change(changed.place, removed=changed.removed)
-
-
-def _looked_for(documents: Sequence[tuple[StorePath, str]]) -> Callable[[], list[tuple[StorePath, str]]]:
-    """Return what :func:`_with_copies` does when it is called; a slow store is asked at once."""
-    store, n_before = documents[0][0].store, consolidations()
-    if not store._concurrent_requests():
-        return lambda: _with_copies(documents)
-    values = begun(store, lambda document: document_at(*document), documents)
-
-    def found() -> list[tuple[StorePath, str]]:
-        each = zip(documents, values(), strict=True)
-        if consolidations() != n_before:  # there may be a new copy, without what has been stored since
-            return _with_copies(documents)
-        return [(group, name) for (group, name), value in each if _has_copy(name, value)]
-
-    return found
 
 
 def _has_copy(name: str, value: Any) -> bool:
