@@ -41,8 +41,7 @@ from xarray.core.variable import calculate_dimensions
 import zarrcore
 from zarrcore import Array, Group
 from zarrcore.arrays.creation import refuse_own_source
-from zarrcore.errors import BaseZarrError
-from zarrcore.integrations.xarray_groups import missing_groups, note_made, taking_back
+from zarrcore.integrations.xarray_groups import look_above, note_made, taking_back
 from zarrcore.integrations.xarray_values import Together, Values, fetch, load
 from zarrcore.integrations.xarray_writing import OneByOne, store_together
 from zarrcore.metadata import layout
@@ -127,12 +126,11 @@ class ZarrcoreStore(theirs.ZarrStore):
     @classmethod
     def open_group(cls, store: Any, mode: str = "r", **options: Any) -> ZarrcoreStore:
         """Open a group as a data store; the arguments are those of ``ZarrStore.open_group``."""
-        missing = [] if mode[0] == "r" else missing_groups(store, options)
-        if options.get("zarr_format") is None:
-            below, default = options.get("group"), cls._default_format()
-            if (below or default) and _is_new(store, mode, options):
-                above = _format_above(store, options) if below else None
-                options["zarr_format"] = above or default
+        default = cls._default_format()
+        needs_format = options.get("zarr_format") is None and bool(options.get("group") or default)
+        missing, above = look_above(store, mode, options, needs_format=needs_format)
+        if needs_format and (missing or mode[0] == "w"):
+            options["zarr_format"] = above or default
         group = _opening(store, mode, options)
         note_made(group.store, missing)
         return cls(group, mode, **options)
@@ -565,30 +563,6 @@ class _InZarrsPlace(ZarrcoreStore):
         if "id" in written:
             return _of_numcodecs(codec, written)
         return sys.modules["zarr.registry"].get_codec_class(written["name"]).from_dict(written)
-
-
-def _is_new(store: Any, mode: str, options: dict[str, Any]) -> bool:
-    """Return whether opening with `mode` creates the group."""
-    if mode[0] != "a":
-        return mode[0] == "w"
-    try:
-        zarrcore.open_group(
-            store, mode="r", path=options.get("group"), storage_options=options.get("storage_options")
-        )
-    except FileNotFoundError:
-        return True
-    return False
-
-
-def _format_above(store: Any, options: dict[str, Any]) -> int | None:
-    """Return the format of the root: one of format 3 above the new group would hide all of format 2."""
-    try:
-        root = zarrcore.open_group(
-            store, mode="r", storage_options=options.get("storage_options"), use_consolidated=False
-        )
-    except (BaseZarrError, OSError):
-        return None
-    return root.metadata.zarr_format
 
 
 class _EntryPointInZarrsPlace(ZarrcoreBackendEntrypoint):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from itertools import takewhile
 from typing import Any
 
 from zarrcore.errors import BaseZarrError
@@ -51,18 +50,25 @@ def _is_bare(place: StorePath) -> bool:
     return all(key[len(prefix) :] in ALL_NAMES for key in store.list_prefix(prefix))
 
 
-def missing_groups(store: Any, options: dict[str, Any]) -> list[str]:
-    """Return the paths of a group, and of those above it, that are not there yet, if that is of interest."""
-    if _made.get() is None:
-        return []
-    try:
-        place = make_store_path(
-            store, path=options.get("group"), storage_options=options.get("storage_options")
-        )
-        return [found.path for found in takewhile(_is_nothing, (place, *reversed(place._above())))]
-    except (BaseZarrError, OSError):  # opening it will fail, too
-        return []
+def look_above(
+    store: Any, mode: str, options: dict[str, Any], *, needs_format: bool
+) -> tuple[list[str], int | None]:
+    """Return the paths of a group, and of those above it, that are not there yet, and the format of the root.
 
-
-def _is_nothing(place: StorePath) -> bool:
-    return read_node(place) is None
+    A root of format 3 would hide all of format 2 below it, so a new group gets the format of a root above it.
+    Nothing is looked for where no group is made or, unless one `needs_format`, none would be taken back.
+    """
+    missing: list[str] = []
+    if mode[0] == "r" or not (needs_format or _made.get() is not None):
+        return missing, None
+    with suppress(BaseZarrError, OSError):  # opening it will fail, too
+        path, storage_options = options.get("group"), options.get("storage_options")
+        place = make_store_path(store, path=path, storage_options=storage_options)
+        for group in (place, *reversed(place._above())):
+            if (found := read_node(group)) is not None:
+                break
+            missing.append(group.path)
+        if place.path and needs_format and (missing or mode[0] == "w"):
+            root = read_node(StorePath(place.store)) if group.path else found
+            return missing, None if root is None else root.zarr_format
+    return missing, None
