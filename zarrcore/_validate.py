@@ -80,6 +80,14 @@ def describe(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
+def view_of(value: Any) -> memoryview:
+    """Return the memory of a bytes-like object; that of an array of Python objects has their addresses."""
+    view = memoryview(value)
+    if "O" in view.format:
+        raise TypeError("references to Python objects are no bytes")
+    return view
+
+
 def fail(where: str | None, expected: str, value: object) -> NoReturn:
     """Raise the error of a value at `where` that is not what was expected."""
     raise MetadataValidationError(f"expected {expected}, got {describe(value)}", where=where)

@@ -13,7 +13,15 @@ import numpy as np
 
 from zarrcore._extension import is_a_users
 from zarrcore._records import dataclass
-from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, describe, named_configuration, sequence
+from zarrcore._validate import (
+    MAX_DEPTH,
+    at,
+    checked_nbytes,
+    describe,
+    named_configuration,
+    sequence,
+    view_of,
+)
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import (
     ArrayArrayCodec,
@@ -565,14 +573,12 @@ def _check_size(
 
 
 def _view_of(data: Any, codec: Codec, error_class: type[ChunkError]) -> memoryview:
-    """Return the memory of what a codec has made: of objects that would be their addresses."""
+    """Return the memory of what a codec has made."""
     try:
-        view = memoryview(data)
+        return view_of(data)
     except (TypeError, ValueError, BufferError):  # the last two of memory that was released, or is strange
-        view = None
-    if view is None or "O" in view.format:
-        raise error_class(f"a bytes-like object is required, got {type(data).__name__}", codec=codec.name)
-    return view
+        reason = f"a bytes-like object is required, got {type(data).__name__}"
+        raise error_class(reason, codec=codec.name) from None
 
 
 def _checked_array(made: Any, spec: ArraySpec, codec: Codec, error_class: type[ChunkError]) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any
 
 from zarrcore._patterns import pattern
 from zarrcore._typing import Buffer
-from zarrcore._validate import describe
+from zarrcore._validate import describe, view_of
 from zarrcore.errors import InvalidKeyError, StoreError
 
 # Most keys are plain words, which is found out sooner than that nothing bad is in a key.
@@ -145,9 +145,7 @@ def as_view(value: Buffer, key: str) -> bytes | memoryview:
     # zarr-python's Buffer objects are not buffers themselves, but hand one out.
     export = getattr(value, "as_buffer_like", None)
     try:
-        view = memoryview(export() if export is not None else value)
-        if "O" in view.format:
-            raise TypeError("references to Python objects are no bytes")
+        view = view_of(export() if export is not None else value)
     except Exception as error:  # whatever the export of a user's class raises
         raise TypeError(f"key {key!r}: expected a bytes-like value, got {type(value).__name__}") from error
     if view.nbytes == 0:
