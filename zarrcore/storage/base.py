@@ -16,7 +16,7 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage import validation
 from zarrcore.storage.announced import announce_changes
-from zarrcore.storage.derived import hide_shortcuts
+from zarrcore.storage.derived import MOVING, hide_shortcuts, replaces
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -604,16 +604,7 @@ class Store(ABC):
         return None
 
 
-_MOVING = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists")  # move bytes
 _VERBS = frozenset(name for name, member in vars(Store).items() if isfunction(member) and name[0] != "_")
-
-
-def overrides(store: Store, base: type[Store]) -> bool:
-    """Return whether a subclass replaces a method that moves bytes, which the engine must then call."""
-    if type(store) is base:
-        return False
-    verbs = (*_MOVING, "delete", "exists")
-    return any(getattr(type(store), verb) is not getattr(base, verb) for verb in verbs)
 
 
 def passed_on(method: MethodT, *needed: str) -> MethodT:
@@ -681,7 +672,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
 
     def _overrides(self, *methods: str) -> bool:
         """Return whether a subclass overrides one of some methods."""
-        return any(getattr(type(self), name) is not getattr(WrapperStore, name) for name in methods)
+        return replaces(self, WrapperStore, methods)
 
     def with_read_only(self, read_only: bool = False) -> Store:
         return self._with_store(self._store.with_read_only(read_only))
@@ -719,17 +710,6 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     def _versioned(self) -> bool:  # type: ignore[override]
         return self._store._versioned and self._reads_as_wrapped
 
-    def _fetch(
-        self,
-        key: str,
-        part: ByteRange | None = None,
-        *,
-        most: int | None = None,
-        known: str | None = None,
-        same: str | None = None,
-    ) -> Fetched:
-        return self._call(self._store._fetch, key, part, most=most, known=known, same=same)
-
     @property
     def _bounds_chunks(self) -> bool:  # type: ignore[override]
         """Values that a subclass makes itself may have another size."""
@@ -737,7 +717,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
 
     @property
     def _compares(self) -> bool:
-        return self._store._compares and not self._overrides(*_MOVING)
+        return self._store._compares and not self._overrides(*MOVING)
 
     def _get_version(self, key: str, most: int | None = None) -> tuple[Buffer | None, Any]:
         if not self._compares:
@@ -797,6 +777,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
 
         return self._call(list_prefix, prefix)
 
+    _fetch = passed_on(Store._fetch)
     get = passed_on(Store.get)
     get_partial_values = passed_on(Store.get_partial_values, "get")
     get_many = passed_on(Store.get_many, "get", "get_partial_values")

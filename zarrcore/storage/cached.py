@@ -18,7 +18,7 @@ from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, ZarrRuntimeWarning, shown
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
-from zarrcore.storage.base import ReadOnlyStore, Store, WrapperStore, overrides, passed_on
+from zarrcore.storage.base import ReadOnlyStore, Store, WrapperStore, passed_on
 from zarrcore.storage.byte_range import (
     ByteRange,
     ByteRequest,
@@ -26,6 +26,7 @@ from zarrcore.storage.byte_range import (
     as_request,
 )
 from zarrcore.storage.cache_files import CacheFiles, Known, Piece
+from zarrcore.storage.derived import overrides
 from zarrcore.storage.logged import LoggingStore
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.tags import Tags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import wraps
 from typing import Any
 
@@ -24,7 +25,7 @@ _SHORTCUTS = {
     "list": ("list_prefix", *_LISTED),
     "list_prefix": _LISTED,
 }
-_MOVING = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists")
+MOVING = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists")
 _FLAGS = ("_bounds_chunks", "_versioned", "_compares")  # of values as they are stored
 
 
@@ -47,15 +48,25 @@ def hide_shortcuts(cls: type, plain: type) -> None:
         method: Any = wraps(default)(_calling(default))
         method.hides = getattr(cls, name)
         setattr(cls, name, method)
-    if any(map(is_users, _MOVING)):
+    if any(map(is_users, MOVING)):
         for name in filter(passes_by, _FLAGS):
             setattr(cls, name, False)
 
 
+def replaces(store: object, kind: type, methods: Iterable[str]) -> bool:
+    """Return whether the class of a store replaces one of some methods of `kind`, which it derives from."""
+    return any(getattr(type(store), name) is not getattr(kind, name) for name in methods)
+
+
+def overrides(store: object, kind: type) -> bool:
+    """Return whether a subclass replaces a method that moves bytes, which the engine must then call."""
+    return type(store) is not kind and replaces(store, kind, (*MOVING, "delete", "exists"))
+
+
 def is_itself(store: object, kind: type) -> bool:
     """Return whether a store is of a class, and lists and moves values as that does."""
-    methods = (*_MOVING, "delete", "exists", "list", "list_prefix")
-    return isinstance(store, kind) and all(getattr(type(store), m) is getattr(kind, m) for m in methods)
+    lists = ("list", "list_prefix")
+    return isinstance(store, kind) and not (overrides(store, kind) or replaces(store, kind, lists))
 
 
 def _calling(method: Any) -> Any:

@@ -16,7 +16,6 @@ from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import InvalidKeyError, StoreError, masked, shown
 from zarrcore.storage import files
-from zarrcore.storage.base import overrides
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -25,6 +24,7 @@ from zarrcore.storage.byte_range import (
     as_request,
 )
 from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
+from zarrcore.storage.derived import overrides
 from zarrcore.storage.remote import RemoteStore, concurrency, lists_documents, reads_at_once
 from zarrcore.storage.servers import place_of_files
 from zarrcore.storage.validation import (

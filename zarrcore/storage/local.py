@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, StoreError, printable
 from zarrcore.storage import files
-from zarrcore.storage.base import Store, overrides
+from zarrcore.storage.base import Store
+from zarrcore.storage.derived import overrides
 from zarrcore.storage.local_errors import explained, forgive_others, named, require_directories_above
 from zarrcore.storage.validation import (
     absolute_path,

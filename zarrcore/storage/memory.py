@@ -15,8 +15,9 @@ from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError
 from zarrcore.storage.announced import ENGINE, announces_itself
-from zarrcore.storage.base import Store, overrides
+from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, resolve_range
+from zarrcore.storage.derived import overrides
 from zarrcore.storage.validation import (
     as_view,
     join_path,

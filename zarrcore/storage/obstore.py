@@ -14,8 +14,8 @@ from zarrcore._threads import in_threads
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import ZarrUserWarning
-from zarrcore.storage.base import overrides
 from zarrcore.storage.clients import obstore
+from zarrcore.storage.derived import overrides
 from zarrcore.storage.object_lists import ListedObjects
 from zarrcore.storage.object_reads import MOST_AT_ONCE, ReadObjects
 from zarrcore.storage.remote import concurrency

@@ -21,7 +21,7 @@ from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import StoreError, masked, shown
-from zarrcore.storage.base import Store, overrides
+from zarrcore.storage.base import Store
 from zarrcore.storage.buckets import kind_of
 from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, resolve_range
 from zarrcore.storage.credentials import (
@@ -31,6 +31,7 @@ from zarrcore.storage.credentials import (
     refuse_without,
     unwrapped,
 )
+from zarrcore.storage.derived import overrides
 from zarrcore.storage.local import LocalStore
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import in_parallel

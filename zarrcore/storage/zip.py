@@ -26,8 +26,9 @@ from zarrcore.errors import (
     shown,
 )
 from zarrcore.storage.announced import ENGINE
-from zarrcore.storage.base import Store, overrides
+from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, as_request, resolve_range
+from zarrcore.storage.derived import overrides
 from zarrcore.storage.local_errors import named
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.validation import (
