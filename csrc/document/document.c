@@ -224,13 +224,6 @@ static bool is_raw_of_n5(const zc_node *compressor)
            strcmp(zc_node_string(&type), "raw") == 0 && zc_node_next_member(&type).value == NULL;
 }
 
-zc_status zc_document_group(zc_document *doc, const zc_node *root)
-{
-    (void)doc;
-    zc_node_unsupported(root, "the node type", "group");
-    return root->json->err->status;
-}
-
 zc_status zc_document_v2(zc_document *doc, const zc_node *root)
 {
     static const char *const members[] = {"zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order",

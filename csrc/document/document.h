@@ -47,7 +47,6 @@ typedef struct zc_document {
  * functions below leave failures in the document's own error (json.h). */
 zc_status zc_document_v3(zc_document *doc, const zc_node *root);
 zc_status zc_document_v2(zc_document *doc, const zc_node *root);
-zc_status zc_document_group(zc_document *doc, const zc_node *root);      /* of format 2: fails */
 void zc_document_free(zc_document *doc);
 
 /* ---- data types --------------------------------------------------------------------------------- */

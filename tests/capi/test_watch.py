@@ -9,7 +9,6 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +55,6 @@ class Cancelling(Memory):
             return original(*args)
 
         self.replace(function, counted)
-
-
-def tree_in(library: Any, error_of: Any, memory: Memory) -> Iterator[Tree]:
-    made = Tree(library, error_of, memory.open(error_of))
-    yield made
-    made.close()
 
 
 def values(n: int = N, length: int = 1) -> np.ndarray:

@@ -38,8 +38,6 @@ REFUSED = {
     r"\bwhat is odd\b": "unusual, invalid",
 }
 
-NOT_OURS = {"sources", ".envs", "data", "build"}
-
 pytestmark = pytest.mark.skipif(
     not (ROOT / "docs").is_dir(), reason="only the package is here, not its source tree"
 )

@@ -14,11 +14,6 @@ ml_dtypes = pytest.importorskip("ml_dtypes")
 FLOATS = ("float16", "float32", "float64", "bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz",
           "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float6_e2m3fn",
           "float6_e3m2fn", "float4_e2m1fn")  # fmt: skip
-WITHOUT_MINUS_ZERO = (
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fnuz",
-    "float8_e5m2fnuz",
-)  # whose bits are those of NaN
 COMPLEX = ("complex64", "complex128")
 ZSTD = {"name": "zstd", "configuration": {"level": 1, "checksum": False}}
 LAYOUTS = {
