@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.description import grid_axes
 from zarrcore.nodes.documents import NAMES
-from zarrcore.storage.base import ReadOnlyStore, WrapperStore
 from zarrcore.storage.cached import CacheStore
 from zarrcore.storage.caching import CacheStore as StoreCacheStore
 from zarrcore.storage.logged import LoggingStore
 from zarrcore.storage.memory import GpuMemoryStore, MemoryStore
 from zarrcore.storage.validation import key_prefix
+from zarrcore.storage.wrapper import ReadOnlyStore, WrapperStore
 
 if TYPE_CHECKING:
     from zarrcore.arrays.opened import OpenArray

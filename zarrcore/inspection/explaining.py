@@ -25,10 +25,11 @@ from zarrcore.indexing import Dim, Selection
 from zarrcore.inspection.indexes import layout_of
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.reading import reading
-from zarrcore.storage.base import Store, WrapperStore
+from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
+from zarrcore.storage.wrapper import WrapperStore
 
 _MOST = 1 << 20  # chunks of a selection, each of which has a dry run of its own
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zarrcore._lazy import attach
 
 HOMES = {
-    "base": "ReadOnlyStore Store WrapperStore",
+    "base": "Store",
     "byte_range": "ByteRequest OffsetByteRequest RangeByteRequest SuffixByteRequest resolve_range",
     "cached": "CacheStore",
     "fsspec": "FsspecStore",
@@ -16,6 +16,7 @@ HOMES = {
     "path": "StoreLike StorePath make_store make_store_path",
     "references": "ReferenceStore",
     "validation": "normalize_path validate_key validate_prefix",
+    "wrapper": "ReadOnlyStore WrapperStore",
     "zarr_python": "ZarrPythonStore",
     "zip": "ZipStore",
 }

@@ -1,9 +1,7 @@
 # Written by `make stubs`, from the table in the module itself.
 # ruff: noqa: I001
 
-from zarrcore.storage.base import (
-    ReadOnlyStore as ReadOnlyStore, Store as Store, WrapperStore as WrapperStore,
-)
+from zarrcore.storage.base import Store as Store
 from zarrcore.storage.byte_range import (
     ByteRequest as ByteRequest, OffsetByteRequest as OffsetByteRequest,
     RangeByteRequest as RangeByteRequest, SuffixByteRequest as SuffixByteRequest,
@@ -25,6 +23,7 @@ from zarrcore.storage.references import ReferenceStore as ReferenceStore
 from zarrcore.storage.validation import (
     normalize_path as normalize_path, validate_key as validate_key, validate_prefix as validate_prefix,
 )
+from zarrcore.storage.wrapper import ReadOnlyStore as ReadOnlyStore, WrapperStore as WrapperStore
 from zarrcore.storage.zarr_python import ZarrPythonStore as ZarrPythonStore
 from zarrcore.storage.zip import ZipStore as ZipStore
 

@@ -18,7 +18,7 @@ from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, ZarrRuntimeWarning, shown
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
-from zarrcore.storage.base import ReadOnlyStore, Store, WrapperStore, passed_on
+from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import (
     ByteRange,
     ByteRequest,
@@ -32,6 +32,7 @@ from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.tags import Tags
 from zarrcore.storage.validation import absolute_path, validate_key
 from zarrcore.storage.versions import Fetched, replaced
+from zarrcore.storage.wrapper import ReadOnlyStore, WrapperStore, passed_on
 
 P = ParamSpec("P")
 T = TypeVar("T")

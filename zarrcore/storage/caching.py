@@ -15,10 +15,11 @@ from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import BaseZarrError, InvalidKeyError, ReplacedError, ZarrRuntimeWarning, shown
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
-from zarrcore.storage.base import Store, WrapperStore, passed_on
+from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, ByteRequest, as_request
 from zarrcore.storage.derived import overrides
 from zarrcore.storage.versions import replaced
+from zarrcore.storage.wrapper import WrapperStore, passed_on
 
 P = ParamSpec("P")
 T = TypeVar("T")

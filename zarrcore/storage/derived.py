@@ -26,6 +26,7 @@ _SHORTCUTS = {
     "list_prefix": _LISTED,
 }
 MOVING = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists")
+_DEFAULTS = ("zarrcore.storage.base", "zarrcore.storage.wrapper")  # wrappers look after this themselves
 _FLAGS = ("_bounds_chunks", "_versioned", "_compares")  # of values as they are stored
 
 
@@ -39,8 +40,8 @@ def hide_shortcuts(cls: type, plain: type) -> None:
         return owner is not None and is_of_a_user(owner)
 
     def passes_by(name: str) -> bool:
-        owner = owner_of(cls, name)  # wrappers look after this themselves, beside the plain store
-        return owner is not None and not is_of_a_user(owner) and owner.__module__ != plain.__module__
+        owner = owner_of(cls, name)
+        return owner is not None and not is_of_a_user(owner) and owner.__module__ not in _DEFAULTS
 
     replaced = [name for method, names in _SHORTCUTS.items() if is_users(method) for name in names]
     for name in filter(passes_by, replaced):

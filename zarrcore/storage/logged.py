@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import ParamSpec, Self, TypeVar
 
-from zarrcore.storage.base import Store, WrapperStore
+from zarrcore.storage.base import Store
+from zarrcore.storage.wrapper import WrapperStore
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,14 @@ def test_a_wrapper_hides_nothing(tmp_path):
     assert type(wrapper.with_read_only(True)) is WrapperStore
     assert str(inner) in str(wrapper)
     inner.close()
+
+
+def test_a_pickle_from_before_wrappers_had_a_module_of_their_own_is_loaded(tmp_path):
+    store = ReadOnlyStore(WrapperStore(LocalStore(tmp_path)))
+    pickled = pickle.dumps(store, protocol=0)
+    before = pickled.replace(b"zarrcore.storage.wrapper", b"zarrcore.storage.base")
+    assert before != pickled
+    assert pickle.loads(before) == store
 
 
 def test_the_engine_does_not_pass_a_wrapper_by():
