@@ -9,19 +9,16 @@ with negative steps are read as they are.
 
 from __future__ import annotations
 
-import importlib
-import marshal
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import ExitStack, suppress
-from functools import cache, lru_cache, partial, wraps
+from collections.abc import Iterator, Set
+from contextlib import ExitStack
+from functools import cache, partial, wraps
 from inspect import signature
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-import numpy as np
-from xarray import DataArray, Dataset, DataTree, Variable, backends, conventions
+from xarray import DataArray, Dataset, DataTree, Variable, backends
 from xarray.backends import writers
 from xarray.backends import zarr as theirs
 from xarray.backends.api import DATAARRAY_NAME, DATAARRAY_VARIABLE
@@ -32,20 +29,18 @@ from xarray.backends.common import (
 )
 from xarray.backends.plugins import detect_parameters, refresh_engines
 from xarray.backends.store import StoreBackendEntrypoint
-from xarray.coding.times import TIME_UNITS
 from xarray.core import indexing
 from xarray.core.treenode import NodePath
 from xarray.core.utils import close_on_error
-from xarray.core.variable import calculate_dimensions
 
 import zarrcore
 from zarrcore import Array, Group
 from zarrcore.arrays.creation import refuse_own_source
+from zarrcore.integrations.xarray_decoding import decode, dropped_names
+from zarrcore.integrations.xarray_encodings import Encodings, fill_value_of, of_numcodecs, with_nan
 from zarrcore.integrations.xarray_groups import look_above, note_made, taking_back
 from zarrcore.integrations.xarray_values import Together, Values, fetch, load
 from zarrcore.integrations.xarray_writing import OneByOne, store_together
-from zarrcore.metadata import layout
-from zarrcore.metadata.documents import NonFinite
 from zarrcore.nodes.copies import followed_at_once
 from zarrcore.storage import make_store_path
 
@@ -172,7 +167,7 @@ class ZarrcoreStore(theirs.ZarrStore):
 
     def get_variables(self) -> dict[str, Variable]:
         arrays = {name: array for name, array in self.arrays() if name not in self._left_out}
-        encodings = _Encodings(self._spelled)
+        encodings = Encodings(self._spelled)
         variables = {name: self._variable(name, array, encodings) for name, array in arrays.items()}
         named = (node.attrs.get("coordinates") for node in (*variables.values(), self.zarr_group))
         coordinates = {name for names in named if isinstance(names, str) for name in names.split()}
@@ -184,7 +179,7 @@ class ZarrcoreStore(theirs.ZarrStore):
 
     def open_store_variable(self, name: str) -> Variable:
         array: Any = self.members[name]
-        return self._variable(name, array, _Encodings(self._spelled))
+        return self._variable(name, array, Encodings(self._spelled))
 
     def get_dimensions(self) -> dict[str, int]:
         lengths: dict[str, int] = {}
@@ -210,13 +205,13 @@ class ZarrcoreStore(theirs.ZarrStore):
             return super()._create_new_array(encoding=encoding, attrs=attrs, **rest)  # type: ignore[return-value]
 
     def encode_attribute(self, a: Any) -> Any:
-        return _with_nan(super().encode_attribute(a))
+        return with_nan(super().encode_attribute(a))
 
     @staticmethod
     def _spelled(codec: Any) -> Any:
         """Return a codec as other Zarr libraries take it, too, in the encoding of a variable."""
         written = None if codec is None else codec.to_dict()
-        return _of_numcodecs(codec, written) if written and "id" in written else written
+        return of_numcodecs(codec, written) if written and "id" in written else written
 
     def _dimensions(self, name: str, array: Array) -> tuple[str, ...]:
         found = _dimensions(array)
@@ -230,7 +225,7 @@ class ZarrcoreStore(theirs.ZarrStore):
             )
         return found
 
-    def _variable(self, name: str, array: Array, encodings: _Encodings) -> Variable:
+    def _variable(self, name: str, array: Array, encodings: Encodings) -> Variable:
         metadata, dimensions = array.metadata, self._dimensions(name, array)
         attributes = array.attrs.asdict()
         if metadata.zarr_format == 2:
@@ -247,93 +242,14 @@ class ZarrcoreStore(theirs.ZarrStore):
             if metadata.zarr_format == 3:
                 encoding["fill_value"] = metadata.fill_value
             if "_FillValue" in attributes:
-                attributes["_FillValue"] = _fill_value(attributes["_FillValue"], array.dtype)
+                attributes["_FillValue"] = fill_value_of(attributes["_FillValue"], array.dtype)
         lazy = indexing.LazilyIndexedArray(values, _all_of(len(dimensions)))
         return Variable(dimensions, lazy, attributes, encoding, fastpath=True)
-
-
-def _with_nan(value: Any) -> Any:
-    """Return an attribute whose NaN are written, as data from netCDF often have one for missing values."""
-    if isinstance(value, float) and not np.isfinite(value):
-        return NonFinite(value)
-    if isinstance(value, dict):
-        return {name: _with_nan(item) for name, item in value.items()}
-    return [*map(_with_nan, value)] if isinstance(value, (list, tuple)) else value
 
 
 @cache
 def _all_of(ndim: int) -> indexing.BasicIndexer:
     return indexing.BasicIndexer((slice(None),) * ndim)
-
-
-def _fill_value(stored: Any, dtype: Any) -> Any:
-    """Return what xarray has written as a fill value; one that many variables have is decoded once."""
-    decode: Any = theirs.FillValueCoder.decode
-    return _known_fill_value(stored, dtype) if type(stored) is str else decode(stored, dtype)
-
-
-@lru_cache(maxsize=64)
-def _known_fill_value(stored: str, dtype: Any) -> Any:
-    return theirs.FillValueCoder.decode(stored, dtype)
-
-
-class _Encodings:
-    """How arrays are stored, as xarray keeps it; made once for all that are stored alike."""
-
-    def __init__(self, spell: Callable[[Any], Any]) -> None:
-        self._spell = spell
-        self._known: dict[tuple[Any, ...], tuple[Any, Callable[[], dict[str, Any]]]] = {}
-
-    def of(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:
-        """Return the encoding of an array; nothing that can be changed is shared."""
-        metadata = array.metadata
-        if metadata.zarr_format == 3:
-            stored: tuple[Any, ...] = metadata.codecs, metadata.chunk_grid
-            chunks = None
-        else:
-            stored, chunks = (metadata.filters, metadata.compressor), metadata.chunks
-        key = *map(id, stored), chunks, metadata.shape, dimensions
-        if key not in self._known:
-            # What is stored stays, so that nothing else gets its identity.
-            self._known[key] = stored, _copier(self._made(array, dimensions))
-        return self._known[key][1]()
-
-    def _made(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:
-        chunks = _lengths(array, "chunks", "read_chunk_sizes")
-        filters, serializer, compressors = layout.codecs_of(array.metadata)
-        encoding: dict[str, Any] = {
-            "chunks": chunks,
-            "preferred_chunks": dict(zip(dimensions, chunks, strict=True)),
-            "compressors": tuple(map(self._spell, compressors)),
-            "filters": tuple(map(self._spell, filters)),
-            "shards": _lengths(array, "shards", "write_chunk_sizes"),
-        }
-        if array.metadata.zarr_format == 3:
-            encoding["serializer"] = self._spell(serializer)
-        return encoding
-
-
-def _copier(value: Any) -> Callable[[], Any]:
-    """Return a function for copies of what JSON or a tuple has; objects are not copied."""
-    with suppress(ValueError):
-        written = marshal.dumps(value)
-        if marshal.loads(written) == value:  # other objects may be written as their bytes
-            return partial(marshal.loads, written)
-    return partial(_unshared, value)
-
-
-def _unshared(value: Any) -> Any:
-    if type(value) is dict:
-        return {name: _unshared(item) for name, item in value.items()}
-    return type(value)(map(_unshared, value)) if type(value) in (list, tuple) else value
-
-
-def _lengths(array: Array, regular: str, each: str) -> Any:
-    """Return chunk lengths as xarray keeps them: an int where a dimension is regular, else all lengths."""
-    try:
-        return getattr(array, regular)
-    except NotImplementedError:
-        return theirs._compact_chunk_sizes(getattr(array, each))
 
 
 class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):
@@ -357,8 +273,8 @@ class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):
         store = options.pop("store", None) or self.data_store.open_group(_address(filename_or_obj), **where)
         with close_on_error(store):
             if isinstance(store, ZarrcoreStore):
-                store._left_out = _dropped(decoding.get("drop_variables"))
-            return _decoded(store, *store.load(), **decoding)
+                store._left_out = dropped_names(decoding.get("drop_variables"))
+            return decode(store, *store.load(), **decoding)
 
     def open_groups_as_dict(self, filename_or_obj: Any, **options: Any) -> dict[str, Dataset]:
         """Open each group as a data set; see :func:`xarray.open_groups` for the options."""
@@ -368,91 +284,17 @@ class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):
         loaded, found = {}, {}
         for path, store in stores.items():  # all of them first, so that they are read together
             with close_on_error(store):
-                store._left_out = _dropped(decoding.get("drop_variables"))
+                store._left_out = dropped_names(decoding.get("drop_variables"))
                 loaded[path] = store.load()
         for path, store in stores.items():
             name = str(NodePath(path).relative_to(parent)) if options.get("group") else path
             with close_on_error(store):
-                found[name] = _decoded(store, *loaded[path], **decoding)
+                found[name] = decode(store, *loaded[path], **decoding)
         return found
 
     def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree:
         """Open all groups as a tree; see :func:`xarray.open_datatree` for the options."""
         return datatree_from_dict_with_io_cleanup(self.open_groups_as_dict(filename_or_obj, **options))
-
-
-# Attributes that decoding looks at; `units` and `_FillValue` only where they have a meaning for it.
-_CF_ATTRIBUTES = frozenset(conventions.CF_RELATED_DATA) | {
-    *("_Encoding", "_Unsigned", "add_offset", "bounds", "calendar", "coordinates", "dtype"),
-    *("missing_value", "scale_factor"),
-}
-
-
-def _dropped(names: str | Iterable[str] | None) -> Set[str]:
-    """Return the names of the variables that are left out."""
-    return {names} if isinstance(names, str) else set(names or ())
-
-
-def _decoded(
-    store: ZarrcoreStore,
-    stored: Any,
-    attributes: Any,
-    *,
-    drop_variables: Any = None,
-    mask_and_scale: Any = True,
-    **decoding: Any,
-) -> Dataset:
-    """Return the data set of a store as ``StoreBackendEntrypoint`` does; only what needs it is decoded."""
-    dropped = _dropped(drop_variables)
-    named = (variable.attrs.get("bounds") for variable in stored.values())
-    bounds = {name for name in named if isinstance(name, str)}
-    plain = {
-        name
-        for name, variable in stored.items()
-        if name not in bounds and _is_plain(variable, mask_and_scale is True)
-    }
-    decoded, attributes, coordinates = conventions.decode_cf_variables(
-        stored, attributes, drop_variables=dropped | plain, mask_and_scale=mask_and_scale, **decoding
-    )
-    variables = {
-        name: decoded[name] if name in decoded else _as_decoded(variable)
-        for name, variable in stored.items()
-        if name not in dropped
-    }
-    # A dimension's namesake is a coordinate; those come last, as in a data set that is made of its parts.
-    lengths = calculate_dimensions(variables)
-    names: set[Any] = {name for name in variables if name in coordinates or name in lengths}
-    ordered = sorted(variables, key=names.__contains__)
-    return Dataset._construct_direct(
-        {name: variables[name] for name in ordered},
-        names,
-        dims=lengths,
-        attrs=dict(attributes),
-        encoding=store.get_encoding(),
-        close=store.close,
-    )
-
-
-def _is_plain(variable: Variable, is_masked: bool) -> bool:
-    """Return whether decoding would leave a variable as it is, but for a fill value that is NaN."""
-    dtype, attributes = variable.dtype, variable.attrs
-    if dtype.kind not in "biufc" or not dtype.isnative or not _CF_ATTRIBUTES.isdisjoint(attributes):
-        return False
-    units = attributes.get("units")
-    if isinstance(units, str) and ("since" in units or units in TIME_UNITS):
-        return False
-    if "_FillValue" not in attributes:
-        return True
-    fill = attributes["_FillValue"]
-    return is_masked and dtype.kind == "f" and isinstance(fill, (float, np.floating)) and fill != fill
-
-
-def _as_decoded(variable: Variable) -> Variable:
-    """Return a plain variable as decoding would; it belongs to nobody else."""
-    if "_FillValue" in variable.attrs:
-        variable.encoding["_FillValue"] = variable.attrs.pop("_FillValue")
-    variable.encoding.setdefault("dtype", variable.dtype)
-    return variable
 
 
 _DECODING = detect_parameters(StoreBackendEntrypoint.open_dataset)
@@ -539,14 +381,6 @@ _write = _rebound(writers.to_zarr, get_writable_zarr_store=_writable)
 _write_tree = _rebound(writers._datatree_to_zarr, get_writable_zarr_store=_writable)
 
 
-def _of_numcodecs(codec: Any, written: dict[str, Any]) -> Any:
-    """Return the codec of numcodecs, which zarr-python wants in format 2; `codec` if numcodecs lacks it."""
-    try:
-        return importlib.import_module("numcodecs").get_codec(written)
-    except (ImportError, ValueError):
-        return codec
-
-
 class _InZarrsPlace(ZarrcoreStore):
     """The data store after :func:`install`: with the default format and codecs of a loaded zarr-python."""
 
@@ -561,7 +395,7 @@ class _InZarrsPlace(ZarrcoreStore):
             return codec
         written = codec.to_dict()
         if "id" in written:
-            return _of_numcodecs(codec, written)
+            return of_numcodecs(codec, written)
         return sys.modules["zarr.registry"].get_codec_class(written["name"]).from_dict(written)
 
 

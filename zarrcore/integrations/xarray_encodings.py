@@ -1,0 +1,104 @@
+"""How the arrays of data sets are stored, as xarray keeps it: encodings, codecs, fill values."""
+
+from __future__ import annotations
+
+import importlib
+import marshal
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from xarray.backends import zarr as theirs
+
+from zarrcore import Array
+from zarrcore.metadata import layout
+from zarrcore.metadata.documents import NonFinite
+
+
+class Encodings:
+    """How arrays are stored, as xarray keeps it; made once for all that are stored alike."""
+
+    def __init__(self, spell: Callable[[Any], Any]) -> None:
+        self._spell = spell
+        self._known: dict[tuple[Any, ...], tuple[Any, Callable[[], dict[str, Any]]]] = {}
+
+    def of(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:
+        """Return the encoding of an array; nothing that can be changed is shared."""
+        metadata = array.metadata
+        if metadata.zarr_format == 3:
+            stored: tuple[Any, ...] = metadata.codecs, metadata.chunk_grid
+            chunks = None
+        else:
+            stored, chunks = (metadata.filters, metadata.compressor), metadata.chunks
+        key = *map(id, stored), chunks, metadata.shape, dimensions
+        if key not in self._known:
+            # What is stored stays, so that nothing else gets its identity.
+            self._known[key] = stored, _copier(self._made(array, dimensions))
+        return self._known[key][1]()
+
+    def _made(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:
+        chunks = _lengths(array, "chunks", "read_chunk_sizes")
+        filters, serializer, compressors = layout.codecs_of(array.metadata)
+        encoding: dict[str, Any] = {
+            "chunks": chunks,
+            "preferred_chunks": dict(zip(dimensions, chunks, strict=True)),
+            "compressors": tuple(map(self._spell, compressors)),
+            "filters": tuple(map(self._spell, filters)),
+            "shards": _lengths(array, "shards", "write_chunk_sizes"),
+        }
+        if array.metadata.zarr_format == 3:
+            encoding["serializer"] = self._spell(serializer)
+        return encoding
+
+
+def _copier(value: Any) -> Callable[[], Any]:
+    """Return a function for copies of what JSON or a tuple has; objects are not copied."""
+    with suppress(ValueError):
+        written = marshal.dumps(value)
+        if marshal.loads(written) == value:  # other objects may be written as their bytes
+            return partial(marshal.loads, written)
+    return partial(_unshared, value)
+
+
+def _unshared(value: Any) -> Any:
+    if type(value) is dict:
+        return {name: _unshared(item) for name, item in value.items()}
+    return type(value)(map(_unshared, value)) if type(value) in (list, tuple) else value
+
+
+def _lengths(array: Array, regular: str, each: str) -> Any:
+    """Return chunk lengths as xarray keeps them: an int where a dimension is regular, else all lengths."""
+    try:
+        return getattr(array, regular)
+    except NotImplementedError:
+        return theirs._compact_chunk_sizes(getattr(array, each))
+
+
+def of_numcodecs(codec: Any, written: dict[str, Any]) -> Any:
+    """Return the codec of numcodecs, which zarr-python wants in format 2; `codec` if numcodecs lacks it."""
+    try:
+        return importlib.import_module("numcodecs").get_codec(written)
+    except (ImportError, ValueError):
+        return codec
+
+
+def fill_value_of(stored: Any, dtype: Any) -> Any:
+    """Return what xarray has written as a fill value; one that many variables have is decoded once."""
+    decode: Any = theirs.FillValueCoder.decode
+    return _known_fill_value(stored, dtype) if type(stored) is str else decode(stored, dtype)
+
+
+@lru_cache(maxsize=64)
+def _known_fill_value(stored: str, dtype: Any) -> Any:
+    return theirs.FillValueCoder.decode(stored, dtype)
+
+
+def with_nan(value: Any) -> Any:
+    """Return an attribute whose NaN are written, as data from netCDF often have one for missing values."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return NonFinite(value)
+    if isinstance(value, dict):
+        return {name: with_nan(item) for name, item in value.items()}
+    return [*map(with_nan, value)] if isinstance(value, (list, tuple)) else value
