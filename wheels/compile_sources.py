@@ -42,7 +42,7 @@ class Tree:
 def build_archive(tree: Tree, build_dir: Path) -> Path:
     """Compile all and pack it; an archive of the same sources by the same compiler is taken as it is."""
     try:
-        import setuptools  # noqa: F401, I001  first: it brings distutils where Python no longer does
+        import setuptools  # noqa: F401  first: it brings distutils where Python no longer does
     except ImportError as error:
         raise SourceError(f"compiling needs setuptools: {error}") from error
     from distutils.ccompiler import new_compiler

@@ -102,7 +102,7 @@ def reason_of(error: Exception) -> str:
 _AS_THEY_ARE = (MemoryError, ImportError, Warning)
 
 
-class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
+class at:  # reads as a word: `with at("codecs[0]"):`
     """Context manager that names the place of what is checked inside it.
 
     `where` is the place inside the document, put before the place that an error already has, `key` the store
@@ -166,7 +166,7 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
         return f"{reason} (codec {self.codec!r})"
 
 
-class of_array:  # noqa: N801 - as `at`
+class of_array:  # as `at`
     """Context manager that names the array of what extensions of users raise while it is used.
 
     Metadata, chunk grids, key encodings and data types know no paths.

@@ -350,7 +350,7 @@ def _node(place: StorePath) -> MigratedNode | None:
 
 
 def _notes(metadata: documents.Metadata) -> tuple[str, ...]:
-    names = ", ".join(sorted(metadata.extra_fields))  # type: ignore[union-attr]
+    names = ", ".join(sorted(metadata.extra_fields))
     return (f"without the members {names}",) if names else ()
 
 

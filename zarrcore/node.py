@@ -167,4 +167,4 @@ class AsynchronousNode(NodeFace):
 
     async def nbytes_stored(self) -> int:
         """Return the number of bytes in the store; see :meth:`zarrcore.Group.nbytes_stored`."""
-        return await in_thread(stored_size, self.store_path)  # type: ignore[no-any-return]
+        return await in_thread(stored_size, self.store_path)

@@ -243,7 +243,7 @@ def test_a_compressor_that_the_build_lacks():
     try:
         packed = kernels.blosc_encode(DATA, cname="snappy")
     except ValueError as error:
-        assert str(error) == "cname: this build of blosc lacks the compressor snappy"  # noqa: PT017
+        assert str(error) == "cname: this build of blosc lacks the compressor snappy"
         with pytest.raises(ValueError, match="^cname: "):
             kernels.blosc_encode(DATA, out=bytearray(DATA.nbytes), cname="snappy")
     else:

@@ -26,8 +26,8 @@ class LockedFileSystem(MemoryFileSystem):  # type: ignore[misc]
     """Files in memory that only those see who know a word."""
 
     protocol = "locked"
-    store: dict[str, Any] = {}  # noqa: RUF012
-    pseudo_dirs = [""]  # noqa: RUF012
+    store: dict[str, Any] = {}
+    pseudo_dirs = [""]
 
     def __init__(self, *args: Any, word: str = "", **options: Any) -> None:
         super().__init__(*args, **options)

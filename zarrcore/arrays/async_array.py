@@ -94,13 +94,13 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
         """Return the same as `info`, with what only a look into the store shows."""
         from zarrcore.arrays.info import array_info
 
-        return await in_thread(array_info, self._opened, complete=True)  # type: ignore[no-any-return]
+        return await in_thread(array_info, self._opened, complete=True)
 
     async def nchunks_initialized(self) -> int:
         """Return the number of chunks that are stored."""
         from zarrcore.arrays.chunks import count_stored
 
-        return await in_thread(count_stored, self._opened)  # type: ignore[no-any-return]
+        return await in_thread(count_stored, self._opened)
 
     # --- reading and writing ---
 
@@ -190,7 +190,7 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
         """Append `data` along `axis`; returns the new shape."""
         from zarrcore.arrays.chunks import append
 
-        return await to_end(append, self._opened, data, axis)  # type: ignore[no-any-return]
+        return await to_end(append, self._opened, data, axis)
 
 
 class AsyncIndex:

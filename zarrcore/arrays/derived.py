@@ -68,7 +68,7 @@ def _kept_grid(metadata: ArrayMetadata) -> Any:
 
 def _kept_transformers(metadata: ArrayMetadata) -> tuple[Any, ...]:
     """Return the storage transformers that apply to what this process writes."""
-    transformers: tuple[Any, ...] = metadata.storage_transformers  # type: ignore[attr-defined]
+    transformers: tuple[Any, ...] = metadata.storage_transformers
     if not transformers:
         return ()
     from zarrcore.transformers import IgnoredTransformer

@@ -141,13 +141,13 @@ class AsyncInspectable:
         """Return which chunks are stored, and their sizes; see :meth:`zarrcore.Array.chunk_info`."""
         from zarrcore.inspection.census import chunk_info
 
-        return await in_thread(chunk_info, self._opened)  # type: ignore[no-any-return]
+        return await in_thread(chunk_info, self._opened)
 
     async def explain(self, selection: SelectionLike = ...) -> Explanation:
         """Find out what reading a selection would cost; see :meth:`zarrcore.Array.explain`."""
         from zarrcore.inspection.explaining import explain
 
-        return await in_thread(explain, self._opened, selection)  # type: ignore[no-any-return]
+        return await in_thread(explain, self._opened, selection)
 
     async def encoded(self, index: ShapeLike, inner: ShapeLike | None = None) -> AsyncEncodedChunk:
         """Return a chunk as it is stored; see :meth:`zarrcore.Array.encoded`."""
@@ -174,7 +174,7 @@ class AsyncEncodedChunk:
 
     async def get(self) -> Buffer | None:
         """Return the stored bytes; None if the chunk is not stored."""
-        return await in_thread(self._chunk.get)  # type: ignore[no-any-return]
+        return await in_thread(self._chunk.get)
 
     async def put(self, value: Buffer, *, check: bool = True) -> None:
         """Store bytes in place of those that are stored; decode them first, unless `check` is False."""

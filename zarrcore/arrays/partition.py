@@ -51,7 +51,7 @@ def check_regions(array: OpenArray, regions: Iterable[Any]) -> None:
     boxes = np.empty((len(regions), 2, len(axes)), np.int64)
     for box, region in zip(boxes, regions, strict=True):
         dims = indexing.basic_selection(region, shape).dims
-        for d, (axis, (start, step, count)) in enumerate(zip(axes, dims, strict=True)):  # type: ignore[misc]
+        for d, (axis, (start, step, count)) in enumerate(zip(axes, dims, strict=True)):
             ends = sorted((start, start + step * (count - 1)))
             box[:, d] = (axis.chunk_of(ends[0]), axis.chunk_of(ends[1])) if count else (0, -1)
     # What selects nothing is in nobody's way.

@@ -396,7 +396,7 @@ class ArrayWriter(Indexable):
         ChunkError
             If this thread is changing or writing the chunk: a signal handler or a store uses the writer.
         """
-        if chunk.lock._is_owned():  # type: ignore[attr-defined]
+        if chunk.lock._is_owned():
             raise ChunkError(
                 "it is written to while this thread is writing it", array=self._array.path, chunk=chunk.coords
             )

@@ -62,7 +62,7 @@ def parse_v2_codec(data: object) -> Codec:
         cls = compressor_registry.get(name)
         if issubclass(cls, Codec):
             with at(None, codec=name):
-                return cls.from_config(data)  # type: ignore[attr-defined,no-any-return]
+                return cls.from_config(data)  # type: ignore[no-any-return]
     from zarrcore.codecs.foreign import ForeignFilter
 
     return ForeignFilter.from_config(data)

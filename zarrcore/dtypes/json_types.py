@@ -13,7 +13,7 @@ DateTimeUnit = Literal[
 ]  # fmt: skip
 
 
-class DTypeConfig_V2(TypedDict, Generic[Name, ObjectCodecID]):  # noqa: N801 - zarr-python's name
+class DTypeConfig_V2(TypedDict, Generic[Name, ObjectCodecID]):  # zarr-python's name
     """A data type of Zarr v2: the ``dtype`` member, and the codec that defines the items of ``"|O"``.
 
     Examples
@@ -42,7 +42,7 @@ StructuredJSON_V2 = DTypeConfig_V2[Any, None]
 """The name is a list ``[["a", "<i4"], ...]``."""
 
 
-class DTypeConfig_V3(TypedDict, Generic[Name, Configuration]):  # noqa: N801
+class DTypeConfig_V3(TypedDict, Generic[Name, Configuration]):
     """A data type of Zarr v3 that has a configuration."""
 
     name: Name

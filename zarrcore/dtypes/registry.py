@@ -164,7 +164,7 @@ class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
         if not isinstance(found, ZDType):
             reason = f"expected a data type from from_json of {self.get(name).__name__}"
             raise DataTypeValidationError(f"{reason}, got {describe(found)}")
-        return found  # type: ignore[no-any-return]
+        return found
 
     def _match_v2(self, data: DTypeJSON) -> ZDType[Any, Any]:
         if not check_dtype_spec_v2(data):

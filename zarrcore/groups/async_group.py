@@ -80,7 +80,7 @@ class AsyncGroup(
         """Find a member by a function of `members`."""
         losses = users.losses  # before it is asked for the first time
         found = await self._asked(function, *args)
-        return None if found is None else found._replace(losses=losses)  # type: ignore[no-any-return]
+        return None if found is None else found._replace(losses=losses)
 
     async def _all(self, function: Callable[..., Iterator[Any]], *args: Any, **kwargs: Any) -> list[Any]:
         """Return all that a function of `members` finds."""
@@ -120,7 +120,7 @@ class AsyncGroup(
         """Return `info` with the properties that need a look into the store."""
         from zarrcore.info import group_info
 
-        return await in_thread(group_info, self, complete=True)  # type: ignore[no-any-return]
+        return await in_thread(group_info, self, complete=True)
 
     # --- members ---
 

@@ -163,7 +163,7 @@ class Explanation:
         return report_html("Explanation", "what a read would cost", {**self._rows(), **reasons})
 
 
-class _Enough(BaseException):  # noqa: N818  # no error: all requests for a chunk are known
+class _Enough(BaseException):  # no error: all requests for a chunk are known
     """Ends a dry run."""
 
 

@@ -175,7 +175,7 @@ def parse_attributes(attributes: object) -> dict[str, Any]:
     as_dict = getattr(attributes, "asdict", None)
     found = as_dict() if callable(as_dict) else attributes
     try:
-        return {} if found is None else json_value(mapping(found, "attributes"), "attributes")  # type: ignore[no-any-return]
+        return {} if found is None else json_value(mapping(found, "attributes"), "attributes")
     except RecursionError:
         raise MetadataValidationError("attributes: nested too deeply, or in themselves") from None
 

@@ -75,7 +75,7 @@ def without_blocks(metadata: ArrayV3Metadata) -> ArrayV3Metadata:
         compressors = [{"name": "zstd", "configuration": {"level": 0, "checksum": False}}]
     return replace(
         metadata,
-        codecs=(BytesCodec(), *compressors),  # type: ignore[arg-type]  # the class takes objects as well
+        codecs=(BytesCodec(), *compressors),  # the class takes objects as well
         chunk_key_encoding=DefaultChunkKeyEncoding(),
     )
 

@@ -268,7 +268,7 @@ class _Kept:
         """Begin again in a child of a fork if a thread that is not there has left half of a change."""
         if self.lock.locked():
             for table in (self.entries, self._parts, self._versions):
-                table.clear()  # type: ignore[attr-defined]
+                table.clear()
             self.size = 0
         self.lock = Lock()
 

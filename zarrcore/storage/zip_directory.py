@@ -116,7 +116,7 @@ class Directory(zipfile.ZipFile):
 
     def _end_of(self, info: zipfile.ZipInfo) -> int:
         """Return where the next entry begins, or the directory."""
-        if self._didModify:  # type: ignore[attr-defined]
+        if self._didModify:
             return self.start_dir
         if self._offsets is None:
             self._offsets = sorted({*(entry.header_offset for entry in self.filelist), self.start_dir})
@@ -126,7 +126,7 @@ class Directory(zipfile.ZipFile):
     @property
     def is_changed(self) -> bool:
         """Whether anything was written."""
-        return bool(self._didModify)  # type: ignore[has-type]
+        return bool(self._didModify)
 
     def has_entry_of(self, other: Directory, name: str) -> bool:
         """Return whether a name stands for the same entry in another directory of the archive."""
@@ -144,7 +144,7 @@ class Directory(zipfile.ZipFile):
 
         Somebody else has begun to write to it then.
         """
-        is_new: bool = self._didModify  # type: ignore[attr-defined, has-type]
+        is_new: bool = self._didModify  # type: ignore[has-type]
         if is_new:
             self._didModify = False
             self.close()

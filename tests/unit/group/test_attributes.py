@@ -67,7 +67,7 @@ def test_nan_is_written_as_zarr_python_does_where_it_is_allowed(zarr_format: int
         assert found["np"] == math.inf
     value = again.attrs["n"]
     assert type(value) is float
-    assert value != value  # noqa: PLR0124 - the idiom that finds NaN
+    assert value != value  # the idiom that finds NaN
     again.attrs["more"] = 1  # what is there already keeps nobody from changing anything else
     assert '"n": NaN' in bytes(values[name]).decode()
     with pytest.raises(MetadataValidationError, match="allow"):
