@@ -61,8 +61,4 @@ def _build_config() -> BuildConfig:
     from zarrcore._core import engine
     from zarrcore._version import __version__
 
-    return {
-        "version": __version__,
-        "libraries": engine.libraries(),
-        "origin": engine.libraries_origin(),
-    }
+    return {"version": __version__, "libraries": engine.libraries(), "origin": engine.libraries_origin()}

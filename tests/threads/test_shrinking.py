@@ -26,11 +26,18 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 }
 
 
-def run(errors: list[BaseException], call: Callable[[], object]) -> None:
-    try:
-        call()
-    except BaseException as error:
-        errors.append(error)
+def started(errors: list[BaseException], call: Callable[[], object]) -> threading.Thread:
+    """Call in a thread, which notes what is raised."""
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
 
 
 def write(array: zarrcore.Array, values: Any) -> None:
@@ -68,23 +75,9 @@ def test_a_write_under_way_while_another_handle_shrinks(
         wait_for_writes(place)
 
     monkeypatch.setattr(chunks, "wait_for_writes", wait)
-    writer = threading.Thread(
-        target=run,
-        args=(
-            errors,
-            lambda: way(array, values),
-        ),
-    )
-    writer.start()
+    writer = started(errors, lambda: way(array, values))
     assert store.is_inside.wait(60)
-    shrinker = threading.Thread(
-        target=run,
-        args=(
-            errors,
-            lambda: other.resize(6),
-        ),
-    )
-    shrinker.start()
+    shrinker = started(errors, lambda: other.resize(6))
     assert waits.wait(60)  # the new shape is stored
     store.may_go_on.set()
     writer.join(60)
@@ -132,24 +125,9 @@ def test_a_write_under_way_while_the_array_is_replaced(
         )
 
     errors: list[BaseException] = []
-
-    writer = threading.Thread(
-        target=run,
-        args=(
-            errors,
-            lambda: way(array, values),
-        ),
-    )
-    writer.start()
+    writer = started(errors, lambda: way(array, values))
     assert store.is_inside.wait(60)
-    replacer = threading.Thread(
-        target=run,
-        args=(
-            errors,
-            replace,
-        ),
-    )
-    replacer.start()
+    replacer = started(errors, replace)
     replacer.join(0.2)  # it may end, or wait for the write
     store.may_go_on.set()
     writer.join(60)

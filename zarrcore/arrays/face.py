@@ -95,10 +95,7 @@ class ArrayFace(ArrayDescription, Selectable):
     def __repr__(self) -> str:
         try:
             shape = self.shape
-        except (
-            BaseZarrError,
-            OSError,
-        ):  # it is gone, or its store fails: what is known is shown
+        except (BaseZarrError, OSError):  # it is gone, or its store fails: what is known is shown
             shape = self._metadata.shape
         dtype = self._metadata.dtype_text
         return f"<{type(self).__name__} {self._store_path} {shape=!s} {dtype=!s}{_grid_text(self)}>"

@@ -94,9 +94,8 @@ class _Handler(BaseHTTPRequestHandler):
         if size is None:
             return self._fail(HTTPStatus.NOT_FOUND)
         asked = self.headers.get("Range", "").strip()
-        is_part = (
-            _RANGE.fullmatch(asked) is not None
-        )  # several ranges, other units: all, as the standard allows
+        # Several ranges, or other units: all is sent, as the standard allows.
+        is_part = _RANGE.fullmatch(asked) is not None
         start, stop = _part(asked, size) if is_part else (0, size)
         if is_part and start >= stop:
             return self._fail(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, size)

@@ -13,15 +13,7 @@ import numpy as np
 
 from zarrcore._extension import is_a_users
 from zarrcore._records import dataclass
-from zarrcore._validate import (
-    MAX_DEPTH,
-    at,
-    checked_nbytes,
-    describe,
-    named_configuration,
-    sequence,
-    view_of,
-)
+from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, describe, named_configuration, sequence, view_of
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import (
     ArrayArrayCodec,

@@ -14,9 +14,7 @@ T = TypeVar("T")
 
 
 def sync(
-    coro: Coroutine[Any, Any, T],
-    loop: asyncio.AbstractEventLoop | None = None,
-    timeout: float | None = None,
+    coro: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop | None = None, timeout: float | None = None
 ) -> T:
     """Return the result of a coroutine, run by an event loop in another thread.
 

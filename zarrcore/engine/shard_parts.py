@@ -18,14 +18,7 @@ from zarrcore.codecs.base import Patch
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.chunk_place import most_stored
-from zarrcore.engine.projection import (
-    ChunkPart,
-    axes_of,
-    decode_part,
-    dim_of,
-    project,
-    project_points,
-)
+from zarrcore.engine.projection import ChunkPart, axes_of, decode_part, dim_of, project, project_points
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError
 from zarrcore.storage.validation import too_large
 

@@ -418,9 +418,8 @@ def _copy_pairs(
     threads = options.threads or threads_to_move(source.store, dest.store)
     nbytes = done = 0
     try:
-        for _, some in groupby(
-            pairs, lambda pair: storing_order(pair[0])[0]
-        ):  # documents when all else is there
+        # Documents are stored when all else is there.
+        for _, some in groupby(pairs, lambda pair: storing_order(pair[0])[0]):
             with closing(in_threads(copy, some, threads)) as sizes:
                 for size in sizes:
                     nbytes += size

@@ -70,14 +70,7 @@ def create_array(group: OpenGroup, name: str, options: Any, compressor: Any) -> 
 
 
 def require_array(
-    group: OpenGroup,
-    name: str,
-    shape: Any,
-    dtype: Any,
-    *,
-    exact: bool,
-    config: Any,
-    options: dict[str, Any],
+    group: OpenGroup, name: str, shape: Any, dtype: Any, *, exact: bool, config: Any, options: dict[str, Any]
 ) -> OpenArray:
     """Return the array of a name; create it with the options if it is missing."""
     group.look_in_store()

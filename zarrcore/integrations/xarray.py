@@ -22,11 +22,7 @@ from xarray import DataArray, Dataset, DataTree, Variable, backends
 from xarray.backends import writers
 from xarray.backends import zarr as theirs
 from xarray.backends.api import DATAARRAY_NAME, DATAARRAY_VARIABLE
-from xarray.backends.common import (
-    BACKEND_ENTRYPOINTS,
-    _normalize_path,
-    datatree_from_dict_with_io_cleanup,
-)
+from xarray.backends.common import BACKEND_ENTRYPOINTS, _normalize_path, datatree_from_dict_with_io_cleanup
 from xarray.backends.plugins import detect_parameters, refresh_engines
 from xarray.backends.store import StoreBackendEntrypoint
 from xarray.core import indexing

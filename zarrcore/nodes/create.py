@@ -345,11 +345,7 @@ def _yields(place: StorePath, name: str, rivals: Set[str]) -> bool:
     if name == ZGROUP_JSON:
         raise ContainsArrayError(f"an array exists {place._located}")
     with writing(place):
-        for delay in (
-            0.001,
-            0.01,
-            0.1,
-        ):  # for the other creators to withdraw theirs, if they are not finished
+        for delay in (0.001, 0.01, 0.1):  # the other creators may not have withdrawn theirs yet
             time.sleep(delay)
             if not _existing(store, others):
                 break

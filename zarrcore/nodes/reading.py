@@ -8,14 +8,7 @@ from typing import Any, TypeVar
 
 from zarrcore._extension import is_of_a_user
 from zarrcore._validate import describe
-from zarrcore.errors import (
-    BaseZarrError,
-    InvalidKeyError,
-    NodeIOError,
-    NodeNotFoundError,
-    named,
-    shown,
-)
+from zarrcore.errors import BaseZarrError, InvalidKeyError, NodeIOError, NodeNotFoundError, named, shown
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import answers, join_path, key_prefix

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 _TABLE = forkable(lock(Rank.TABLE))
 _creating = 0  # how many nodes
-_NAME, _MADE = (
-    "//new",
-    "//made",
-)  # which no key is called; the lock of the second is noted in csrc/engine/keys.c
+# No key has these names; the lock of the second is noted in csrc/engine/keys.c.
+_NAME, _MADE = "//new", "//made"
 
 
 @holding

@@ -27,12 +27,7 @@ from zarrcore._locks import holding
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, printable
-from zarrcore.storage.byte_range import (
-    ByteRequest,
-    OffsetByteRequest,
-    RangeByteRequest,
-    SuffixByteRequest,
-)
+from zarrcore.storage.byte_range import ByteRequest, OffsetByteRequest, RangeByteRequest, SuffixByteRequest
 
 _MAGIC = b"zc-keep1"
 _HEAD = struct.Struct("<8s16sdHHI")  # magic, nonce, time; bytes of name and version, which follow; checksum

@@ -19,12 +19,7 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, ZarrRuntimeWarning, shown
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
 from zarrcore.storage.base import Store
-from zarrcore.storage.byte_range import (
-    ByteRange,
-    ByteRequest,
-    RangeByteRequest,
-    as_request,
-)
+from zarrcore.storage.byte_range import ByteRange, ByteRequest, RangeByteRequest, as_request
 from zarrcore.storage.cache_files import CacheFiles, Known, Piece
 from zarrcore.storage.derived import overrides
 from zarrcore.storage.logged import LoggingStore
@@ -124,12 +119,8 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
                 f"nothing distinguishes {store!r} from others in later processes: give it a name="
             )
         self.directory = absolute_path(directory)
-        self.max_bytes, self.immutable, self.max_age, self.name = (
-            int(max_bytes),
-            bool(immutable),
-            max_age,
-            name,
-        )
+        self.max_bytes, self.max_age = int(max_bytes), max_age
+        self.immutable, self.name = bool(immutable), name
         self._prefix = sha256(known_as.encode("utf-8", "surrogateescape")).hexdigest()[:32] + "\0"
         self._files = CacheFiles(self.directory, self.max_bytes)
         self._state = _State()

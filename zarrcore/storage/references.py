@@ -24,13 +24,7 @@ from zarrcore.errors import StoreError, masked, shown
 from zarrcore.storage.base import Store
 from zarrcore.storage.buckets import kind_of
 from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, resolve_range
-from zarrcore.storage.credentials import (
-    WITHHELD,
-    Credentials,
-    has_credentials,
-    refuse_without,
-    unwrapped,
-)
+from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
 from zarrcore.storage.derived import overrides
 from zarrcore.storage.local import LocalStore
 from zarrcore.storage.place import StorePath

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from zarrcore._typed import NamedTuple
 from zarrcore.errors import ReplacedError
-from zarrcore.storage.byte_range import (
-    ByteRequest,
-    OffsetByteRequest,
-    RangeByteRequest,
-    SuffixByteRequest,
-)
+from zarrcore.storage.byte_range import ByteRequest, OffsetByteRequest, RangeByteRequest, SuffixByteRequest
 
 
 class Fetched(NamedTuple):

@@ -164,9 +164,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
         if not self._reads_as_wrapped:
             return self.get_partial_values(key_ranges)
 
-        def get_partial_values(
-            key_ranges: Sequence[tuple[str, ByteRange | None]],
-        ) -> Sequence[Buffer | None]:
+        def get_partial_values(key_ranges: Sequence[tuple[str, ByteRange | None]]) -> Sequence[Buffer | None]:
             return self._store._get_parts(key_ranges, versions)
 
         return self._call(get_partial_values, key_ranges)

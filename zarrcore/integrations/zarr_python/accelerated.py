@@ -178,9 +178,7 @@ def _end() -> None:
         if _users:
             return
         for name, (original, ours) in _methods.items():
-            if (
-                vars(zarr.Array)[name] is ours
-            ):  # else somebody has replaced ours, which does nothing from now on
+            if vars(zarr.Array)[name] is ours:  # what others have put in its place stays
                 setattr(zarr.Array, name, original)
         _methods.clear()
         _known.clear()
