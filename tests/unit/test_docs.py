@@ -120,6 +120,17 @@ def error_tree(base: type | None = None, depth: int = 0) -> Iterator[str]:
             yield from error_tree(found, depth + 1)
 
 
+MAPPED = ["arrays", "display", "engine", "groups", "inspection", "nodes", "storage"]
+
+
+@pytest.mark.parametrize("folder", MAPPED)
+def test_the_architecture_page_names_all_files_of_a_folder(folder: str) -> None:
+    """Of storage/ it named a third: nobody saw from the page where a thing lives."""
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    files = {path.name for path in (ROOT / "zarrcore" / folder).glob("*.py")} - {"__init__.py"}
+    assert {name for name in files if f"`{name}`" not in page and f"/{name}`" not in page} == set()
+
+
 def test_the_guide_lists_all_errors_and_their_bases() -> None:
     guide = (DOCS / "guide" / "errors.md").read_text(encoding="utf-8")
     shown = re.findall(r"```text\n(ArrayIndexError.*?)```", guide, re.DOTALL)
