@@ -211,8 +211,8 @@ class _Copy:
         existing = members.get(self.dest, path)
         if existing is None or not (is_array or isinstance(existing, OpenArray)):
             return False, False
-        told = f"{path!r} exists in {self.dest.place}"
-        return _left_out(source, target, existing, self.options.if_exists, told)
+        reason = f"{path!r} exists in {self.dest.place}"
+        return _left_out(source, target, existing, self.options.if_exists, reason)
 
     def _new(self, source: Any, attributes: dict[str, Any], replace: bool) -> NewArray:
         """Return the array that is going to be stored; what cannot be stored is found here."""
@@ -279,10 +279,10 @@ def is_left_out(source: Any, target: StorePath, if_exists: str) -> tuple[bool, b
     return _left_out(source, target, existing, if_exists, f"{target} exists")
 
 
-def _left_out(source: Any, target: StorePath, existing: Any, choice: str, told: str) -> tuple[bool, bool]:
-    """Return the same where there is something already, which `told` says."""
+def _left_out(source: Any, target: StorePath, existing: Any, choice: str, reason: str) -> tuple[bool, bool]:
+    """Return the same where there is something already, which `reason` says."""
     if choice == "raise":
-        raise CopyError(f"{told} already (if_exists='raise')")
+        raise CopyError(f"{reason} already (if_exists='raise')")
     skip = choice == "skip"
     if choice == "skip_initialized" and isinstance(existing, OpenArray):
         skip = _is_complete(existing, source)

@@ -311,7 +311,7 @@ class FsspecStore(RemoteStore):
 
     def _found(self, prefix: str, *, sizes: bool) -> Iterator[tuple[str, int | None]]:
         if self._is_web:
-            return ((key, None) for key in keys_of_pages(self, prefix))  # pages tell no sizes
+            return ((key, None) for key in keys_of_pages(self, prefix))  # pages show no sizes
         start = self._below(prefix)
         if walks(self._files):
             found: Iterable[tuple[str, Any]] = walked(self, prefix)
@@ -429,10 +429,10 @@ class FsspecStore(RemoteStore):
         options = {k: v for k, v in self._files.storage_options.items() if _SECRET.search(k) is None}
         options |= {word: found for word in _SERVERS if (found := os.environ.get(word))}
         try:
-            told = json.dumps(options, sort_keys=True)  # other servers may have buckets of the same name
+            described = json.dumps(options, sort_keys=True)  # other servers may have buckets of the same name
         except TypeError:
             return None
-        return f"{type(self._files).__name__} {told} {self._root}"
+        return f"{type(self._files).__name__} {described} {self._root}"
 
     def _first_names(self, prefix: str) -> Iterable[str] | None:
         if not self._is_local:

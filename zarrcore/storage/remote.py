@@ -31,8 +31,8 @@ _WRITES = 64  # at the same time, where no setting has a limit
 _READS = 256
 _pool: tuple[int, int, _Threads] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
-_MOST_TOLD = 2000  # characters of an error, in which a server may have its whole page
-_TOLD = re.compile(r"<Code>(\w{1,99})</Code>")
+_MOST_SHOWN = 2000  # characters of an error, in which a server may have its whole page
+_CODE = re.compile(r"<Code>(\w{1,99})</Code>")
 
 
 def concurrency() -> int:
@@ -246,9 +246,9 @@ class RemoteStore(Store):
     def _failed(self, key: str, error: BaseException, part: ByteRange | None = None) -> BaseException:
         if isinstance(error, BaseZarrError) or not isinstance(error, Exception):
             return error
-        reason, _, rest = f"{type(error).__name__}: {said(error)}"[:_MOST_TOLD].partition("\n")
-        if told := _TOLD.search(rest):  # by the server, in XML: there is no such bucket, for example
-            reason = f"{reason.partition('<?xml')[0]}{told[1]}"
+        reason, _, rest = f"{type(error).__name__}: {said(error)}"[:_MOST_SHOWN].partition("\n")
+        if code := _CODE.search(rest):  # by the server, in XML: there is no such bucket, for example
+            reason = f"{reason.partition('<?xml')[0]}{code[1]}"
         if "performing PROPFIND" in reason:
             reason = f"this web server does not list what it has: {reason}"
         if isinstance(error, NotImplementedError):

@@ -23,7 +23,7 @@ KINDS = {
 SCHEMES = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
 """The scheme of URLs for each kind that has buckets."""
 
-_TOLD_BY: dict[str, dict[str, tuple[str, ...]]] = {
+_SERVER_OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "S3Store": {"endpoint": ("AWS_ENDPOINT_URL", "AWS_ENDPOINT")},
     "GCSStore": {"base_url": ("GOOGLE_BASE_URL",)},
     "AzureStore": {
@@ -34,7 +34,7 @@ _TOLD_BY: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """For each kind of store the options that say which server it is, and where obstore finds them outside."""
-_TOLD_BY_FILES = {
+_SERVER_OPTIONS_OF_FSSPEC = {
     "S3Store": ("endpoint_url", "client_kwargs", "profile"),
     "GCSStore": ("endpoint_url",),
     "AzureStore": ("account_name", "account_host", "connection_string"),
@@ -47,8 +47,8 @@ def server_of(kind: str, bucket: str, option: Callable[[str], Any]) -> str:
 
     It is "" for the public one, where a name is that of one bucket.
     """
-    told = _TOLD_BY.get(kind, {})
-    found = {name: option(name) or _first_of(outside) for name, outside in told.items()}
+    options = _SERVER_OPTIONS.get(kind, {})
+    found = {name: option(name) or _first_of(outside) for name, outside in options.items()}
     parts = {name: str(value).rstrip("/") for name, value in found.items() if value}
     for name in ("endpoint", "base_url"):
         if name in parts and _is_public(kind, parts[name], parts.get("account_name", "")):
@@ -85,9 +85,9 @@ def place_of_files(protocols: tuple[str, ...], given: Mapping[str, Any], path: s
     from zarrcore.storage.options import TRANSLATORS
 
     bucket = path.partition("/")[0]
-    telling = {name: given[name] for name in _TOLD_BY_FILES[kind] if name in given}
-    of_client = dict(telling.pop("client_kwargs", None) or {})
+    chosen = {name: given[name] for name in _SERVER_OPTIONS_OF_FSSPEC[kind] if name in given}
+    of_client = dict(chosen.pop("client_kwargs", None) or {})
     if "endpoint_url" in of_client:
-        telling["endpoint_url"] = of_client["endpoint_url"]
-    made = TRANSLATORS[kind](bucket, {"anon": True, **telling})
+        chosen["endpoint_url"] = of_client["endpoint_url"]
+    made = TRANSLATORS[kind](bucket, {"anon": True, **chosen})
     return place_in_bucket(kind, server_of(kind, bucket, made.get), path)

@@ -336,8 +336,8 @@ class _Archive:
             try:
                 yield self._file
             except OSError as error:
-                if (told := named(error, str(self.target))) is not error:
-                    raise told from None
+                if (with_name := named(error, str(self.target))) is not error:
+                    raise with_name from None
                 raise
 
     def close(self) -> None:

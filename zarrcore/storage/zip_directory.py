@@ -106,8 +106,8 @@ class Directory(zipfile.ZipFile):
                 pairs += [("size", stored, info.compress_size), ("size", size, info.file_size)]
         for what, found, expected in pairs:
             if found != expected:
-                told = f"another {what} than the directory: {found!r}, not {expected!r}"
-                raise zipfile.BadZipFile(f"the local header at byte {at} has {told}")
+                difference = f"another {what} than the directory: {found!r}, not {expected!r}"
+                raise zipfile.BadZipFile(f"the local header at byte {at} has {difference}")
         # The extra field of the local header may differ from the directory's, so its length is read here.
         start: int = at + LOCAL_HEADER + n_name + n_extra
         if start + info.compress_size > self._end_of(info):
