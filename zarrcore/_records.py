@@ -9,6 +9,7 @@ for classes derived from it, for pickles and for type checkers.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from functools import partial
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ def _dataclass(cls: Any = None, /, **options: bool) -> Any:
         return partial(_dataclass, **options)
     own = vars(cls)
     chosen = {"eq": True, "frozen": False, "kw_only": False, "repr": True} | options
-    _declare(cls, **chosen)
+    _declare(cls, chosen)
     methods: dict[str, Any] = {"__init__": _Late(cls, "__init__")}
     if chosen["repr"]:
         methods["__repr__"] = _repr
@@ -34,35 +35,63 @@ def _dataclass(cls: Any = None, /, **options: bool) -> Any:
             del cls.__hash__
     if chosen["frozen"]:
         methods |= _guards(cls)
+    if "__slots__" in own:
+        methods |= {"__getstate__": _state, "__setstate__": _set_state}
+    if sys.version_info >= (3, 13):
+        methods["__replace__"] = dataclasses.replace
     for name, method in methods.items():
         if name not in own:
             setattr(cls, name, method)
     return cls
 
 
-def _declare(cls: Any, **chosen: bool) -> None:
-    """Give a class what the functions of the module dataclasses look for."""
-    names = cls.__annotations__
-    declared = {name: value for name, value in vars(cls).items() if name in names}
-    # They find the fields themselves, in a class that has nothing else.
-    plain: Any = type(cls.__name__, (), declared | {"__annotations__": names, "__module__": cls.__module__})
-    plain.__doc__ = cls.__doc__ or cls.__name__  # or they would look for its signature
-    dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=chosen["kw_only"])(plain)
+def _declare(cls: Any, chosen: dict[str, bool]) -> None:
+    """Give a class what the functions of the module dataclasses look for, made when it is first looked up."""
+    declared = {name: vars(cls)[name] for name in cls.__annotations__ if name in vars(cls)}
     for name, value in declared.items():
         if isinstance(value, dataclasses.Field):
             delattr(cls, name)
             if value.default is not dataclasses.MISSING:
                 setattr(cls, name, value.default)
-    cls.__dataclass_fields__ = {}
-    for base in (*cls.__mro__[:0:-1], plain):
-        cls.__dataclass_fields__ |= vars(base).get("__dataclass_fields__", {})
-    cls.__dataclass_params__ = plain.__dataclass_params__
-    for name in ("eq", "frozen", "repr"):
-        setattr(cls.__dataclass_params__, name, chosen[name])
-    cls.__dataclass_params__.init = True
-    if hasattr(plain, "__replace__"):  # from Python 3.13 on
-        cls.__replace__ = plain.__replace__
-    cls.__match_args__ = tuple(field.name for field in _arguments(cls) if not field.kw_only)  # type: ignore[misc]
+    for name in _DECLARED:
+        setattr(cls, name, _Declared(cls, name, declared, chosen))
+
+
+_DECLARED = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+
+
+class _Declared:
+    """What a dataclass has beside its methods, made and put in its place when some of it is looked up."""
+
+    def __init__(self, owner: type, name: str, declared: dict[str, Any], chosen: dict[str, bool]) -> None:
+        self._owner = owner
+        self._name = name
+        self._declared = declared
+        self._chosen = chosen
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        made = self._made()
+        for name in _DECLARED:
+            setattr(self._owner, name, made[name])
+        return made[self._name]
+
+    def _made(self) -> dict[str, Any]:
+        cls, chosen = self._owner, self._chosen
+        # The module finds the fields itself, in a class that has nothing else.
+        body = {"__annotations__": cls.__annotations__, "__module__": cls.__module__}
+        plain: Any = type(cls.__name__, (), self._declared | body)
+        plain.__doc__ = cls.__doc__ or cls.__name__  # or it would look for its signature
+        dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=chosen["kw_only"])(plain)
+        fields: dict[str, Any] = {}
+        for base in (*cls.__mro__[:0:-1], plain):
+            fields |= getattr(base, "__dataclass_fields__", {})
+        params = plain.__dataclass_params__
+        for name in ("eq", "frozen", "repr"):
+            setattr(params, name, chosen[name])
+        params.init = True
+        plain.__dataclass_fields__ = fields
+        names = tuple(field.name for field in _arguments(plain) if not field.kw_only)
+        return dict(zip(_DECLARED, (fields, params, names), strict=True))
 
 
 def _arguments(cls: Any) -> list[Any]:
@@ -166,17 +195,29 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({shown})"
 
 
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, name) for name in _names(type(self))]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for name, value in zip(_names(type(self)), state, strict=True):
+        object.__setattr__(self, name, value)
+
+
+def _names(cls: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(cls)]
+
+
 def _guards(cls: Any) -> dict[str, Any]:
     """Return the methods of a frozen class that refuse changes."""
-    names = frozenset(field.name for field in dataclasses.fields(cls))
 
     def __setattr__(self: Any, name: str, value: Any) -> None:
-        if type(self) is cls or name in names:
+        if type(self) is cls or name in _names(cls):
             raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
         super(cls, self).__setattr__(name, value)
 
     def __delattr__(self: Any, name: str) -> None:
-        if type(self) is cls or name in names:
+        if type(self) is cls or name in _names(cls):
             raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
         super(cls, self).__delattr__(name)
 

@@ -157,6 +157,47 @@ def test_defaults_are_made_for_each() -> None:
     )
 
 
+@dataclass(frozen=True)
+class Slim:
+    """Without a dictionary."""
+
+    __slots__ = ("start", "stop")
+
+    start: int
+    stop: int
+
+
+def test_a_class_with_slots() -> None:
+    slim, other = Slim(1, 2), dataclasses.dataclass(frozen=True, slots=True)(_plain_slim())
+    assert not hasattr(slim, "__dict__") and repr(slim) == "Slim(start=1, stop=2)"
+    assert slim == Slim(1, stop=2) != Slim(1, 3) and hash(slim) == hash((1, 2))
+    assert pickle.loads(pickle.dumps(slim)) == copy.copy(slim) == dataclasses.replace(slim) == slim
+    assert slim.__reduce_ex__(2)[2] == other(1, 2).__reduce_ex__(2)[2] == [1, 2]  # the same in pickles
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'start'"):
+        slim.start = 3  # type: ignore[misc]
+
+
+def _plain_slim() -> type:
+    return type("Slim", (), {"__annotations__": {"start": "int", "stop": "int"}, "__module__": __name__})
+
+
+def test_fields_are_found_when_they_are_first_asked_for() -> None:
+    @dataclass(frozen=True)
+    class Late:
+        names: list[str] = dataclasses.field(default_factory=list)
+        number: int = dataclasses.field(default=2, repr=False)
+
+    @dataclass(frozen=True)
+    class Later(Late):
+        last: str = ""
+
+    assert not isinstance(vars(Late)["__dataclass_fields__"], dict)
+    assert not hasattr(Late, "names") and Late.number == 2  # no descriptions of fields
+    assert Later([], last="a").last == "a" and Later.__match_args__ == ("names", "number", "last")
+    assert list(vars(Late)["__dataclass_fields__"]) == ["names", "number"]
+    assert Late.__dataclass_params__.frozen and Late.__dataclass_params__.init  # type: ignore[attr-defined]
+
+
 def test_arguments_are_refused_as_those_of_any_function() -> None:
     with pytest.raises(TypeError, match=r"Point.__init__\(\) missing 1 required positional argument: 'x'"):
         Point()  # type: ignore[call-arg]

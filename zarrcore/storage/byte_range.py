@@ -6,11 +6,12 @@ answer may be shorter than asked for, or empty.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import index
 
+from zarrcore._records import dataclass
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class RangeByteRequest:
     """The bytes from `start` (inclusive) to `end` (exclusive).
 
@@ -19,6 +20,8 @@ class RangeByteRequest:
     >>> bytes(MemoryStore({"key": b"0123456789"}).get("key", RangeByteRequest(2, 5)))
     b'234'
     """
+
+    __slots__ = ("end", "start")
 
     start: int
     end: int
@@ -30,7 +33,7 @@ class RangeByteRequest:
             raise ValueError(f"byte range: end {self.end} lies before start {self.start}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OffsetByteRequest:
     """All bytes from `offset` on.
 
@@ -40,13 +43,15 @@ class OffsetByteRequest:
     b'789'
     """
 
+    __slots__ = ("offset",)
+
     offset: int
 
     def __post_init__(self) -> None:
         _make_int(self, "offset")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SuffixByteRequest:
     """The last `suffix` bytes, or all there are if the value is shorter.
 
@@ -55,6 +60,8 @@ class SuffixByteRequest:
     >>> bytes(MemoryStore({"key": b"0123456789"}).get("key", SuffixByteRequest(4)))
     b'6789'
     """
+
+    __slots__ = ("suffix",)
 
     suffix: int
 
