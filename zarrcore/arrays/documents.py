@@ -10,7 +10,6 @@ from zarrcore.arrays.opened import OpenArray, stored_metadata
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
-from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.users import writing
 from zarrcore.nodes.versions import Versions, repeated
 
@@ -54,6 +53,8 @@ def save(
     before = array.metadata.to_documents() if len(documents) > 1 else {}
     # What stays the same is not written: a failure between two documents would leave half a change.
     changed = {name: data for name, data in documents.items() if before.get(name) != data}
+    from zarrcore.nodes.create import store_documents
+
     store_documents(array.store_path, changed or documents, versions)
     array.adopt(metadata, alike=metadata.shape == array.shape)
     array.stored = (metadata, documents)

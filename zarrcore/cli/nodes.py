@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from zarrcore.cli.places import find_place, json_option, open_array, open_place, takes_place
+from zarrcore.cli.places import find_array, find_place, json_option, open_place, takes_place
 from zarrcore.cli.text import can_print, print_json, table
 from zarrcore.errors import printable
 from zarrcore.info import size_text
@@ -128,8 +128,10 @@ def stat(place: str, options: tuple[str, ...], as_json: bool) -> None:
     """
     import numpy as np
 
-    array = open_array(place, options)
-    census = array.chunk_info()
+    from zarrcore.inspection.census import chunk_info
+
+    array = find_array(place, options)
+    census = chunk_info(array)
     sizes = np.maximum(census.nbytes, 0)
     facts = {
         "shape": list(array.shape),

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from zarrcore._patterns import pattern
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from zarrcore.arrays.opened import OpenArray
     from zarrcore.storage import StorePath
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_IN_HOST = re.compile(r"://[^/\[]*\[[^\]]*$")  # what is left of a "::" in an address of IPv6
-_SLICE = re.compile(r"\s*([+-]?\d+)?\s*:\s*([+-]?\d+)?\s*(?::\s*([+-]?\d+)?\s*)?")
+_IN_HOST = pattern(r"://[^/\[]*\[[^\]]*$")  # what is left of a "::" in an address of IPv6
+_SLICE = pattern(r"\s*([+-]?\d+)?\s*:\s*([+-]?\d+)?\s*(?::\s*([+-]?\d+)?\s*)?")
 
 
 def split_place(text: str) -> tuple[str, str]:
@@ -84,9 +87,24 @@ def open_array(text: str, options: tuple[str, ...] = (), mode: str = "r") -> Any
     node = open_place(text, options, mode)
     if isinstance(node, zarrcore.Array):
         return node
+    raise _no_array(text, node)
+
+
+def find_array(text: str, options: tuple[str, ...] = ()) -> OpenArray:
+    """Find an array for functions that need none of what users call on it, without loading that."""
+    from zarrcore.arrays.opened import OpenArray
+    from zarrcore.nodes.documents import is_array_metadata
+
+    place, metadata = find_place(text, options)
+    if not is_array_metadata(metadata):
+        raise _no_array(text, open_place(text, options))
+    return OpenArray(metadata, place)
+
+
+def _no_array(text: str, node: Any) -> ValueError:
     names = sorted(node.array_keys())
     hint = f"; its arrays are {', '.join(names[:10])}" if names else ""
-    raise ValueError(f"{text} is a group, not an array{hint}")
+    return ValueError(f"{text} is a group, not an array{hint}")
 
 
 def storage_options(options: tuple[str, ...]) -> dict[str, Any] | None:

@@ -9,7 +9,14 @@ from typing import Any
 
 import click
 
-from zarrcore.cli.places import json_option, open_array, place_argument, selection_of, takes_options
+from zarrcore.cli.places import (
+    find_array,
+    json_option,
+    open_array,
+    place_argument,
+    selection_of,
+    takes_options,
+)
 from zarrcore.cli.text import print_json
 from zarrcore.errors import printable
 from zarrcore.info import size_text
@@ -108,7 +115,9 @@ def explain(place: str, selection: str, options: tuple[str, ...], as_json: bool)
     \b
     zarrcore explain data.zarr/temperature "0, :10"
     """
-    found = open_array(place, options).explain(selection_of(selection))
+    from zarrcore.inspection import explaining
+
+    found = explaining.explain(find_array(place, options), selection_of(selection))
     if as_json:
         names = ("selection", "engine", "reasons", "fetched", "decoded", "kept", "amplification", "keys")
         print_json({**{name: getattr(found, name) for name in names}, "requests": len(found.requests)})

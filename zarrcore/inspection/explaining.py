@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,13 +16,10 @@ from zarrcore._typing import Buffer, SelectionLike
 from zarrcore._validate import of_array
 from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.codecs.blosc import BloscCodec
-from zarrcore.codecs.sharding import EMPTY, ShardingCodec
 from zarrcore.engine.build import build_engine
 from zarrcore.engine.projection import Axis, ChunkPart, axes_of, dim_of, dims_of, project, project_points
 from zarrcore.errors import ChunkError, ChunkIOError, ChunkMemoryError
 from zarrcore.indexing import Dim, Selection
-from zarrcore.inspection.indexes import layout_of
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.reading import reading
 from zarrcore.storage.base import Store
@@ -30,6 +27,10 @@ from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 from zarrcore.storage.wrapper import WrapperStore
+
+if TYPE_CHECKING:
+    from zarrcore.codecs.base import ArrayBytesCodec
+    from zarrcore.inspection.indexes import ShardLayout
 
 _MOST = 1 << 20  # chunks of a selection, each of which has a dry run of its own
 
@@ -292,9 +293,11 @@ class _DryRun:
     def _decoded(self, part: ChunkPart) -> int:
         """Return how many elements are decoded of a stored chunk."""
         lengths = [axis.chunk_length(k) for k, axis in zip(part.coords, self._axes, strict=True)]
-        shard = layout_of(self._metadata, part.coords)
+        shard = _layout_of(self._metadata, part.coords)
         if shard is None:
             return prod(lengths)
+        from zarrcore.codecs.sharding import EMPTY
+
         axes = axes_of(lengths, shard.of_array(shard.codec.chunk_shape))
         first = self._recorder.requests[0]
         if first.byte_range is None:
@@ -310,10 +313,20 @@ class _DryRun:
         return there * prod(shard.codec.chunk_shape)
 
 
+def _layout_of(metadata: ArrayMetadata, coords: tuple[int, ...] | None = None) -> ShardLayout | None:
+    if metadata.sharding_codec is None:  # most arrays: what knows shards is not loaded
+        return None
+    from zarrcore.inspection.indexes import layout_of
+
+    return layout_of(metadata, coords)
+
+
 def _is_known_by_indexes(metadata: ArrayMetadata) -> bool:
     """Return whether the indexes of shards determine all further requests."""
-    if layout_of(metadata) is None:
+    if _layout_of(metadata) is None:
         return False
+    from zarrcore.codecs.blosc import BloscCodec
+
     codecs = metadata.inner_codecs
     compressors = [codec for codec in codecs if codec.kind == "bytes->bytes"]
     return bool(compressors) and not any(
@@ -344,9 +357,18 @@ def _python_codecs(metadata: ArrayMetadata) -> Iterator[str]:
             yield codec.name
         spec = codec.output_spec(spec)
     last = metadata.chain().array_bytes
-    if not isinstance(last, ShardingCodec) and last.native(spec) is None:
+    if not _cuts_chunks(last) and last.native(spec) is None:
         yield last.name
     codecs = [*metadata.chain().bytes_bytes, *(metadata.inner_codecs if metadata.sharding_codec else ())]
     for codec in codecs:
         if codec.kind == "bytes->bytes" and codec.stage() is None:
             yield codec.name
+
+
+def _cuts_chunks(codec: ArrayBytesCodec) -> bool:
+    """Return whether a codec is the one of shards."""
+    if not codec.cuts_chunks:
+        return False
+    from zarrcore.codecs.sharding import ShardingCodec
+
+    return isinstance(codec, ShardingCodec)

@@ -17,7 +17,6 @@ from zarrcore.codecs.sharding import EMPTY, ShardingCodec
 from zarrcore.errors import ChunkError
 from zarrcore.inspection.listing import Stored
 from zarrcore.storage import LocalStore
-from zarrcore.storage.byte_range import RangeByteRequest, SuffixByteRequest
 from zarrcore.storage.derived import is_itself
 from zarrcore.storage.validation import answers, as_view
 
@@ -54,6 +53,8 @@ class ShardLayout:
     @property
     def index_request(self) -> Any:
         """The part of a shard that is its index."""
+        from zarrcore.storage.byte_range import RangeByteRequest, SuffixByteRequest
+
         return (
             RangeByteRequest(0, self.index_nbytes) if self.at_start else SuffixByteRequest(self.index_nbytes)
         )
@@ -87,9 +88,9 @@ class ShardLayout:
         bad: list[tuple[int, str]] = []
         n = 16 * self.number
         if self._is_checked:
-            from zarrcore import kernels
+            from zarrcore._core import kernels
 
-            made = kernels.crc32c(raw[:, :n], axis=1)
+            made = kernels.crc32c_blocks(raw[:, :n], np.uint32(0))
             stored = np.ascontiguousarray(raw[:, n:]).view("<u4")[:, 0]
             for number in np.flatnonzero(made != stored).tolist():
                 why = f"the index has the CRC-32C {made[number]:#x}, stored is {stored[number]:#x}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
+from zarrcore._patterns import pattern
 from zarrcore._records import dataclass
 from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import (
@@ -37,13 +37,12 @@ from zarrcore.nodes.n5 import N5Store, n5_place
 from zarrcore.nodes.reading import several_at_once
 from zarrcore.storage import LocalStore
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.remote import in_parallel, is_unreachable
 from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix
 
 _V2_NAMES = (*documents.NAMES[2], ZMETADATA_V2_JSON)
 _MOST_STRAYS = 100  # that are named of one directory without nodes
-_CHUNK_END = re.compile(rf"(?:^|/)(?:{ANY_CHUNK.pattern})$")
-_MEMBER = re.compile(r"\w+")
+_CHUNK_END = pattern(rf"(?:^|/)(?:{ANY_CHUNK})$")
+_MEMBER = pattern(r"\w+")
 
 
 @dataclass
@@ -90,9 +89,8 @@ class NodeWalk:
                 )
                 self._found.add("error", "metadata", text, path=level[0])
                 break
-            each = in_parallel if self._store._concurrent_requests() else map
             below: list[str] = []
-            for node in each(self._visit, level):
+            for node in self._visited(level):
                 self._check_documents(node)
                 nodes += bool(node.metadata or node.is_broken)
                 below += self._below(node)
@@ -103,6 +101,13 @@ class NodeWalk:
             self._compare(place, metadata)
 
     # --- one place ---
+
+    def _visited(self, paths: Sequence[str]) -> Iterable[Node]:
+        if not self._store._concurrent_requests():
+            return map(self._visit, paths)
+        from zarrcore.storage.remote import in_parallel
+
+        return in_parallel(self._visit, paths)
 
     def _visit(self, path: str) -> Node:
         """Read what is at a path; errors are kept, by name."""
@@ -115,6 +120,8 @@ class NodeWalk:
                 node.unreadable = [*self._store._unreadable_names(key_prefix(path))]
         except Exception as error:
             node.errors[""] = error
+            from zarrcore.storage.remote import is_unreachable
+
             if is_unreachable(error):
                 return node  # each document would be tried for as long again
             node.names = [ZARR_JSON, *_V2_NAMES]  # which may be there although they cannot be listed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
@@ -195,10 +195,8 @@ class ArrayMetadata:
         if not chain.is_sharded:
             return None
         from zarrcore.codecs.sharding import ShardingCodec
-        from zarrcore.codecs.transpose import TransposeCodec
 
-        transposed_only = all(isinstance(step, TransposeCodec) for step in chain.array_array)
-        return codec if isinstance(codec, ShardingCodec) and transposed_only else None
+        return codec if isinstance(codec, ShardingCodec) and _are_transpositions(chain.array_array) else None
 
     @property
     def inner_codecs(self) -> tuple[Any, ...]:
@@ -269,6 +267,14 @@ class ArrayMetadata:
         own["extra_fields"] = deepcopy(own["extra_fields"]) if own["extra_fields"] else {}
         own.pop("_pickled", None)
         return resized
+
+
+def _are_transpositions(codecs: Sequence[Any]) -> bool:
+    if not codecs:
+        return True
+    from zarrcore.codecs.transpose import TransposeCodec
+
+    return all(isinstance(codec, TransposeCodec) for codec in codecs)
 
 
 def _canonical(metadata: ArrayMetadata) -> str:

@@ -6,12 +6,12 @@ document, as zarr-python writes them.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
+from zarrcore._patterns import pattern
 from zarrcore._records import dataclass
 from zarrcore._validate import MAX_LEVELS, at, choice, describe, integer, mapping
 from zarrcore.errors import MetadataValidationError, NestingError
@@ -35,7 +35,7 @@ GROUP_METADATA_KEYS = frozenset({"zarr_format", "node_type", "attributes", "cons
 
 
 _MOST_IMPLIED = 32  # groups that nothing but the paths of nodes name, for each node
-_NO_PATH = re.compile(r"(?:^|/)\.*(?:/|$)|[\0\\]")  # a part without a name, or a character that no name has
+_NO_PATH = pattern(r"(?:^|/)\.*(?:/|$)|[\0\\]")  # a part without a name, or a character that no name has
 
 
 @dataclass(frozen=True)

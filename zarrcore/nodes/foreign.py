@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from zarrcore._patterns import pattern
 from zarrcore.errors import BaseZarrError, ForeignDataError, NodeIOError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.metadata.n5 import ATTRIBUTES_JSON
@@ -21,9 +22,9 @@ _MOST_NAMED, _BATCH, _MOST_LEVELS = 3, 256, 4
 _NODE_NAMES = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, ATTRIBUTES_JSON)
 _NO_DOCUMENTS = [None] * len(_NODE_NAMES)
 _OWN_NAMES = documents.ALL_NAMES | {*documents.NAMES[1], ATTRIBUTES_JSON}
-ANY_CHUNK = re.compile(r"c|(c[./])?\d+([./]\d+)*")
+ANY_CHUNK = r"c|(c[./])?\d+([./]\d+)*"
 # Written by operating systems and by other Zarr libraries while they replace a file.
-_LITTER = re.compile(r"\.DS_Store|Thumbs\.db|desktop\.ini|\._.*|\.nfs[0-9a-f]+|.*[0-9a-f]{32}\.partial")
+_LITTER = pattern(r"\.DS_Store|Thumbs\.db|desktop\.ini|\._.*|\.nfs[0-9a-f]+|.*[0-9a-f]{32}\.partial")
 
 
 def refuse_foreign(place: StorePath) -> None:
@@ -63,7 +64,7 @@ def _foreign(place: StorePath) -> Iterator[str]:
 
 def is_litter(name: str) -> bool:
     """Return whether a name is that of a file that a program left, which stands for nothing."""
-    return is_own(name) or _LITTER.fullmatch(name) is not None
+    return "." in name and (is_own(name) or _LITTER.fullmatch(name) is not None)
 
 
 def _chunk_pattern(place: StorePath) -> re.Pattern[str] | None:
@@ -73,14 +74,14 @@ def _chunk_pattern(place: StorePath) -> re.Pattern[str] | None:
     except NodeIOError:
         raise
     except BaseZarrError:  # a node whose documents are broken, which is what many want to replace
-        return ANY_CHUNK
+        return re.compile(ANY_CHUNK)
     if metadata is None:
         return None
     if not is_array_metadata(metadata):
         return re.compile(r"(?!)")
     key = metadata.encode_chunk_key((0,) * len(metadata.shape))
     own = re.sub(r"\d+", r"\\d+", re.escape(key.partition("/")[0]))
-    return re.compile(f"{own}|{ANY_CHUNK.pattern}")
+    return re.compile(f"{own}|{ANY_CHUNK}")
 
 
 def _without_node(place: StorePath, names: Sequence[str], level: int) -> Iterator[str]:

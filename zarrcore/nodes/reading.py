@@ -179,9 +179,10 @@ def several_at_once(store: Store, call: Callable[[T], R], items: Iterable[T]) ->
     They may ask a store for much at once themselves, as those of :func:`at_once` may not.  Where one fails,
     all that have begun have ended.
     """
+    threads = min(store._concurrent_requests(), _MOST)
+    if threads < 2:
+        return [*map(call, items)]
     from zarrcore._threads import in_threads
 
-    threads = min(store._concurrent_requests(), _MOST) or 1
     context = copy_context()  # has what consolidated metadata are going to follow
-    in_context = call if threads == 1 else lambda item: context.copy().run(call, item)
-    return [*in_threads(in_context, items, threads)]
+    return [*in_threads(lambda item: context.copy().run(call, item), items, threads)]

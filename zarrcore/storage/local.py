@@ -42,6 +42,7 @@ _WINDOWS = os.name == "nt"
 _STATUS_FLAGS = getattr(os, "O_PATH", getattr(os, "O_NONBLOCK", 0)) | getattr(os, "O_CLOEXEC", 0)
 _SCAN_FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _PARENT_FLAGS = _SCAN_FLAGS | getattr(os, "O_PATH", 0)
+_MARKS = dict.fromkeys(map(ord, "/-._~"))  # which are the same in a URL, as letters and digits are
 
 
 def _above(key: str) -> str:
@@ -168,7 +169,9 @@ class LocalStore(Store):
         return Path(self._root)
 
     def __str__(self) -> str:
-        return self.root.as_uri()
+        path = self._root
+        is_plain = path.isascii() and path.translate(_MARKS).isalnum() and not path.startswith("//")
+        return f"file://{path}" if is_plain else self.root.as_uri()
 
     def _identity(self) -> object:
         return self._root

@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from sys import modules
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError
 from zarrcore.storage.announced import ENGINE, announces_itself
 from zarrcore.storage.base import Store
-from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.derived import overrides
 from zarrcore.storage.validation import (
     as_view,
@@ -26,6 +25,9 @@ from zarrcore.storage.validation import (
     validate_key,
     validate_prefix,
 )
+
+if TYPE_CHECKING:
+    from zarrcore.storage.byte_range import ByteRange
 
 _creating = forkable(Lock())  # two stores over one mapping of the caller's share nothing else
 
@@ -80,6 +82,8 @@ class MemoryStore(Store):
         view = self._view(key, value)
         if byte_range is None:
             return bytes(view)  # the same object if it is bytes already
+        from zarrcore.storage.byte_range import resolve_range
+
         start, stop = resolve_range(byte_range, len(view))
         return bytes(view[start:stop])
 

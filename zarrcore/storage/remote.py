@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
+from zarrcore._patterns import pattern
 from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StoreError, masked, said
 from zarrcore.storage.base import Store
@@ -32,7 +32,7 @@ _READS = 256
 _pool: tuple[int, int, _Threads] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
 _MOST_SHOWN = 2000  # characters of an error, in which a server may have its whole page
-_CODE = re.compile(r"<Code>(\w{1,99})</Code>")
+_CODE = pattern(r"<Code>(\w{1,99})</Code>")
 
 
 def concurrency() -> int:
@@ -164,7 +164,7 @@ def _threads() -> _Threads:
         return _pool[2]
 
 
-_UNREACHABLE = re.compile(
+_UNREACHABLE = pattern(
     r"error sending request|(tcp|dns) .*error|[Cc]onnect(ion)?.* refused|[Cc]annot connect to host"
 )
 

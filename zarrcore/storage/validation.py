@@ -78,17 +78,21 @@ def validate_key(key: str) -> str:
     """
     if not isinstance(key, str):
         raise TypeError(f"a store key is a string, got {type(key).__name__}: {key!r}")
-    if _is_plain(key) is None and _BAD_KEY.search(key) is not None:
+    if _is_bad(key):
         raise InvalidKeyError(f"invalid store key {key!r}: {_problem(key)}")
     return key
+
+
+def _is_bad(key: str) -> bool:
+    return _is_plain(key) is None and _BAD_KEY.search(key) is not None
 
 
 def node_names(names: Sequence[str]) -> Sequence[str]:
     """Return those of some names from a listing that a node can have: one component of a key each."""
     together = "/".join(names)
-    if _BAD_KEY.search(together) is None and together.count("/") == len(names) - 1:
+    if not _is_bad(together) and together.count("/") == len(names) - 1:
         return names
-    return [name for name in names if "/" not in name and _BAD_KEY.search(name) is None]
+    return [name for name in names if "/" not in name and not _is_bad(name)]
 
 
 def validate_prefix(prefix: str) -> str:
@@ -113,7 +117,7 @@ def validate_prefix(prefix: str) -> str:
     bare = prefix.removesuffix("/")
     if not bare:
         return ""
-    if _is_plain(bare) is None and _BAD_KEY.search(bare) is not None:
+    if _is_bad(bare):
         raise InvalidKeyError(f"invalid key prefix {prefix!r}: {_problem(bare)}")
     return bare + "/"
 

@@ -29,6 +29,9 @@ print(*sys.modules, file=sys.stderr)
         ("info", {"zarrcore.api.nodes", "zarrcore.arrays.array", "zarrcore.arrays.options", "numpy.testing"}),
         ("cat", {"zarrcore.api.nodes", "zarrcore.arrays.options", "zarrcore.groups.group"}),
         ("tree", {"zarrcore.api.nodes", "zarrcore.arrays.opened", "zarrcore.groups.group"}),
+        ("explain", {"zarrcore.arrays.array", "zarrcore.codecs.blosc", "zarrcore.inspection.indexes"}),
+        ("stat", {"zarrcore.arrays.array", "zarrcore.kernels", "zarrcore.storage.byte_range"}),
+        ("verify", {"concurrent.futures", "logging", "zarrcore.kernels", "zarrcore.storage.remote"}),
     ],
 )
 def test_what_a_command_does_not_use_is_not_imported(command: str, unused: set[str], tmp_path: Path) -> None:
@@ -48,6 +51,18 @@ def test_describing_a_group_imports_nothing_that_creates_nodes(tmp_path: Path) -
     assert done.stdout.rstrip() == str(zarrcore.open_group(tmp_path / "a.zarr", mode="r").info)
     unused = {"zarrcore.api.nodes", "zarrcore.arrays.array", "zarrcore.groups.group"}
     assert unused & set(done.stderr.split()) == set()
+
+
+def test_consolidating_imports_nothing_of_arrays_and_groups_that_users_hold(tmp_path: Path) -> None:
+    group = zarrcore.create_group(tmp_path / "a.zarr")
+    group.create_array("inner", shape=(4,), dtype="i4")
+    unused = {"zarrcore.api.nodes", "zarrcore.arrays.opened", "zarrcore.groups.group"}
+    for options in ([], ["--check"]):
+        arguments = ["consolidate", str(tmp_path / "a.zarr"), *options]
+        code = [sys.executable, "-c", LISTED.format(arguments=arguments)]
+        done = subprocess.run(code, check=True, capture_output=True, text=True)
+        assert unused & set(done.stderr.split()) == set()
+    assert zarrcore.check_consolidated(tmp_path / "a.zarr") == ()
 
 
 COMPLETED = """

@@ -49,6 +49,12 @@ def test_reading_makes_no_directory(store):
     assert store.root.is_dir()
 
 
+@pytest.mark.parametrize("name", ["a-b_c.d~e", "a b", "a%b", "naïve", "a+b", "a:b", "a\udc80b"])
+def test_a_store_is_named_by_the_url_of_its_root(name, tmp_path):
+    assert str(LocalStore(tmp_path / name)) == (tmp_path / name).as_uri()
+    assert str(LocalStore("/")) == Path("/").absolute().as_uri()
+
+
 def test_the_root_is_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = LocalStore("data")
