@@ -135,6 +135,15 @@ class Registry(Generic[T]):
             ) from error
         return cls
 
+    def has_another(self, cls: type, name: object) -> bool:
+        """Return whether something else than a class is registered under a name; imports nothing of ours."""
+        if not name or not isinstance(name, str) or name not in self:
+            return False
+        found = self._classes[name]
+        if found is cls or found == f"{cls.__module__}:{cls.__qualname__}":
+            return False
+        return self.get(name) is not cls
+
     def _imported(self, place: str, name: str) -> T:
         """Return the class at a place, or one made of a class that a package has for zarr-python."""
         if not isinstance(place, Lent) or self._lent is None:

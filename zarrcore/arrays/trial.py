@@ -74,7 +74,10 @@ def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
 
 
 def refuse_misread_codecs(metadata: ArrayMetadata) -> None:
-    """Refuse codecs of users, with names of others, whose chunks these would read otherwise."""
+    """Refuse codecs with names of others, whose chunks these would read otherwise.
+
+    They are those of users, and those of zarrcore where a user has registered a class in their place.
+    """
     codecs = metadata.chain().codecs
     if metadata.zarr_format != 3 or not any(map(_has_name_of_another, with_held(codecs))):
         return
@@ -119,11 +122,7 @@ def warn_of_unknown_codecs(metadata: ArrayMetadata) -> None:
 
 
 def _has_name_of_another(codec: Codec) -> bool:
-    return (
-        is_a_users(codec)
-        and codec.name in codec_registry
-        and codec_registry.get(codec.name) is not type(codec)
-    )
+    return codec_registry.has_another(type(codec), getattr(codec, "name", None))
 
 
 def _has_items(found: np.ndarray, expected: np.ndarray) -> bool:

@@ -577,14 +577,16 @@ def _checked_array(made: Any, spec: ArraySpec, codec: Codec, error_class: type[C
     """Return what a codec has made if it is an array of `spec`; strings may be of equal data types."""
     if not isinstance(made, np.ndarray):
         reason = f"expected an array, got {type(made).__name__}"
-    elif made.shape != spec.shape:
-        reason = f"expected a chunk of shape {spec.shape}, got {made.shape}"
-    elif made.dtype != spec.np_dtype:
-        reason = f"expected the data type {spec.np_dtype}, got {made.dtype}"
     elif np.ma.is_masked(made):
         reason = "expected values, got some that are masked"
     else:
-        return made
+        found = np.asarray(made)  # of a class of its own, which may select and convert in ways of its own
+        if found.shape != spec.shape:
+            reason = f"expected a chunk of shape {spec.shape}, got {found.shape}"
+        elif found.dtype != spec.np_dtype:
+            reason = f"expected the data type {spec.np_dtype}, got {found.dtype}"
+        else:
+            return found
     raise error_class(reason, codec=codec.name)
 
 

@@ -175,13 +175,16 @@ class ArrayV3Metadata(ArrayMetadata):
         return data | {"zarr_format": 3, "node_type": "array"} | self.extra_fields
 
     def to_documents(self) -> dict[str, bytes]:
-        if _is_of_a_user(self.data_type):
+        from zarrcore.dtypes import data_type_registry
+
+        own = self.data_type
+        if _is_of_a_user(own) or data_type_registry.has_another(type(own), own._zarr_v3_name):
             self._check_readable()
         self._check_names()
         return dump(ZARR_JSON, self.to_dict())
 
     def _check_names(self) -> None:
-        """Refuse an extension of a user that writes a name by which nothing will be found."""
+        """Refuse an extension that writes a name by which nothing, or something else, will be found."""
         kept = vars(self._chain)  # which arrays that are stored alike share
         found = kept.get("_of_users")
         if found is None:
@@ -189,13 +192,16 @@ class ArrayV3Metadata(ArrayMetadata):
                 (where, codec) for where, codec in _with_inner("codecs", self.codecs) if _is_of_a_user(codec)
             ]
         places: list[tuple[str, Any, Any]] = [(where, codec, codec_registry) for where, codec in found]
-        if _is_of_a_user(self.chunk_grid):
-            places.append(("chunk_grid", self.chunk_grid, grid_registry))
-        if _is_of_a_user(self.chunk_key_encoding):
-            places.append(("chunk_key_encoding", self.chunk_key_encoding, key_encoding_registry))
+        others: list[tuple[str, Any, Any]] = [
+            ("chunk_grid", self.chunk_grid, grid_registry),
+            ("chunk_key_encoding", self.chunk_key_encoding, key_encoding_registry),
+        ]
         for i, transformer in enumerate(self.storage_transformers):
-            if _is_of_a_user(transformer):
-                places.append((f"storage_transformers[{i}]", transformer, storage_transformer_registry))
+            others.append((f"storage_transformers[{i}]", transformer, storage_transformer_registry))
+        for place in others:
+            _, item, registry = place
+            if _is_of_a_user(item) or registry.has_another(type(item), item.name):
+                places.append(place)
         for where, item, registry in places:
             with at(where):
                 spelt = item.to_json()
@@ -207,22 +213,29 @@ class ArrayV3Metadata(ArrayMetadata):
                     self._check_stands_for(item, registry.get(name), spelt)
 
     def _check_stands_for(self, item: Any, registered: Any, spelt: Any) -> None:
-        """Refuse an extension of a user with a name of zarrcore's, whose class would read it otherwise."""
-        if type(item) is registered or is_of_a_user(registered):
+        """Refuse an extension whose name is that of another class, which would read it otherwise."""
+        if type(item) is registered:
             return
+        owner = "" if is_of_a_user(registered) else " of zarrcore"
         refusal = f"a class that is registered as {item.name!r}, or has another name: as what is stored it is"
-        if not isinstance(item, registered):
-            fail(None, f"{refusal} read by {registered.__name__} of zarrcore", type(item).__name__)
+        by_another = f"{refusal} read by {registered.__name__}{owner}"
+        if owner and not isinstance(item, registered):
+            fail(None, by_another, type(item).__name__)
         if isinstance(item, Codec):
             return  # see arrays.trial
-        again = registered.from_json(named_configuration(spelt)[1])
+        if isinstance(item, (ChunkGrid, ChunkKeyEncoding)):
+            again = registered.from_json(named_configuration(spelt)[1])
+            if not self._cuts_alike(item, again):
+                fail(None, f"{refusal} read as {again!r}", type(item).__name__)
+        elif _place(type(item)) != _place(registered):  # what a transformer does, only its own code knows
+            fail(None, by_another, type(item).__name__)
+
+    def _cuts_alike(self, item: Any, again: Any) -> bool:
+        """Return whether two grids have the same chunks, or two encodings the same keys for some of them."""
         if isinstance(item, ChunkGrid):
-            alike = item.native() == again.native()
-        else:
-            counts = self.chunk_grid.grid_shape(self.shape)
-            alike = all(chunk_key(item, coords) == again.encode(coords) for coords in some_chunks(counts))
-        if not alike:
-            fail(None, f"{refusal} read as {again!r}", type(item).__name__)
+            return bool(item.native() == again.native())
+        chunks = some_chunks(self.chunk_grid.grid_shape(self.shape))
+        return all(chunk_key(item, coords) == chunk_key(again, coords) for coords in chunks)
 
     def _check_readable(self) -> None:
         """Refuse a data type of a user whose JSON is read as something else, or not at all."""
@@ -336,6 +349,11 @@ def _with_inner(where: str, codecs: Iterable[Codec]) -> Iterator[tuple[str, Code
     for i, codec in enumerate(codecs):
         yield f"{where}[{i}]", codec
         yield from _with_inner(f"{where}[{i}].configuration.codecs", held_by(codec))
+
+
+def _place(cls: Any) -> tuple[str, str]:
+    """Return where a class is found; a module that was imported again has others, which are alike."""
+    return cls.__module__, cls.__qualname__
 
 
 def _is_of_a_user(item: object) -> bool:

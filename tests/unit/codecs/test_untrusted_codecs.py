@@ -219,3 +219,37 @@ def test_codecs_cannot_change_what_the_caller_owns(chain: str, codec: str) -> No
     with pytest.raises(ChunkEncodeError, match=f"{codec}.*read-only"):
         array[:] = given
     assert np.array_equal(given, np.arange(1, 25).reshape(4, 6).astype(array.dtype))
+
+
+class Sevens(np.ndarray):
+    """An array that selects and converts in a way of its own."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (2, 3)
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.str_("7")
+
+    def reshape(self, *args: Any, **options: Any) -> Any:
+        return None
+
+    view = tobytes = astype = reshape  # pyright: ignore[reportAssignmentType]
+
+
+@pytest.mark.parametrize("chain", ["arrays", "items", "shards", "strings"])
+def test_methods_of_what_a_codec_returns_are_not_called(chain: str) -> None:
+    """Points of an array of strings were what the class of the decoded chunk selected."""
+    array = created(chain)
+    values = np.arange(24).reshape(4, 6).astype(array.dtype)
+    array[...] = values
+    DECODE["test.arrays"] = DECODE["test.items"] = ENCODE["test.arrays"] = lambda chunk: chunk.view(Sevens)
+    for index in (..., (slice(1, 4), slice(2, 5)), ([0, 3, 1], [1, 5, 2])):
+        np.testing.assert_array_equal(array[index], values[index])
+    DECODE["test.arrays"] = lambda chunk: chunk.reshape(-1)[:1].view(Sevens)
+    if chain != "items":
+        with pytest.raises(ChunkDecodeError, match="expected a chunk of shape"):
+            array[...]
+    DECODE.clear()
+    array[...] = values[::-1]
+    np.testing.assert_array_equal(array[...], values[::-1])
