@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, TypeVar
 
-from zarrcore.storage.loops import own_loop
+from zarrcore.storage.loops import own_loop, run_to_end
 
 __all__ = ["collect_aiterator", "sync"]
 
@@ -34,10 +34,11 @@ def sync(
     TimeoutError
         After `timeout`.
     """
-    loop = loop or own_loop()
-    if asyncio._get_running_loop() is loop:
+    if asyncio._get_running_loop() is (loop or own_loop()):
         coro.close()
         raise RuntimeError("sync: the event loop that runs in this thread cannot be waited for in it")
+    if loop is None:
+        return run_to_end(lambda: coro, own_loop(), timeout=timeout)
     future = asyncio.run_coroutine_threadsafe(coro, loop)
     try:
         return future.result(timeout)

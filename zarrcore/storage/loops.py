@@ -6,9 +6,11 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from time import monotonic
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from zarrcore._awaited import WAITER
 from zarrcore._locks import RLock, forkable
@@ -17,10 +19,22 @@ T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
 
 _PATIENCE = 0.05  # seconds until a call that waits for a coroutine looks whether it waits in vain
+_STARTING = 5.0  # seconds that a thread may take until its loop runs; if it does not then, it has ended
 #: Modules whose coroutines run on the loops: what these functions wait for is no call of this package.
 _AWAITED = frozenset({__name__, "zarrcore.storage.zarr_python"})
 _starting = forkable(RLock())
 _own: tuple[int, list[asyncio.AbstractEventLoop]] = 0, []  # process, and loops that run in threads of it
+
+
+_ended: WeakSet[asyncio.AbstractEventLoop] = WeakSet()  # loops of others whose threads have ended
+
+
+class EndsLoopError(Exception):
+    """What would end an event loop, and whoever waits for it would wait for ever: on its way to who waits."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
 
 
 class Unawaited(Exception):
@@ -48,22 +62,31 @@ def _of_this_process() -> list[asyncio.AbstractEventLoop]:
     global _own
     if _own[0] != os.getpid():
         _own = os.getpid(), []
+    _own[1][:] = [loop for loop in _own[1] if loop.is_running()]  # others have ended
     return _own[1]
 
 
 def _started(loops: list[asyncio.AbstractEventLoop]) -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
+    loop, runs = asyncio.new_event_loop(), threading.Event()
+    loop.call_soon(runs.set)
     try:
         threading.Thread(target=loop.run_forever, name="zarrcore-loop", daemon=True).start()
     except RuntimeError:
         loop.close()
         raise
+    runs.wait()
     loops.append(loop)
     return loop
 
 
-def run_to_end(work: Work[T], loop: asyncio.AbstractEventLoop, *, is_needed: bool = False) -> T:
-    """Run a coroutine to its end on `loop`, or on one of ours where that would wait for this call.
+def run_to_end(
+    work: Work[T],
+    loop: asyncio.AbstractEventLoop,
+    *,
+    is_needed: bool = False,
+    timeout: float | None = None,
+) -> T:
+    """Run a coroutine to its end on `loop`, or on one of ours where that has ended or would wait for this call.
 
     Parameters
     ----------
@@ -73,22 +96,27 @@ def run_to_end(work: Work[T], loop: asyncio.AbstractEventLoop, *, is_needed: boo
         A loop that runs, in another thread or in this one.
     is_needed : bool
         Whether it is an error that the loop stops.
+    timeout : float, optional
+        Seconds to wait.
 
     Raises
     ------
     Unawaited
-        If the task that waits for this has been cancelled, or `loop` has been stopped.
+        If the task that waits for this has been cancelled, or the loop has ended before the coroutine.
+    TimeoutError
+        After `timeout`.
     """
+    latest = None if timeout is None else monotonic() + timeout
     needed = loop if is_needed else None
-    if loop.is_closed() or asyncio._get_running_loop() is loop:
+    if loop.is_closed() or loop in _ended or asyncio._get_running_loop() is loop:
         loop = free_loop()
     while True:
         turn, done = threading.Lock(), threading.Event()  # whoever takes the turn decides where it runs
         future = asyncio.run_coroutine_threadsafe(_in_turn(work, turn), loop)
         future.add_done_callback(lambda _, done=done: done.set())  # type: ignore[misc]
         try:
-            if not _is_left(loop, future, turn, done, needed):
-                return future.result()
+            if not _is_left(loop, turn, done, needed, latest):
+                return _result(future)
             future.cancel()
             loop = free_loop()
         except BaseException:  # such as KeyboardInterrupt, while waiting
@@ -99,24 +127,46 @@ def run_to_end(work: Work[T], loop: asyncio.AbstractEventLoop, *, is_needed: boo
 async def _in_turn(work: Work[T], turn: threading.Lock) -> T:
     if not turn.acquire(blocking=False):
         raise asyncio.CancelledError
-    return await work()
+    return await harmless(work())
+
+
+async def harmless(work: Awaitable[T]) -> T:
+    """Await what may raise what would end the loop."""
+    try:
+        return await work
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise EndsLoopError(error) from None
+
+
+def _result(future: Future[T]) -> T:
+    try:
+        return future.result()
+    except EndsLoopError as ends:
+        raise ends.error from None
 
 
 def _is_left(
     loop: asyncio.AbstractEventLoop,
-    future: Future[Any],
     turn: threading.Lock,
     done: threading.Event,
     needed: asyncio.AbstractEventLoop | None,
+    latest: float | None,
 ) -> bool:
-    """Wait until a coroutine has ended; return True if its loop waits for this call and cannot begin it."""
-    while not done.wait(_PATIENCE):
-        if not turn.locked() and _waits_for_us(loop) and turn.acquire(blocking=False):
+    """Wait until a coroutine has ended; return True if its loop cannot begin it."""
+    has_run, asked = loop.is_running(), monotonic()
+    while not done.wait(_PATIENCE if latest is None else min(_PATIENCE, max(0.0, latest - monotonic()))):
+        runs = loop.is_running()
+        if not runs and loop is not needed and (has_run or monotonic() - asked > _STARTING):
+            _ended.add(loop)
+        has_run |= runs
+        if not turn.locked() and (loop in _ended or _waits_for_us(loop)) and turn.acquire(blocking=False):
             return True
         if (waiter := WAITER.get()) is not None and waiter.cancelled:
             raise Unawaited("who asked for this has been cancelled")
-        if loop is needed and not loop.is_running():
-            raise Unawaited("the event loop of who asked for this does not run any more")
+        if loop in _ended or (loop is needed and not runs):
+            raise Unawaited("the event loop that this waits for does not run any more")
+        if latest is not None and monotonic() > latest:
+            raise TimeoutError
     return False
 
 

@@ -24,7 +24,7 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.files import leads_to_nothing
 from zarrcore.storage.local import LocalStore
-from zarrcore.storage.loops import Unawaited, Work, run_to_end
+from zarrcore.storage.loops import EndsLoopError, Unawaited, Work, harmless, run_to_end
 from zarrcore.storage.memory import MemoryStore
 from zarrcore.storage.remote import RemoteStore, concurrency
 from zarrcore.storage.validation import (
@@ -373,7 +373,9 @@ class ZarrPythonStore(RemoteStore):
         async def one(key: str, part: Any) -> Any:
             async with gate:
                 try:
-                    return await call(key, part)
+                    return await harmless(call(key, part))
+                except EndsLoopError:
+                    raise
                 except Exception as error:
                     if _is_no_key(error):
                         return None

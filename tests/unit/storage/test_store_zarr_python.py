@@ -6,6 +6,8 @@ import asyncio
 import importlib
 import json
 import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -439,3 +441,54 @@ def test_what_a_loop_has_begun_is_not_done_again_by_another_one(monkeypatch: pyt
     store = ZarrPythonStore(Slow())
     store.set("key", b"value")
     assert values == [b"value"] and bytes(store.get("key") or b"") == b"value"
+
+
+ENDS = """
+import asyncio, sys
+import numpy as np, zarr, zarrcore
+from zarr.storage import MemoryStore
+from zarrcore.errors import BaseZarrError
+
+class Ending(MemoryStore):
+    ends = None
+
+    async def ended(self):
+        if self.ends is not None and sys.argv[2] == "itself":
+            raise self.ends()
+        if self.ends is not None:
+            async def end():
+                raise self.ends()
+            await asyncio.gather(end())
+
+    async def get(self, key, prototype=None, byte_range=None):
+        await self.ended()
+        return await super().get(key, prototype, byte_range)
+
+    async def set(self, key, value, byte_range=None):
+        await self.ended()
+        await super().set(key, value)
+
+store = Ending()
+array = zarrcore.create_array(store, data=np.arange(8), chunks=2)
+members = lambda: list(zarrcore.open_group(store))
+for call in (lambda: array[...], lambda: array[1], lambda: array.__setitem__(..., 5), members):
+    store.ends = {"KeyboardInterrupt": KeyboardInterrupt, "SystemExit": SystemExit}[sys.argv[1]]
+    try:
+        call()
+        print("nothing")
+    except BaseException as error:
+        print(type(error).__name__ if not isinstance(error, BaseZarrError) else "of ours")
+    store.ends = None
+print(array[...].tolist(), zarrcore.open_array(store)[2:4].tolist())
+"""
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "SystemExit"])
+@pytest.mark.parametrize("of", ["itself", "its tasks"])
+def test_what_ends_the_event_loop_is_not_waited_for_without_end(error: str, of: str) -> None:
+    """The loop ended in its thread, and the call waited for it, as did all calls after it."""
+    program = [sys.executable, "-W", "ignore", "-c", ENDS, error, of]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=100, check=False)
+    *ended, last = done.stdout.splitlines()
+    assert last == "[0, 1, 2, 3, 4, 5, 6, 7] [2, 3]", done.stderr[-2000:]
+    assert ended == [error] * 4 if of == "itself" else set(ended) <= {error, "of ours"}
