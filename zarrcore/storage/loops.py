@@ -86,7 +86,7 @@ def run_to_end(
     is_needed: bool = False,
     timeout: float | None = None,
 ) -> T:
-    """Run a coroutine to its end on `loop`, or on one of ours where that has ended or would wait for this call.
+    """Run a coroutine to its end on `loop`, or on one of ours where that has ended or waits for this call.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def _is_left(
             return True
         if (waiter := WAITER.get()) is not None and waiter.cancelled:
             raise Unawaited("who asked for this has been cancelled")
-        if loop in _ended or (loop is needed and not runs):
+        if not done.is_set() and (loop in _ended or (loop is needed and not runs)):
             raise Unawaited("the event loop that this waits for does not run any more")
         if latest is not None and monotonic() > latest:
             raise TimeoutError
