@@ -37,8 +37,12 @@ else:
 
 EndiannessStr = Literal["little", "big"]
 
-MAX_ITEM_SIZE = 2**30
-"""Largest item, in bytes.  NumPy stops at 2**31 - 1; no writer comes near, but a damaged document may."""
+MAX_ITEM_SIZE = 2**26
+"""Largest item, in bytes.  No writer comes near, but a document of a few bytes may ask for more.
+
+The fill value is an item, of which several are made where an array is opened, and NumPy writes beyond its
+memory where it makes text of items of 2**30 bytes and more.
+"""
 
 
 class DataTypeTypeError(DataTypeValidationError, TypeError):

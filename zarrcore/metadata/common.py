@@ -16,6 +16,7 @@ from zarrcore._validate import shape as parse_shape
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.chain import CodecChain
 from zarrcore.dtypes import ZDType
+from zarrcore.errors import MetadataValidationError
 from zarrcore.grids import ChunkGrid
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import key_maker
@@ -264,7 +265,10 @@ class ArrayMetadata:
         own = vars(resized)
         own.update(vars(self), shape=parse_shape(shape, "shape"))
         own["attributes"] = parse_attributes(self.attributes)
-        own["extra_fields"] = deepcopy(own["extra_fields"]) if own["extra_fields"] else {}
+        try:
+            own["extra_fields"] = deepcopy(own["extra_fields"]) if own["extra_fields"] else {}
+        except RecursionError as error:
+            raise MetadataValidationError("nested too deeply", where="extra_fields") from error
         own.pop("_pickled", None)
         return resized
 

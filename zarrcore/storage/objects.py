@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,6 +17,8 @@ from zarrcore.storage.validation import join_path, key_prefix, normalize_path
 R = TypeVar("R")
 
 NO_BUCKET = re.compile("<Code>(NoSuchBucket|ContainerNotFound)</Code>")
+_READING = ("get", "head")
+_FILE_ABOVE = f"(os error {errno.ENOTDIR})"
 
 
 class _NoBucketError(Exception):
@@ -71,6 +74,8 @@ class Objects(RemoteStore):
             self._client.knows_absence = True
             raise
         except package.exceptions.BaseError as error:
+            if verb in _READING and self._client.kind == "LocalStore" and _FILE_ABOVE in str(error):
+                raise FileNotFoundError(str(error)) from error  # see `_refuse_hidden`
             if not self._client.finds_region(error, store):
                 raise
         return getattr(package, verb)(self.store, *args, **options)

@@ -298,6 +298,32 @@ def test_more_fields_than_can_be_meant_are_refused_before_they_are_looked_at() -
         zd.dtype_from_v2(fields)
 
 
+RAW = {"name": "raw_bytes", "configuration": {"length_bytes": 2**30}}
+LARGE_FIELDS = [
+    {"name": name, "data_type": {"name": "raw_bytes", "configuration": {"length_bytes": 2**26}}}
+    for name in "ab"
+]
+
+
+@pytest.mark.parametrize(
+    ("zarr_format", "form"),
+    [
+        (2, "|V1073741824"),
+        (2, "|V67108865"),
+        (2, [["a", "|u1", [65536, 16384]]]),
+        (2, [["a", "|V67108864"], ["b", "|u1"]]),
+        (3, RAW),
+        (3, "r8589934592"),
+        (3, {"name": "struct", "configuration": {"fields": LARGE_FIELDS}}),
+    ],
+)
+def test_items_of_a_gigabyte_are_refused(zarr_format: int, form: object) -> None:
+    """A document of 150 bytes took 7 GB and 40 s, and NumPy ended the process when it made text of such an item."""
+    read = zd.dtype_from_v2 if zarr_format == 2 else zd.dtype_from_v3
+    with pytest.raises(DataTypeValidationError, match="an item must have 1 to 67108864 bytes"):
+        read(form)
+
+
 def test_deep_nesting_is_refused() -> None:
     v2: object = "<i4"
     v3: object = "int32"

@@ -134,3 +134,18 @@ def test_deep_attributes() -> None:
         deep = {"a": deep}
     with pytest.raises(BaseZarrError, match="nested too deeply"):
         ArrayV3Metadata.from_dict(ARRAY_V3 | {"attributes": deep})
+
+
+def test_deep_members_that_need_not_be_understood() -> None:
+    """A call from functions within functions ended in a bare RecursionError when it copied them."""
+    deep: Any = {"must_understand": False}
+    for _ in range(450):
+        deep = {"must_understand": False, "a": deep}
+    metadata = ArrayV3Metadata.from_dict(ARRAY_V3 | {"example": deep})
+
+    def within(calls: int) -> Any:
+        return within(calls - 1) if calls else metadata.update_shape(metadata.shape)
+
+    assert within(0).extra_fields["example"] == deep
+    with pytest.raises(BaseZarrError, match="nested too deeply"):
+        within(500)

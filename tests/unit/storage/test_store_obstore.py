@@ -115,3 +115,19 @@ def test_stores_in_memory_are_not_taken_for_each_other():
     zarrcore.from_array(dest, name="a", data=zarrcore.open_array(source, path="a"), overwrite=True)
     assert zarrcore.open_array(dest, path="a")[...].tolist() == [0, 1, 2, 3]
     assert StorePath(dest, "a")._overlaps(StorePath(ObjectStore(dest.store)))
+
+
+def test_a_file_beside_the_nodes_of_a_directory_does_not_hide_them(tmp_path):
+    """Its group could not be listed, walked or consolidated."""
+    group = zarrcore.create_group(LocalStore(str(tmp_path)))
+    group.create_array("a", data=np.arange(4), chunks=2)
+    (tmp_path / "README").write_text("about these data")
+    again = zarrcore.open_group(LocalStore(str(tmp_path)))
+    assert list(again) == ["a"] and "README" not in again
+    zarrcore.consolidate_metadata(LocalStore(str(tmp_path)))
+    (tmp_path / "a" / "c" / "0").unlink()
+    (tmp_path / "a" / "c" / "1").unlink()
+    (tmp_path / "a" / "c").rmdir()
+    (tmp_path / "a" / "c").write_bytes(b"no directory")
+    with pytest.raises(ChunkIOError):
+        again["a"][...]
