@@ -67,8 +67,9 @@ def copy(
         What to do where there is something already: an array, or a group where an array is to be.
         ``"replace"`` removes it, a group with all its members, just before the copy is stored; if storing
         fails, neither is there.  ``"skip_initialized"`` leaves out arrays whose chunks are all stored, or
-        all that the source has where shape and grid are the same, and replaces the others.  A group that is
-        there is added to, whatever `if_exists` says.
+        all that the source has where shape and grid are the same, and replaces the others; a group where an
+        array is to be, or the reverse, is an error.  A group that is there is added to, whatever `if_exists`
+        says.
     dry_run : bool
         Write nothing, only count and write the log.
     on_error : {"raise", "skip"}

@@ -14,6 +14,7 @@ from zarrcore.cli.places import (
     json_option,
     open_place,
     place_argument,
+    split_place,
     store_path,
     takes_options,
     value_of,
@@ -52,7 +53,7 @@ class Shape(click.ParamType[Any]):
     "--zarr-format", type=click.Choice(["2", "3"]), help="Format of the copy; by default that of the source."
 )
 @click.option("--resume", is_flag=True, help="Leave out arrays that have all chunks already.")
-@click.option("--overwrite", is_flag=True, help="Replace arrays that are there.")
+@click.option("--overwrite", is_flag=True, help="Replace arrays, and groups in their place.")
 @click.option("--skip-unreadable", is_flag=True, help="Leave out, and name, what cannot be read.")
 @click.option("-j", "--threads", type=click.IntRange(min=0), default=0, help="Number of threads.")
 @click.option("-n", "--dry-run", is_flag=True, help="Write nothing, only name what would be copied.")
@@ -82,6 +83,8 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
         # An archive is complete when it is closed.
         with keeps_away, progress_bar("copying") as shown, place.store:
             create = _layout(chosen) | {"threads": chosen["threads"], "progress": shown}
+            if not is_group:
+                _refuse_group(node, source, place, target)
             counts = (_copy_group if is_group else _copy_array)(node, place, chosen, create)
     if chosen["as_json"]:
         print_json(dict(zip(("copied", "left_out", "nbytes"), counts, strict=True)))
@@ -109,6 +112,18 @@ def _refuse_misfits(group: Any, layout: dict[str, Any]) -> None:
     if layout:
         target = zarrcore.create_group({}, zarr_format=layout.get("zarr_format", group.metadata.zarr_format))
         zarrcore.copy_all(group, target, dry_run=True, **layout)
+
+
+def _refuse_group(array: Any, source: str, place: StorePath, target: str) -> None:
+    """Refuse to put an array in the place of a group: what is meant is a place in it."""
+    from zarrcore.metadata import GroupMetadata
+    from zarrcore.nodes.find import read_node
+
+    if isinstance(read_node(place), GroupMetadata):
+        name = (array.basename or split_place(source)[0].rstrip("/").rpartition("/")[2]).strip(".") or "NAME"
+        is_file = target.endswith((".zip", ".ozx"))
+        example = f"{target}::{name}" if is_file else f"{target.rstrip('/')}/{name}"
+        raise CopyError(f"{target} is a group: name the array in it, such as {example}")
 
 
 def _layout(chosen: dict[str, Any]) -> dict[str, Any]:

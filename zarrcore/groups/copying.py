@@ -284,7 +284,10 @@ def _left_out(source: Any, target: StorePath, existing: Any, choice: str, reason
     if choice == "raise":
         raise CopyError(f"{reason} already (if_exists='raise')")
     skip = choice == "skip"
-    if choice == "skip_initialized" and isinstance(existing, OpenArray):
+    if choice == "skip_initialized":
+        if _is_array(source) != isinstance(existing, OpenArray):  # what no copy has left there
+            kind = "an array" if isinstance(existing, OpenArray) else "a group"
+            raise CopyError(f"{told} and is {kind}, which no copy of {_name(source, '')} has left there")
         skip = _is_complete(existing, source)
     if not skip:
         refuse_own_source(source, target, replace=True)

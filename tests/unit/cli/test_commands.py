@@ -447,6 +447,31 @@ def test_the_copy_of_one_array_goes_on_where_it_ended(
     np.testing.assert_array_equal(zarrcore.open_array(target)[...], zarrcore.open_array(source)[...])
 
 
+@pytest.mark.parametrize("options", [(), ("--resume",), ("--overwrite",), ("--dry-run",)])
+def test_an_array_does_not_replace_a_store(
+    command: Callable[..., Result], store: Path, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """With `--resume`, too, all arrays of the target were removed for the one that was to come into it."""
+    target = tmp_path / "other.zarr"
+    zarrcore.create_group(target).create_array("kept", data=np.arange(3))
+    failed = command("copy", store / "region/depth", target, *options)
+    assert failed.code == 1 and not failed.out
+    assert f"{target} is a group: name the array in it, such as {target}/depth\n" in failed.err
+    assert zarrcore.open_array(target, path="kept")[...].tolist() == [0, 1, 2]
+    assert command("copy", store / "region/depth", f"{target}/depth", *options).code == 0
+
+
+def test_an_array_is_copied_into_an_archive_by_its_name(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "other.zip"
+    zarrcore.save(target, kept=np.arange(3))
+    failed = command("copy", f"{store}::counts", target, "--overwrite")
+    assert failed.code == 1 and f"such as {target}::counts\n" in failed.err
+    assert command("copy", f"{store}::counts", f"{target}::counts").code == 0
+    assert command("ls", target).out == "counts\nkept\n"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
 @pytest.mark.parametrize("what", ["", "counts"])
 def test_two_copies_to_one_place_do_not_mix_their_chunks(store: Path, tmp_path: Path, what: str) -> None:

@@ -124,6 +124,20 @@ def test_arrays_that_are_not_complete(source: zarrcore.Group) -> None:
     assert dest["g/a"][...].tolist() == [0, 1, 2, 3, 4]
 
 
+def test_what_is_no_array_is_no_copy_that_was_broken_off(source: zarrcore.Group) -> None:
+    """A group that was in the way of an array was replaced by it, with all its members."""
+    dest = zarrcore.create_group({})
+    dest.create_array("b/inside", data=np.arange(3))
+    with pytest.raises(CopyError, match=r"'b' exists in .* and is a group"):
+        zarrcore.copy_all(source, dest, if_exists="skip_initialized")
+    assert paths(dest) == ["b", "b/inside"], "something was written before the conflict was found"
+    del dest["b"]
+    dest.create_array("g", shape=4, chunks=2, dtype="i1")[:2] = 1
+    with pytest.raises(CopyError, match=r"'g' exists in .* and is an array"):
+        zarrcore.copy_all(source, dest, if_exists="skip_initialized")
+    assert dest["g"][...].tolist() == [1, 1, 0, 0]
+
+
 @pytest.mark.parametrize("layout", [{"chunks": 2, "shards": 4}, {"chunks": 4}])
 def test_an_array_is_complete_that_has_all_chunks_of_the_source(layout: dict[str, int]) -> None:
     """Where the last shard reaches beyond the shape, or chunks were never written, none was."""
