@@ -319,7 +319,19 @@ def _nodes(place: StorePath) -> list[MigratedNode]:
             continue  # what is below it are its chunks
         names = {*node_names(names_below(here))} - {*documents.ALL_NAMES}
         stack += (child for name in sorted(names, reverse=True) if leads_on(child := here / name, linked))
-    return nodes
+    return _without_directories(nodes)
+
+
+def _without_directories(nodes: list[MigratedNode]) -> list[MigratedNode]:
+    """Leave out implied groups with nodes of format 3 alone: in that format they are mere directories."""
+    with_old = {""}
+    for node in nodes:
+        path = node.path if node.zarr_format in (1, 2) else ""
+        while path not in with_old:
+            with_old.add(path)
+            path = path.rpartition("/")[0]
+    has_old = any(node.zarr_format in (1, 2) for node in nodes)
+    return [node for node in nodes if node.zarr_format is not None or (has_old and node.path in with_old)]
 
 
 def _node(place: StorePath) -> MigratedNode | None:

@@ -559,3 +559,15 @@ def test_what_is_of_format_3_is_not_said_to_become_it() -> None:
     zarrcore.zeros(4, store=old, zarr_format=2)
     assert str(migrate(old)) == "/: array, format 2 -> format 3"
     assert str(migrate(old)) == "/: array, format 2 -> format 3", "the document of format 2 is there still"
+
+
+def test_a_directory_of_stores_of_format_3_is_no_group(tmp_path: Path) -> None:
+    """A document of a group was stored there: such a directory is a group in format 2 alone."""
+    zarrcore.create_group(tmp_path / "new/a.zarr")
+    zarrcore.create_group(tmp_path / "old/b.zarr", zarr_format=2)
+    report = zarrcore.migrate(tmp_path / "new")
+    assert [node.path for node in report.nodes] == ["a.zarr"]
+    assert not (tmp_path / "new/zarr.json").exists()
+    report = zarrcore.migrate(tmp_path)
+    assert [node.path for node in report.nodes] == ["", "new/a.zarr", "old", "old/b.zarr"]
+    assert (tmp_path / "old/zarr.json").exists() and not (tmp_path / "new/zarr.json").exists()

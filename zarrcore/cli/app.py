@@ -69,6 +69,9 @@ COMMANDS = {
 }
 
 
+_OF_NUMBERS = frozenset("0123456789.:")  # and of selections: what follows the minus of one
+
+
 class _Commands(click.Group):
     """The subcommands, each imported when it is needed."""
 
@@ -152,6 +155,8 @@ def _usage_in_one_line() -> Iterator[None]:
     except click.UsageError as error:
         shown = printable(" ".join(error.format_message().split()))
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
+        if isinstance(error, click.NoSuchOption) and error.option_name[1:2] in _OF_NUMBERS:
+            hint = f" What begins with a minus and is no option comes after --.{hint}"
         raise WrongUsage(shown + hint) from None
 
 

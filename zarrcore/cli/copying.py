@@ -100,6 +100,8 @@ def _errors_name_options() -> Iterator[None]:
     except (TypeError, ValueError) as error:
         if isinstance(error, CopyError) and "if_exists" in str(error):
             error.add_note("--overwrite replaces what is there, --resume goes on after a break")
+        if "ZIP archives cannot forget" in str(error):
+            error.add_note("remove the archive, or copy into another one")
         notes = getattr(error, "__notes__", [])
         notes[:] = [note.replace("on_error='skip'", "--skip-unreadable") for note in notes]
         raise

@@ -52,9 +52,13 @@ def plot(
         raise click.UsageError("--chunks shows the whole array: leave out the selection")
     if output is not None and Path(output).suffix.lower() not in ("", ".png"):
         raise click.UsageError(f"--output: pictures are PNG: expected a name with .png, got {output}")
-    values, what = _chunk_sizes(array) if chunks else _values(array, selection)
-    low, high = png.limits(values)
-    ends = f"{size_text(int(low))} to {size_text(int(high))}" if chunks else f"{low:g} to {high:g}"
+    if chunks:
+        values, what = _chunk_sizes(array)
+        low, high = png.limits(values)
+        ends = f"{size_text(int(low))} to {size_text(int(high))}"
+    else:
+        values, what, ends = _values(array, selection)
+        low, high = png.limits(values)
     scaled = png.fractions(values)
     if output is None and not as_json:
         _show(scaled)
@@ -73,9 +77,11 @@ def plot(
     click.echo(f"{what}, {ends}", err=output is None and not sys.stdout.isatty())
 
 
-def _values(array: Any, selection: str) -> tuple[Any, str]:
-    """Return numbers in two dimensions, and what they are."""
+def _values(array: Any, selection: str) -> tuple[Any, str, str]:
+    """Return numbers in two dimensions, what they are, and the least and the largest one as text."""
     import numpy as np
+
+    from zarrcore.cli import png
 
     if array.dtype.kind not in "biufcmM":
         raise ValueError(f"plot: expected numbers, the array has {array.dtype}")
@@ -92,14 +98,18 @@ def _values(array: Any, selection: str) -> tuple[Any, str]:
         step *= max(1, -(-len(range(start, stop, step)) // _MOST_PIXELS))
         chosen[k] = slice(start, stop, step)
     values = np.asarray(array[tuple(chosen)])
-    if values.dtype.kind == "c":
-        values = np.abs(values)
-    if values.dtype.kind in "mM":
-        values = np.where(np.isnat(values), np.nan, values.astype("i8").astype(np.float64))
-    values = np.atleast_2d(values.astype(np.float64))
     if not values.size:
         raise ValueError("plot: the selection is empty")
-    return values, ", ".join([" x ".join(map(str, values.shape)), *notes])
+    if values.dtype.kind == "c":
+        values = np.abs(values)
+        notes.append("absolute values")
+    ends = ""
+    if values.dtype.kind in "mM":
+        ends = f"{np.fmin.reduce(values, None)} to {np.fmax.reduce(values, None)}"  # exact, and without NaT
+        values = np.where(np.isnat(values), np.nan, values.astype("i8").astype(np.float64))
+    values = np.atleast_2d(values.astype(np.float64))
+    ends = ends or "{:g} to {:g}".format(*png.limits(values))
+    return values, ", ".join([" x ".join(map(str, values.shape)), *notes]), ends
 
 
 def _dims(selection: Any, shape: tuple[int, ...]) -> list[Any]:

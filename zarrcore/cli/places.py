@@ -150,7 +150,14 @@ def _index(text: str) -> Any:
 
 def place_argument(name: str = "place") -> Callable[[Command], Command]:
     """Give a command a place as an argument; shells complete paths of files there."""
-    return click.argument(name, shell_complete=_as_files)
+    return click.argument(name, shell_complete=_as_files, callback=_named)
+
+
+def _named(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Refuse an empty text, which a variable of a shell that is not set becomes, and not take it for "."."""
+    if not value:
+        raise click.BadParameter("it is empty; a dot is the directory that you are in")
+    return value
 
 
 def _as_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -61,6 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "zarrcore", ""
     timeout = 60
+    disable_nagle_algorithm = True  # a value comes after its headers, which the client acknowledges late
 
     def do_GET(self) -> None:
         self._answer(with_body=True)
@@ -68,9 +69,25 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._answer(with_body=False)
 
-    def do_PROPFIND(self) -> None:  # WebDAV's listing: what is "not implemented", obstore asks for ten times
+    def do_OPTIONS(self) -> None:
+        """Answer a browser that asks whether the page of a web site may read ranges."""
+        if not self.cors:
+            return self._refuse()
+        self.close_connection = True  # what follows may be no request
+        self.send_response(HTTPStatus.NO_CONTENT)
+        self.send_header("Access-Control-Allow-Methods", "GET, HEAD")
+        self.send_header("Access-Control-Allow-Headers", "Range")
+        self.send_header("Access-Control-Max-Age", "86400")
+        return self._end_headers(None)
+
+    def _refuse(self) -> None:  # what is "not implemented" (501), clients ask for ten times
         self.close_connection = True
-        self._fail(HTTPStatus.METHOD_NOT_ALLOWED)
+        self.send_response(HTTPStatus.METHOD_NOT_ALLOWED)
+        self.send_header("Allow", "GET, HEAD")
+        self._end_headers(0)
+
+    do_PUT = do_POST = do_DELETE = do_PATCH = _refuse
+    do_PROPFIND = _refuse  # WebDAV's listing
 
     def _answer(self, *, with_body: bool) -> None:
         if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
@@ -134,8 +151,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes */{size}")
         self._end_headers(0)
 
-    def _end_headers(self, length: int) -> None:
-        self.send_header("Content-Length", str(length))
+    def _end_headers(self, length: int | None) -> None:
+        if length is not None:
+            self.send_header("Content-Length", str(length))
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("X-Content-Type-Options", "nosniff")
         if self.cors:

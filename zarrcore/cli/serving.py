@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from errno import EADDRINUSE
 
 import click
 
@@ -40,7 +41,12 @@ def serve(
     from zarrcore.cli.server import make_server
 
     node = open_place(place, options)
-    server = make_server(node.store_path, host, port, cors=cors, verbose=verbose)
+    try:
+        server = make_server(node.store_path, host, port, cors=cors, verbose=verbose)
+    except OSError as error:
+        if error.errno == EADDRINUSE:
+            error.add_note("--port 0 takes any free one")
+        raise
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{server.server_address[1]}/"
     if as_json:

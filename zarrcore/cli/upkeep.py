@@ -85,12 +85,17 @@ def repair(
         for item in done:
             click.echo(printable(str(item).replace("quarantine= moves", "--quarantine DIR moves")))
         if not apply:
-            click.echo("nothing was changed: --apply does it")
+            needs = quarantine is None and all(item.action == "quarantine" for item in done)
+            click.echo(f"nothing was changed: {'--quarantine DIR --apply' if needs else '--apply'} does it")
     elif not report.errors:
         click.echo("nothing to repair")
     if not done and report.errors:
         count = len(report.errors)
         raise ValueError(f"nothing can be mended, {count} error{'s' * (count > 1)} left: see zarrcore verify")
+    mended = {item.key for item in done if item.done} - {item.key for item in done if not item.done}
+    count = sum(finding.key not in mended for finding in report.errors)
+    if apply and count:
+        raise ValueError(f"{count} error{'s were' if count > 1 else ' was'} not mended: see zarrcore verify")
 
 
 @click.command()
@@ -183,3 +188,4 @@ def migrate(
         print_json({"nodes": nodes, "removed": report.removed})
     for line in () if as_json else str(report).split("\n"):
         click.echo(printable(line))
+    raise click.exceptions.Exit(1 if report.refused else 0)  # in a dry run: else it is an error

@@ -40,8 +40,9 @@ _MOST_BYTES = 1 << 30  # of values that become text
 def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json: bool) -> None:
     """Print the values of an array, or of a SELECTION such as "0, 10:20, ::2".
 
-    text is NumPy's, with the middle of large arrays left out; csv is for at most two dimensions, json for
-    all values, npy for numpy.load.  A SELECTION that begins with a minus comes after --.
+    text is NumPy's, with the middle of large arrays left out; csv is for at most two dimensions (of records,
+    one: a column for each field, after a line with their names), json for all values, npy for numpy.load.
+    A SELECTION that begins with a minus comes after --.
 
     \b
     zarrcore cat data.zarr/temperature "0, :10"
@@ -54,7 +55,7 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json
     array, chosen = open_array(place, options), selection_of(selection)
     if form != "npy":
         _refuse_too_much(array, chosen)
-    values = array[chosen]
+    values = _as_array(array[chosen])
     if form == "npy":
         if sys.stdout.isatty():
             raise ValueError("npy is no text: send it to a file or a program")
@@ -64,11 +65,22 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json
         file: Any = SimpleNamespace(write=sys.stdout.buffer.write)
         np.save(file, values, allow_pickle=False)
     elif form == "csv":
-        _write_csv(np.asarray(values))
+        _write_csv(values)
     elif form == "json":
         print_json(_listed(values))
     else:
         click.echo("\n".join(printable(line) for line in str(values).split("\n")))
+
+
+def _as_array(values: Any) -> Any:
+    """Return what was read as an array; a single string, or another object, comes without a data type."""
+    import numpy as np
+
+    if hasattr(values, "dtype"):
+        return np.asarray(values)
+    only = np.empty((), object)
+    only[()] = values
+    return only
 
 
 def _refuse_too_much(array: Any, selection: Any) -> None:
@@ -83,25 +95,50 @@ def _refuse_too_much(array: Any, selection: Any) -> None:
 def _write_csv(values: Any) -> None:
     import csv
 
-    if values.ndim > 2:
-        raise ValueError(f"csv has two dimensions, the selection {values.ndim}: select less, or use npy")
-    rows = values.reshape(-1, 1) if values.ndim < 2 else values
-    listed = _listed(rows)
+    names = values.dtype.names
+    most = 1 if names else 2
+    if values.ndim > most:
+        raise ValueError(
+            f"csv{' of records' * bool(names)} has {'one dimension' if names else 'two dimensions'}, "
+            f"the selection {values.ndim}: select less, or use npy"
+        )
+    if names:
+        listed = [[*names], *([_cell(item) for item in row] for row in _listed(values.reshape(-1)))]
+    else:
+        listed = _listed(values.reshape(-1, 1) if values.ndim < 2 else values)
     if sys.stdout.isatty():  # a terminal obeys control characters, a file keeps what is stored
         listed = [[printable(str(item)) for item in row] for row in listed]
     csv.writer(sys.stdout, lineterminator="\n").writerows(listed)
 
 
+def _cell(item: Any) -> Any:
+    """Return what one cell of CSV has: JSON, where a field is an array or a record itself."""
+    import json
+
+    return json.dumps(item, ensure_ascii=False) if isinstance(item, list) else item
+
+
 def _listed(values: Any) -> Any:
-    """Return values as lists of what JSON and CSV can write; bytes and times become text."""
+    """Return values as lists of what JSON and CSV can write: records as lists, bytes and times as text."""
     import numpy as np
 
-    if values.dtype.kind in "mMc":
+    if values.dtype.names is not None:
+        flat = values.reshape(-1)
+        columns = [_listed(flat[name]) for name in values.dtype.names]
+        rows = np.empty(flat.shape, object)
+        for at, row in enumerate(zip(*columns, strict=True)):
+            rows[at] = [*row]
+        values = rows.reshape(values.shape)
+    elif values.dtype.kind in "mMc":
         values = values.astype("U")
-    elif values.dtype.kind == "S":
-        values = np.char.decode(values, "ascii", "backslashreplace")
-    listed: Any = values.tolist()
-    return listed
+    return _with_text(values.tolist())
+
+
+def _with_text(listed: Any) -> Any:
+    """Return nested lists with text in place of bytes."""
+    if isinstance(listed, list):
+        return [_with_text(item) for item in listed]
+    return listed.decode("ascii", "backslashreplace") if isinstance(listed, bytes) else listed
 
 
 @click.command()

@@ -41,6 +41,7 @@ from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix
 
 _V2_NAMES = (*documents.NAMES[2], ZMETADATA_V2_JSON)
 _MOST_STRAYS = 100  # that are named of one directory without nodes
+_NO_DOCUMENT = "a directory above nodes without a document of its own"
 _CHUNK_END = pattern(rf"(?:^|/)(?:{ANY_CHUNK})$")
 _MEMBER = pattern(r"\w+")
 
@@ -82,6 +83,7 @@ class NodeWalk:
         """Visit all nodes, level by level so that a slow store is asked in parallel."""
         level, depth = [self._place.path], 0
         nodes = 0
+        top: Node | None = None
         while level:
             if depth > MAX_LEVELS:
                 text = (
@@ -92,11 +94,15 @@ class NodeWalk:
             below: list[str] = []
             for node in self._visited(level):
                 self._check_documents(node)
+                top = top or node
                 nodes += bool(node.metadata or node.is_broken)
                 below += self._below(node)
             level, depth = below, depth + 1
         if not nodes and not self._found.report.errors:
             self._found.add("error", "store", "there is no Zarr array or group", path=self._place.path)
+        if nodes and top is not None and not (top.metadata or top.is_broken):
+            clause = 'Zarr v3, "Group metadata"'
+            self._found.add("note", "metadata", _NO_DOCUMENT, path=top.path, clause=clause)
         for place, metadata in self._groups:
             self._compare(place, metadata)
 
@@ -303,7 +309,7 @@ class NodeWalk:
                 )
         if tops - {node.path} and not node.is_broken:
             self._found.add(
-                "note", "metadata", "a directory above nodes without a document of its own",
+                "note", "metadata", _NO_DOCUMENT,
                 path=node.path, clause='Zarr v3, "Group metadata"',
             )  # fmt: skip
         yield from self._leading_on(node.path, sorted(tops - {node.path}))

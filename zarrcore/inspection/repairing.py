@@ -184,12 +184,12 @@ class _Repairs:
     def _quarantine(self, finding: Finding) -> tuple[bool, str]:
         array = open_array_at(StorePath(self._place.store, finding.path))
         key = finding.key or ""
-        if self._aside is None:
-            return False, "damaged; quarantine= moves it aside"
         chunk = EncodedChunk(array, finding.chunk or (), finding.inner_chunk)
         with writing(array), chunk_lock(array, key):
             if not chunk.is_damaged():
                 return False, "is not damaged any more"
+            if self._aside is None:
+                return False, "damaged; quarantine= moves it aside"
             if self._dry_run:
                 return False, "would be moved aside"
             moved: list[tuple[bytes, bytes]] = []

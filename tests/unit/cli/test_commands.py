@@ -276,10 +276,10 @@ def test_values_without_a_safe_form(command: Callable[..., Result], store: Path)
     ("dtype", "data", "expected"),
     [
         ("S3", b"ab\xff\x01", ["ab\\xff", "\x01"]),
-        ("V2", b"a\xff\x00b", [r"b'a\xff'", r"b'\x00b'"]),
+        ("V2", b"a\xff\x00b", [r"a\xff", "\x00b"]),
         ("bfloat16", b"\xc0\x3f\x00\x80", [1.5, -0.0]),
         ("int4", b"\x0f\x01", [-1, 1]),
-        ([("a", "S1"), ("b", "i1")], b"\xff\x01b\x02", [[r"b'\xff'", 1], ["b'b'", 2]]),
+        ([("a", "S1"), ("b", "i1")], b"\xff\x01b\x02", [["\\xff", 1], ["b", 2]]),
     ],
     ids=str,
 )
@@ -293,7 +293,60 @@ def test_values_of_any_kind_were_an_error_of_encoding_or_casting(
     (tmp_path / "a" / "c" / "0").write_bytes(data.ljust(2 * array.dtype.itemsize, b"\0"))
     assert command("cat", tmp_path / "a", "--json").json == expected
     lines = command("cat", tmp_path / "a", "-f", "csv").out.splitlines()
-    assert len(lines) == 2 and (isinstance(expected[0], list) or lines[0] == str(expected[0]))
+    is_record = isinstance(expected[0], list)
+    assert lines == (["a,b", "\\xff,1", "b,2"] if is_record else [str(item) for item in expected])
+
+
+RECORD = np.dtype([
+    ("at", "M8[ns]"), ("for", "m8[h]"), ("z", "c8"), ("code", "S4"), ("raw", "V2"), ("name", "U3"),
+    ("xyz", "f4", (2,)), ("sub", [("n", "i2"), ("t", "M8[D]")]), ("x", "f8"),
+])  # fmt: skip
+
+
+def test_records_have_a_column_for_each_field(command: Callable[..., Result], tmp_path: Path) -> None:
+    """They were one column with Python's text of a tuple; times in ns were numbers, byte strings b'...'."""
+    record = ("2026-02-03T04:05:06", 3, 1 + 2j, b"a\xff", b"\x00b", "é,", [1.5, 2], (7, "2026-01-01"), np.nan)
+    values = np.array([record, record], RECORD)
+    zarrcore.create_array(tmp_path / "a", data=values, zarr_format=2, compressors=None)
+    row = [
+        "2026-02-03T04:05:06.000000000", "3 hours", "(1+2j)", "a\\xff", "\x00b", "é,", [1.5, 2.0],
+        [7, "2026-01-01"], "NaN",
+    ]  # fmt: skip
+    assert command("cat", tmp_path / "a", "--json").json == [row, row]
+    assert command("cat", tmp_path / "a", "0", "--json").json == row
+    header = "at,for,z,code,raw,name,xyz,sub,x\n"
+    line = (
+        "2026-02-03T04:05:06.000000000,3 hours,(1+2j),a\\xff,\x00b,"
+        '"é,","[1.5, 2.0]","[7, ""2026-01-01""]",nan\n'
+    )
+    assert command("cat", tmp_path / "a", "-f", "csv").out == header + 2 * line
+    assert command("cat", tmp_path / "a", "0", "-f", "csv").out == header + line
+    zarrcore.create_array(tmp_path / "b", data=values.reshape(2, 1), zarr_format=2)
+    assert command("cat", tmp_path / "b", "--json").json == [[row], [row]]
+    failed = command("cat", tmp_path / "b", "-f", "csv")
+    assert failed.code == 1 and "csv of records has one dimension, the selection 2" in failed.err
+
+
+def test_byte_strings_of_any_length_are_text_as_those_of_a_fixed_length(
+    command: Callable[..., Result], tmp_path: Path
+) -> None:
+    blobs = zarrcore.create_array(tmp_path / "a", shape=2, dtype="bytes")
+    blobs[...] = np.array([b"one\xff", b""], object)
+    assert command("cat", tmp_path / "a", "--json").json == ["one\\xff", ""]
+    assert command("cat", tmp_path / "a", "0", "-f", "csv").out == "one\\xff\n"
+
+
+@pytest.mark.parametrize(("dtype", "item", "text"), [("str", "Tromsø", "Tromsø"), ("bytes", b"a\0", "a\0")])
+def test_cat_of_one_item_of_any_length(
+    command: Callable[..., Result], tmp_path: Path, dtype: str, item: Any, text: str
+) -> None:
+    """As JSON it was an error of Python's, and CSV left zero bytes at the end out."""
+    array = zarrcore.create_array(tmp_path / "a", shape=2, dtype=dtype)
+    array[0] = item
+    assert command("cat", tmp_path / "a", "0", "--json").json == text
+    assert command("cat", tmp_path / "a", "0", "-f", "csv").out == f"{text}\n"
+    assert command("cat", tmp_path / "a", "0").out == f"{item}\n"
+    assert "use json" in command("cat", tmp_path / "a", "0", "-f", "npy").err
 
 
 def test_stat(command: Callable[..., Result], store: Path) -> None:
@@ -382,6 +435,43 @@ def test_repair_does_not_hide_what_it_cannot_mend(command: Callable[..., Result]
     assert failed.err == "zarrcore: nothing can be mended, 1 error left: see zarrcore verify\n"
     failed = command("repair", store, "--json")
     assert failed.code == 1 and failed.json == []
+
+
+def test_repair_says_what_it_takes_to_mend_and_what_was_not_mended(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    """It named --apply, which then changed nothing, with exit code 0."""
+    chunk = store / "region/depth/c/0/0"
+    chunk.write_bytes(b"damaged")
+    shown = command("repair", store)
+    assert shown.code == 0 and shown.out.endswith("nothing was changed: --quarantine DIR --apply does it\n")
+    failed = command("repair", store, "--apply")
+    assert failed.code == 1 and "depth/c/0/0: damaged; --quarantine DIR moves it aside" in failed.out
+    assert failed.err == "zarrcore: 1 error was not mended: see zarrcore verify\n" and chunk.exists()
+    (store / "counts/zarr.json").write_text("{")
+    failed = command("repair", store, "--apply", "--quarantine", tmp_path / "aside")
+    assert failed.code == 1 and "moved aside" in failed.out and not chunk.exists()
+    assert failed.err == "zarrcore: 1 error was not mended: see zarrcore verify\n"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.getuid() == 0, reason="for root nothing is closed")
+def test_repair_does_not_call_damaged_what_it_may_not_read(
+    command: Callable[..., Result], store: Path
+) -> None:
+    chunk = store / "region/depth/c/0/0"
+    chunk.chmod(0)
+    shown = command("repair", store).out
+    assert "Permission denied" in shown and "damaged" not in shown
+
+
+def test_an_archive_cannot_be_resumed_and_the_error_says_what_to_do(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "copy.zip"
+    with zarrcore.storage.ZipStore(target, mode="w") as archive:
+        archive.set("counts/c/0/0", b"of a copy that was broken off")
+    failed = command("copy", store, target, "--resume")
+    assert failed.code == 1 and "remove the archive, or copy into another one" in failed.err
 
 
 def test_copy_into_another_layout(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
@@ -556,6 +646,40 @@ def test_consolidate(command: Callable[..., Result], store: Path) -> None:
     differing = command("consolidate", store, "--check")
     assert differing.code == 1 and "region" in differing.out
     assert command("consolidate", store, "--check", "--json").json[0]["path"] == "region"
+
+
+def test_a_dry_run_of_migrate_fails_where_migrate_would(
+    command: Callable[..., Result], tmp_path: Path
+) -> None:
+    dtype = zarrcore.dtype.PythonObject(object_codec_id="json2")
+    zarrcore.create_array(tmp_path / "old", shape=4, dtype=dtype, zarr_format=2)
+    shown = command("migrate", tmp_path / "old", "--dry-run")
+    assert shown.code == 1 and "refused: dtype: Python objects" in shown.out and not shown.err
+    assert command("migrate", tmp_path / "old", "-n", "--json").code == 1
+
+
+def test_a_place_that_is_empty_is_not_this_directory(
+    command: Callable[..., Result], store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable of a shell that is not set made `repair` and `migrate` work on the current directory."""
+    monkeypatch.chdir(store)
+    for arguments in ("tree|", "migrate|", "copy||x", "copy|.|", "attrs|set||a|1"):
+        failed = command(*arguments.split("|"))
+        assert failed.code == 2 and "it is empty; a dot is the directory that you are in" in failed.err
+    assert command("tree", ".").code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [["cat", "data.zarr/counts", "-1, :2"], ["attrs", "set", "data.zarr", "least", "-5"]]
+)
+def test_what_begins_with_a_minus_comes_after_two(
+    command: Callable[..., Result], store: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(store.parent)
+    failed = command(*arguments)
+    assert failed.code == 2 and "What begins with a minus and is no option comes after --." in failed.err
+    assert command(*arguments[:-1], "--", arguments[-1]).code == 0
+    assert "after --." not in command(*arguments[:-1], "--nothing").err
 
 
 def test_migrate(command: Callable[..., Result], tmp_path: Path) -> None:

@@ -228,7 +228,50 @@ def test_serve_values_and_ranges(site: Site, store: Path) -> None:
     assert (status, body) == (200, b"") and int(headers["Content-Length"]) > 100
     assert headers["Content-Type"] == "application/json"
     assert site.ask("/ramp/c/1/3")[0] == site.ask("/ramp")[0] == site.ask("/")[0] == 404
-    assert site.ask("/ramp/zarr.json", "PUT")[0] == site.ask("/ramp/zarr.json", "DELETE")[0] == 501
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST", "DELETE", "PATCH"])
+def test_serve_refuses_changes_for_good(site: Site, store: Path, method: str) -> None:
+    """Clients ask again and again for what is "not implemented" (501): a write failed after three seconds."""
+    status, _, headers = site.ask("/ramp/zarr.json", method)
+    assert status == 405 and headers["Allow"] == "GET, HEAD" and (store / "ramp/zarr.json").exists()
+
+
+def test_serve_lets_pages_of_web_sites_ask_for_ranges(site: Site, store: Path) -> None:
+    """Some browsers ask first whether they may."""
+    status, body, headers = site.ask("/ramp/c/0/0", "OPTIONS")
+    assert (status, body) == (204, b"") and headers["Access-Control-Allow-Origin"] == "*"
+    assert headers["Access-Control-Allow-Headers"] == "Range" and "Content-Length" not in headers
+    alone = Site(str(store))
+    status, _, headers = alone.ask("/ramp/c/0/0", "OPTIONS")
+    alone.close()
+    assert status == 405 and "Access-Control-Allow-Origin" not in headers
+
+
+def test_serve_sends_the_end_of_an_answer_at_once(store: Path) -> None:
+    """The system kept it back until the client had acknowledged the beginning, some 40 ms for each value."""
+    server = make_server(store_path(str(store)), "127.0.0.1", 0)
+    found = []
+
+    class Handler(server.RequestHandlerClass):  # type: ignore[misc, name-defined]
+        def handle(self) -> None:
+            found.append(self.connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            super().handle()
+
+    server.RequestHandlerClass = Handler
+    with server, socket.create_connection(server.server_address[:2]) as client:
+        client.sendall(b"HEAD /zarr.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        server.handle_request()
+        assert client.recv(100).startswith(b"HTTP/1.1 200 ")
+    assert found and found[0] != 0
+
+
+def test_serve_at_a_port_that_is_taken_names_the_way_out(
+    site: Site, store: Path, command: Callable[..., Any]
+) -> None:
+    port = site.server.server_address[1]
+    code, _, err = command("serve", store, "--port", port)
+    assert code == 1 and "--port 0 takes any free one" in err
 
 
 def test_serve_nothing_outside_of_the_store(site: Site, store: Path, tmp_path: Path) -> None:
@@ -334,6 +377,27 @@ def test_serve_reports_requests_only_when_asked(store: Path, capsys: pytest.Capt
 def test_serve_needs_a_node(command: Callable[..., Any], tmp_path: Path) -> None:
     code, _, err = command("serve", tmp_path)
     assert code == 1 and "no array or group" in err
+
+
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [
+        (
+            np.array(["2026-02-03T04:05:06.7", "NaT", "2026-02-04"], "M8[ms]"),
+            "2026-02-03T04:05:06.700 to 2026-02-04T00:00:00.000",
+        ),
+        (np.array([1, 30], "m8[h]"), "1 hours to 30 hours"),
+        (np.array(["NaT"], "M8[s]"), "NaT to NaT"),
+        (np.array([3 + 4j, 0]), "absolute values, 0 to 5"),
+    ],
+)  # fmt: skip
+def test_the_ends_of_a_plot_are_in_the_terms_of_the_array(
+    tmp_path: Path, command: Callable[..., Any], values: np.ndarray, ends: str
+) -> None:
+    """Of dates they were numbers such as 1.57784e+18, and absolute values were not called so."""
+    zarrcore.create_array(tmp_path / "a.zarr", data=values)
+    code, out, err = command("plot", tmp_path / "a.zarr")
+    assert code == 0 and err == f"1 x {len(values)}, {ends}\n" and out
 
 
 def test_bench_of_an_array_without_elements_says_so(tmp_path: Path, command: Callable[..., Any]) -> None:

@@ -435,3 +435,13 @@ def test_listings_of_files_have_sizes_and_what_is_unusual(tmp_path: Path) -> Non
     found = dict(store._list_sizes("a"))
     assert found == {"a/b": 3, "a/empty/": None, "a/link": None, "a/.zc-0123456789abcdef.partial": 1}
     assert [*store.list()] == ["a/b"]
+
+
+def test_a_hierarchy_without_the_document_of_its_root_is_named(tmp_path: Path) -> None:
+    """Of groups below it that was a note; the root alone, without which nothing opens there, went unseen."""
+    zarrcore.create_group(tmp_path).create_array("a", data=np.arange(3))
+    assert not zarrcore.verify(tmp_path).findings
+    (tmp_path / "zarr.json").unlink()
+    report = zarrcore.verify(tmp_path)
+    assert [(each.severity, each.kind, each.path) for each in report] == [("note", "metadata", "")]
+    assert "without a document of its own" in report.findings[0].message and report.ok and report.arrays == 1
