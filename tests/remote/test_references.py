@@ -423,6 +423,23 @@ def test_a_row_of_parquet_that_is_no_reference_is_an_error_that_names_the_key(
         store.get("a/0.0")
 
 
+@pytest.mark.parametrize(("offset", "size"), [(0, 0), (0, 4), (4, 4), (4, 0), (16, 0)])
+def test_a_row_of_parquet_without_a_size_is_all_of_the_file_at_its_start_alone(
+    tmp_path: Path, offset: int, size: int
+) -> None:
+    """A range of no bytes at an offset was read as all of the file: values from its start."""
+    from fsspec.implementations.reference import LazyReferenceMapper
+
+    store = lazily(tmp_path, 1, [4, 4], [4, 4])
+    (tmp_path / "data.bin").write_bytes(VALUES[:4].tobytes()[:64])
+    row = {"path": str(tmp_path / "data.bin"), "offset": offset, "size": size, "raw": None}
+    write(tmp_path, **{name: [item] for name, item in row.items()})
+    expected = (tmp_path / "data.bin").read_bytes()[offset:][: size if size or offset else None]
+    assert store.get("a/0.0") == expected
+    judge = LazyReferenceMapper(str(tmp_path), engine="pyarrow")["a/0.0"]
+    assert judge[1:] == ([offset, size] if size or offset else [])
+
+
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [

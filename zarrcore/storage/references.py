@@ -533,7 +533,7 @@ class _Parquet:
         if start < 0 or n < 0 or raw is not None or not isinstance(path, str):
             found = shown(repr((path, offset, size, raw))[:200])
             raise StoreError(f"key {key!r}: {found} is no reference", key=key)
-        return _Range(path, start, n or None)
+        return _Range(path, start, n if start or n else None)  # as fsspec has it: (0, 0) is all of the file
 
     def _record(self, field: str, number: int) -> Any:
         """Return the columns of one file; None if there is none."""
