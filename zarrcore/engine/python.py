@@ -65,6 +65,7 @@ class PythonEngine:
     """
 
     is_native = False
+    is_left = False
     block_shape: tuple[int, ...] | None = None
 
     def __init__(
@@ -72,7 +73,7 @@ class PythonEngine:
         metadata: ArrayMetadata,
         store: Store,
         path: str,
-        lost: Callable[[str], bool],
+        lost: Callable[[str], bool | None],
         *,
         missing_is_error: bool = False,
     ) -> None:
@@ -330,8 +331,11 @@ class PythonEngine:
         return True
 
     def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:
-        if self._has_lost(self._prefix):
+        lost = self._has_lost(self._prefix)
+        if lost:
             raise ChunkIOError("the directory of the array is gone, or its metadata", array=self._path or "/")
+        if lost is None:
+            self.is_left = True
         if self._missing_is_error:
             raise ChunkNotFoundError(
                 f"array {self._path or '/'!r}: chunk {part.coords} (key {key!r}) is not stored, and the "

@@ -287,7 +287,7 @@ def _left_out(source: Any, target: StorePath, existing: Any, choice: str, reason
     if choice == "skip_initialized":
         if _is_array(source) != isinstance(existing, OpenArray):  # what no copy has left there
             kind = "an array" if isinstance(existing, OpenArray) else "a group"
-            raise CopyError(f"{told} and is {kind}, which no copy of {_name(source, '')} has left there")
+            raise CopyError(f"{reason} and is {kind}, which no copy of {_name(source, '')} has left there")
         skip = _is_complete(existing, source)
     if not skip:
         refuse_own_source(source, target, replace=True)

@@ -132,7 +132,9 @@ class FileSpan:
 # sources
 @final
 class LocalSource:
-    documented: bytes | None
+    @property
+    def documented(self) -> bytes | None: ...
+    def note_document(self, prefix: str, document: str, marked: bool = False) -> None: ...
     def __init__(
         self,
         root: str | PathLike[str],
@@ -147,7 +149,7 @@ class MemorySource:
     def __init__(
         self,
         values: dict[str, Any],
-        is_gone: Callable[[str], bool] | None = None,
+        is_gone: Callable[[str], bool | None] | None = None,
         kept: Callable[[bytes], Any] | None = None,
     ) -> None: ...
 
@@ -157,7 +159,7 @@ class StoreSource:
         self,
         store: Any,
         suffix: Callable[[int], Any],
-        is_gone: Callable[[str], bool] | None = None,
+        is_gone: Callable[[str], bool | None] | None = None,
         waits: Callable[[], int] | None = None,
         most: int | None = None,
     ) -> None: ...
@@ -240,6 +242,7 @@ class NativeArray:
     shape: tuple[int, ...]
     path: str
     is_native: bool
+    is_left: bool
     def __init__(
         self,
         source: _Source,
