@@ -379,7 +379,8 @@ cdef extern from "engine/store.h" nogil:
         const char *documented
         const zc_mark *known
 
-    bint zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, const char *document, zc_mark *mark)
+    bint zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, const char *document,
+                       zc_mark *mark)
 
     void zc_store_local(zc_local *local, zc_store *out)
 

@@ -69,8 +69,8 @@ cdef class LocalSource:
 cdef class MemorySource:
     """A dict of keys and bytes-like values, or buffers of zarr-python.
 
-    If chunks are absent, ``is_gone(prefix)`` is asked whether there is nothing left of the array below a prefix; None: that
-    is not known, for its metadata are other ones.
+    If chunks are absent, ``is_gone(prefix)`` is asked whether there is nothing left of the array below a prefix;
+    None: that is not known, for its metadata are other ones.
     ``kept(data)`` returns what the dict is to keep in place of the bytes `data`.
     """
 
