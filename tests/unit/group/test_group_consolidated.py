@@ -745,6 +745,22 @@ def test_a_group_consolidated_before_the_node_that_it_was_made_for(zarr_format: 
     assert [*zarrcore.open_consolidated(store, path="a")] == ["b"]
 
 
+def test_a_group_consolidated_before_a_slow_store_is_asked_for_copies(
+    monkeypatch: pytest.MonkeyPatch, zarr_format: int
+) -> None:
+    def late(places: Any, *args: Any, **options: Any) -> Any:
+        if places[-1].path == "a/b":  # the group has been made
+            monkeypatch.undo()
+            zarrcore.consolidate_metadata(store, path="a")
+        return documents_follow(places, *args, **options)
+
+    store = _Slow()
+    monkeypatch.setattr(create, "documents_follow", late)
+    zarrcore.create_array(store, name="a/b", shape=3, dtype="i4", zarr_format=zarr_format, overwrite=True)
+    assert zarrcore.check_consolidated(store, path="a") == ()
+    assert [*zarrcore.open_consolidated(store, path="a")] == ["b"]
+
+
 def test_copies_follow_the_groups_that_were_made_before_a_failure(zarr_format: int) -> None:
     class Failing(MemoryStore):
         def set_if_not_exists(self, key: str, value: Any) -> bool:
