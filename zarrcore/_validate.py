@@ -40,6 +40,8 @@ MAX_NDIM = 64
 MAX_DEPTH = 16
 """Most levels of codecs within codecs, and of data types within data types; `ZC_DEPTH_MAX` in C."""
 
+MAX_CODECS = 1_000
+"""Most codecs, or filters, in a row: the time to encode a chunk grows with their square."""
 MAX_LEVELS = 2_000
 """Most groups within groups, about as many as the path of a file has room for; more are an error."""
 

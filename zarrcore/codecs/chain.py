@@ -13,7 +13,16 @@ import numpy as np
 
 from zarrcore._extension import is_a_users
 from zarrcore._records import dataclass
-from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, describe, named_configuration, sequence, view_of
+from zarrcore._validate import (
+    MAX_CODECS,
+    MAX_DEPTH,
+    at,
+    checked_nbytes,
+    describe,
+    named_configuration,
+    sequence,
+    view_of,
+)
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import (
     ArrayArrayCodec,
@@ -77,12 +86,19 @@ def parse_codec(data: object) -> Codec:
 def parse_codecs(data: object) -> tuple[Codec, ...]:
     """Codecs from a ``codecs`` member, each for itself: :class:`CodecChain` checks their order."""
     codecs = []
-    for i, item in enumerate(sequence(data, None)):
+    for i, item in enumerate(few(sequence(data, None))):
         with at(f"[{i}]"):
             codecs.append(parse_codec(item))
     if _levels(codecs) > MAX_DEPTH:
         raise MetadataValidationError(f"codecs are nested more than {MAX_DEPTH} levels deep")
     return tuple(codecs)
+
+
+def few(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the items of a list of codecs if they are not more than anybody means."""
+    if len(items) > MAX_CODECS:
+        raise MetadataValidationError(f"expected at most {MAX_CODECS:,} codecs, got {len(items):,}")
+    return items
 
 
 def _levels(codecs: Sequence[Codec]) -> int:

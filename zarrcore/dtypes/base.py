@@ -40,8 +40,8 @@ EndiannessStr = Literal["little", "big"]
 MAX_ITEM_SIZE = 2**26
 """Largest item, in bytes.  No writer comes near, but a document of a few bytes may ask for more.
 
-The fill value is an item, of which several are made where an array is opened, and NumPy writes beyond its
-memory where it makes text of items of 2**30 bytes and more.
+The fill value is an item, and opening an array makes several copies of it.  NumPy writes beyond its memory
+where it makes text of items of 2**30 bytes and more.
 """
 
 

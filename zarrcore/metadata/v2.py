@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from zarrcore._records import dataclass
 from zarrcore._validate import at, choice, describe, fail, integer, sequence, shape
 from zarrcore.codecs.base import ArraySpec, BytesBytesCodec, Codec
-from zarrcore.codecs.chain import CodecChain
+from zarrcore.codecs.chain import CodecChain, few
 from zarrcore.codecs.filters import FilterChain, RawItems, item_size_after
 from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.codecs.v2 import parse_v2_codec
@@ -239,7 +239,9 @@ def _parse_filters(filters: object) -> tuple[Codec, ...] | None:
     if filters is None:
         return None
     codecs = []
-    for i, item in enumerate(sequence(filters, "filters")):
+    with at("filters"):
+        items = few(sequence(filters, None))
+    for i, item in enumerate(items):
         with at(f"filters[{i}]"):
             codecs.append(parse_v2_codec(item))
     return tuple(codecs) or None  # the specification has null for "no filters", some writers have []
