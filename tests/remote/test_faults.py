@@ -173,6 +173,8 @@ def test_a_bucket_that_is_gone_is_no_array_of_fill_values(server: ObjectServer) 
     ):
         with pytest.raises(StoreError, match="NoSuchBucket"):
             look()
+    with pytest.raises(StoreError, match=r" NoBucketError: there is no such bucket: "):  # first, and in words
+        zarrcore.open(array.store, path="a", mode="r")
     with pytest.raises(StoreError, match="NoSuchBucket"):
         asyncio.run(zarrcore.api.asynchronous.open_array(store=array.store, path="a", mode="r"))
 

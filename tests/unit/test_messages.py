@@ -52,6 +52,29 @@ def test_a_missing_archive_is_no_directory_and_hdf5_is_named(tmp_path: Path) -> 
         zarrcore.open(tmp_path / "a.h5", mode="r")
 
 
+    for name in ("a.nc", "a.NC4"):
+        (tmp_path / name).write_bytes(b"CDF\1")
+        with pytest.raises(StoreError, match=r"open NetCDF with xarray, and write it with zarrcore\.xarray"):
+            zarrcore.open(tmp_path / name, mode="r")
+
+
+def test_arguments_that_need_their_names_are_told_so(tmp_path: Path) -> None:
+    """A mode after the store is the habit of zarr 2; the error was Python's count of arguments."""
+    for function in (zarrcore.open, zarrcore.open_array):
+        with pytest.raises(TypeError, match=r"at most 1 argument by position, 2 were .*, such as mode='r'$"):
+            function(tmp_path, "r")  # type: ignore[operator]
+    with pytest.raises(TypeError, match=r"^create_array\(\) takes at most 1 .*, such as shape=\(3,\)$"):
+        zarrcore.create_array(tmp_path, (3,))  # type: ignore[misc]
+    with pytest.raises(TypeError, match="say the names of the others$"):
+        zarrcore.create_array(tmp_path, None)  # type: ignore[misc]
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_list_is_no_array_to_save(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"an array, got list; numpy\.asarray\(\.\.\.\) makes one"):
+        zarrcore.save(tmp_path / "a", [1, 2])  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("key", [0, (), False, 1, slice(None)])
 def test_a_key_that_is_no_name_is_named(key: Any) -> None:
     with pytest.raises(TypeError, match="a path is a string, got"):

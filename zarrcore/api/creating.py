@@ -436,7 +436,8 @@ def save_array(
 
 def _require_array(value: Any, name: str) -> None:
     if not hasattr(value, "shape") or not hasattr(value, "dtype"):
-        raise TypeError(f"{name}: expected an array, got {type(value).__name__}")
+        hint = "; numpy.asarray(...) makes one of it" if isinstance(value, list | tuple | int | float) else ""
+        raise TypeError(f"{name}: expected an array, got {type(value).__name__}{hint}")
 
 
 def save_group(

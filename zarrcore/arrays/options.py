@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from zarrcore.storage.path import AccessMode, StoreLike
     from zarrcore.transformers import StorageTransformersLike
 
+_MODES = ("r", "r+", "a", "w", "w-")
+
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -275,6 +277,27 @@ def refuse_unknown(function: str | None, given: Iterable[str], known: Collection
             raise TypeError(f"{called}got an unexpected keyword argument {name!r}{hint}")
 
 
+def _most_by_place(parameters: list[Parameter]) -> float:
+    """Return how many arguments a function takes without their names."""
+    kinds = [item.kind for item in parameters]
+    if Parameter.VAR_POSITIONAL in kinds:
+        return float("inf")
+    return sum(kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+
+
+def _refuse_surplus(function: str, args: tuple[Any, ...], most: float, known: frozenset[str]) -> None:
+    """Refuse an argument that has to be given with its name, as zarr-python does; zarr 2 did not for all."""
+    surplus = args[int(most)]
+    name = "mode" if isinstance(surplus, str) else "shape"
+    is_it = surplus in _MODES if name == "mode" else isinstance(surplus, int | tuple)
+    hint = f", such as {name}={surplus!r}" if is_it and name in known else ""
+    plural = "s" * (most != 1)
+    raise TypeError(
+        f"{function}() takes at most {most} argument{plural} by position, {len(args)} were given: "
+        f"say the names of the others{hint}"
+    )
+
+
 @cache
 def _defaults(kind: Any) -> dict[str, Any]:
     return {name: hint.__metadata__[0] for name, hint in kind.__annotations__.items()}
@@ -290,12 +313,15 @@ def takes(kind: Any) -> Callable[[F], F]:
         own = signature(function)
         named = [item for item in own.parameters.values() if item.kind is not Parameter.VAR_KEYWORD]
         known = frozenset(kind.__annotations__).union(item.name for item in named)
+        by_place = _most_by_place(named)
 
         @wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             if not known.issuperset(options):
                 owner = f"{type(args[0]).__name__}." if "self" in own.parameters else ""
                 refuse_unknown(f"{owner}{function.__name__}", options, known)
+            if len(args) > by_place:
+                _refuse_surplus(function.__name__, args, by_place, known)
             return function(*args, **options)
 
         if all(hasattr(hint, "__metadata__") for hint in kind.__annotations__.values()):

@@ -635,11 +635,13 @@ class LocalStore(Store):
     def _require_directory(self) -> None:
         """A file where the root should be is a mistake, not an empty store."""
         if os.path.isfile(self._root):
-            is_hdf5 = self._root.lower().endswith((".h5", ".hdf5", ".hdf", ".nc", ".nc4"))
+            is_hdf5 = self._root.lower().endswith((".h5", ".hdf5", ".hdf"))
             hint = "open HDF5 with h5py, and copy it with copy_all"
             above, name = os.path.split(self._root)
             if is_document(name):
                 hint = f"it is the document of a node: open {above}"
+            elif name.lower().endswith((".nc", ".nc4")):
+                hint = "open NetCDF with xarray, and write it with zarrcore.xarray.to_zarr"
             elif name.lower().endswith(".json"):
                 hint = "is it a document of references for ReferenceStore?"
             elif not is_hdf5:

@@ -21,14 +21,14 @@ _READING = ("get", "head")
 _FILE_ABOVE = f"(os error {errno.ENOTDIR})"
 
 
-class _NoBucketError(Exception):
+class NoBucketError(Exception):
     """There is no bucket, and so no answer to whether it has a value."""
 
 
 def _require_bucket(error: FileNotFoundError) -> None:
     """Refuse the answer that there is no such bucket, whose status is that of an absent value."""
     if NO_BUCKET.search(str(error)):
-        raise _NoBucketError(str(error)) from error
+        raise NoBucketError(f"there is no such bucket: {error}") from error
 
 
 class Objects(RemoteStore):
