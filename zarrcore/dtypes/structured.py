@@ -175,6 +175,12 @@ class Structured(ZDType[Any, np.void], HasItemSize, name="structured"):
                 )
             in_field = SubArray.from_native_dtype if native.subdtype else data_type_registry.match_dtype
             with _field(name):
+                if native.kind == "O":
+                    raise DataTypeValidationError(
+                        "the NumPy dtype object does not determine the items, which have a fixed size in "
+                        "a field: convert it, for example to 'U8' for strings (in pandas: "
+                        f"frame.to_records(index=False, column_dtypes={{{name!r:.80}: 'U8'}}))"
+                    )
                 fields.append((name, in_field(native)))
         return cls(fields=tuple(fields))
 

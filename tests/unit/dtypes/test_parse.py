@@ -267,3 +267,13 @@ def test_a_field_that_cannot_be_stored_is_named(field: Any, reason: str) -> None
     for dtype in ([("a", "i4"), ("odd", field)], [("n", [("odd", field)])]):
         with pytest.raises(DataTypeValidationError, match=f"field 'odd': .*{reason}"):
             zarrcore.create_array({}, shape=2, dtype=dtype)
+
+
+def test_a_field_of_objects_is_told_what_fields_may_be() -> None:
+    """The error named data types of items of any length, which a field cannot have."""
+    table = np.rec.array([("Oslo", 1.5)], dtype=[("name", object), ("value", "f8")])
+    message = r"field 'name': .* a fixed size in a field: .* 'U8' .*column_dtypes"
+    with pytest.raises(DataTypeValidationError, match=message):
+        zarrcore.create_array({}, data=table)
+    array = zarrcore.create_array({}, data=table.astype([("name", "U8"), ("value", "f8")]))
+    assert array["name"].tolist() == ["Oslo"]
