@@ -46,8 +46,9 @@ def compact(array: Array) -> CompactReport:
     """Rewrite the shards of an array in which there are bytes that nothing uses.
 
     Writers that append to a shard what they replace in it leave such bytes.  All other shards stay as they
-    are, and so do chunks of an array without shards.  Inner chunks are copied as they are stored.  Others may
-    read and write meanwhile; other processes must not write to the same shards.
+    are, and so do chunks of an array without shards, and shards with an inner chunk that cannot be decoded:
+    what seems to be unused may be a part of it.  Inner chunks are copied as they are stored.  Others may read
+    and write meanwhile; other processes must not write to the same shards.
 
     Parameters
     ----------
@@ -111,6 +112,16 @@ def compact(array: Array) -> CompactReport:
     return CompactReport(stored.number, rewritten, before, before - saved, tuple(damaged))
 
 
+def _refuse_damaged(chunks: dict[tuple[int, ...], memoryview], shard: ShardLayout) -> None:
+    """Refuse inner chunks that cannot be decoded: by a wrong length, bytes of one may seem to be unused."""
+    chain, spec = shard.codec.inner_chain(shard.spec), shard.codec.inner_spec(shard.spec)
+    for coords, encoded in chunks.items():
+        try:
+            chain.decode(encoded, spec)
+        except ChunkError as error:
+            raise error.located(inner_chunk=coords) from error
+
+
 def _rewrite(array: OpenArray, shard: ShardLayout, coords: tuple[int, ...], key: str) -> int:
     """Store a shard without unused bytes; returns how many these were."""
     less = 0
@@ -120,7 +131,9 @@ def _rewrite(array: OpenArray, shard: ShardLayout, coords: tuple[int, ...], key:
         less = 0
         if old is None or not is_within(coords, grid_axes(array)):
             return old  # removed since it was listed
-        new = shard.codec.join(shard.codec.inner_chunks(old, shard.spec), shard.spec)
+        inner = shard.codec.inner_chunks(old, shard.spec)
+        _refuse_damaged(inner, shard)
+        new = shard.codec.join(inner, shard.spec)
         less = max(0, memoryview(old).nbytes - len(new))
         return new if less else old
 

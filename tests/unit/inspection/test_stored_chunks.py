@@ -159,6 +159,22 @@ def test_compact_leaves_damaged_shards_alone() -> None:
     assert report.rewritten == 1 and [key for key, _ in report.damaged] == ["a/c/0/0"]
 
 
+@pytest.mark.parametrize("length", [0, 1, 7])
+@pytest.mark.parametrize("compressors", [None, "gzip"])
+def test_compact_threw_away_what_a_wrong_length_made_seem_unused(compressors: Any, length: int) -> None:
+    """With the length in the index put right, the inner chunk can be read, as long as its bytes are there."""
+    store: dict[str, Any] = {}
+    array = zarrcore.create_array(store, shape=8, chunks=2, shards=8, dtype="i4", compressors=compressors)
+    array[...] = np.arange(1, 9)
+    sound = bytes(store["c/0"])
+    start = int(np.frombuffer(sound[-68:-4], "<u8")[2])
+    store["c/0"] = damaged = with_entries(sound, {1: (start, length)})
+    report = zarrcore.compact(array)
+    assert report.rewritten == 0 and bytes(store["c/0"]) == damaged
+    ((key, why),) = report.damaged
+    assert key == "c/0" and "inner chunk (1,)" in why
+
+
 @pytest.mark.parametrize("what", ["read", "write"])
 @pytest.mark.parametrize("problem", [OSError(errno.ENOSPC, "No space left"), MemoryError("none left")])
 def test_compact_called_shards_damaged_that_a_store_could_not_read_or_write(what: str, problem: Any) -> None:
