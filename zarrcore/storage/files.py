@@ -267,6 +267,15 @@ def _dangling(path: str) -> StoreError:
     return StoreError(f"{path}: {TO_NOTHING}")
 
 
+def is_special(path: str) -> bool:
+    """Return whether a path is that of a FIFO, socket or device, also through links."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 def _require_regular(path: str, status: os.stat_result) -> None:
     mode = status.st_mode
     if not stat.S_ISREG(mode):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -449,3 +451,35 @@ def test_files_are_not_written_past_a_filesystem_of_a_user(tmp_path: Path) -> No
     assert sparse[:].tolist() == [7, 7, 7, 7]
     assert not any(b"node_type" in path.read_bytes() for path in tmp_path.rglob("zarr.json"))
     assert zarrcore.verify(store).ok
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs")
+@pytest.mark.parametrize("what", ["document", "chunk", "chunk of strings", "several"])
+def test_a_fifo_in_the_place_of_a_file_was_waited_for(tmp_path: Path, what: str) -> None:
+    """A read waited without end for somebody to write to it."""
+    store = FsspecStore.from_url(f"file://{tmp_path}")
+    dtype = "string" if what == "chunk of strings" else "i4"
+    array = zarrcore.create_array(store, name="a", shape=4, chunks=2, dtype=dtype)
+    array[...] = np.ones(4, "i4").astype(str if dtype == "string" else "i4")
+    path = tmp_path / "a" / ("zarr.json" if what == "document" else "c/1")
+    path.unlink()
+    os.mkfifo(path)
+    failures: list[Exception] = []
+
+    def read() -> None:
+        try:
+            if what == "document":
+                zarrcore.open_array(store, path="a")
+            else:
+                array[:] if what == "several" else array[3]
+        except Exception as error:
+            failures.append(error)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(20)
+    if reader.is_alive():
+        path.write_bytes(b"")  # so that it ends
+    assert "no regular file" in str(failures[0])
+    if what != "document":
+        assert array[0] == array[1]
