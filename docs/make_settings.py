@@ -52,6 +52,9 @@ parts of a key:
 
     ZARRCORE_NUM_THREADS=4 ZARRCORE_ARRAY__ORDER=F python script.py
 
+Values are written as in JSON or Python (`true`, `null`, `16`).  One that does not fit is ignored, with a
+warning.
+
 `ZARRCORE_NUM_THREADS` is short for `ZARRCORE_THREADING__MAX_WORKERS`.  `order`, `write_empty_chunks` and
 `read_missing_chunks` can also be set for a single array: `zarr.open_array(..., config={"order": "F"})` or
 `array.with_config(...)`.

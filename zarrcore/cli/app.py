@@ -185,7 +185,7 @@ def cli(ctx: click.Context, debug: bool) -> None:
 
     Exit code: 0 if all went well, 1 if something failed or was found wrong, 2 if the arguments make no sense.
     """
-    if os.environ.get("NO_COLOR"):
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         ctx.color = False
 
 

@@ -120,9 +120,9 @@ def test_pictures_of_unusual_values() -> None:
 
 def test_a_terminal_shows_colors_unless_told_otherwise(store: Path) -> None:
     pty = pytest.importorskip("pty")
-    for no_color, expected in (("", True), ("1", False)):
+    for no_color, terminal, expected in (("", "xterm", True), ("1", "xterm", False), ("", "dumb", False)):
         ours, theirs = pty.openpty()
-        environ = {**os.environ, "NO_COLOR": no_color, "COLUMNS": "80", "LINES": "24"}
+        environ = {**os.environ, "NO_COLOR": no_color, "TERM": terminal, "COLUMNS": "80", "LINES": "24"}
         program = [sys.executable, "-m", "zarrcore", "plot", str(store / "ramp")]
         with subprocess.Popen(program, stdout=theirs, stderr=theirs, env=environ):
             os.close(theirs)
