@@ -100,6 +100,8 @@ class Explanation:
         The chunks that the selection touches.
     itemsize : int
         Bytes of an element in memory; of strings and objects those of a reference.
+    kept_itemsize : int
+        Bytes of an element of the result: fewer if it is only some fields of records.
     """
 
     selection: tuple[int, ...]
@@ -107,6 +109,7 @@ class Explanation:
     reasons: tuple[str, ...]
     chunks: tuple[ChunkCost, ...]
     itemsize: int
+    kept_itemsize: int
 
     @property
     def requests(self) -> list[Request]:
@@ -131,7 +134,7 @@ class Explanation:
     @property
     def kept(self) -> int:
         """Bytes of the result."""
-        return sum(cost.kept for cost in self.chunks) * self.itemsize
+        return sum(cost.kept for cost in self.chunks) * self.kept_itemsize
 
     @property
     def amplification(self) -> float:
@@ -227,12 +230,15 @@ class _Recorder(WrapperStore, announces=False):
 def explain(array: OpenArray, selection: SelectionLike) -> Explanation:
     """Find out what a read would cost; see :meth:`zarrcore.Array.explain`."""
     array.follow()
-    chosen = indexing.plain_selection(indexing.pop_fields(selection)[1], array.shape)
+    fields, rest = indexing.pop_fields(selection)
+    chosen = indexing.plain_selection(rest, array.shape)
+    dtype = array.metadata.np_dtype
+    kept_itemsize = indexing.field_dtype(fields, dtype).itemsize
     with of_array(array.path):
         engine, reasons = _where_it_runs(array.engine().is_native, array.metadata)
         dry_run = _DryRun(array)
         chunks = tuple(map(dry_run.run, _parts(chosen, grid_axes(array))))
-    return Explanation(chosen.shape, engine, reasons, chunks, array.metadata.np_dtype.itemsize)
+    return Explanation(chosen.shape, engine, reasons, chunks, dtype.itemsize, kept_itemsize)
 
 
 def _parts(chosen: Selection, axes: Sequence[Axis]) -> Iterator[ChunkPart]:

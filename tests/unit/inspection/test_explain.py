@@ -187,3 +187,17 @@ def test_shards_with_a_damaged_index_are_named(damage: str, name: str, selection
     assert {cost.key for cost in failing} == {key}
     assert all("array 'a'" in cost.problem and key in cost.problem and cost.is_stored for cost in failing)
     assert "Fails" in str(explained) and key in str(explained)
+
+
+def test_a_field_is_that_of_the_read() -> None:
+    """A field that is not there was passed over, and all fields were said to be returned where one is."""
+    record = np.dtype([("a", "i4"), ("b", "f8")])
+    array = zarrcore.create_array({}, shape=4, chunks=2, dtype=record, fill_value=0)
+    array[...] = (1, 2)
+    kept = [array.explain(selection).kept for selection in ("a", ("b", 0), ["a", "b"], ...)]
+    assert kept == [16, 8, 48, 48]
+    assert array.explain("a").amplification == 3
+    with pytest.raises(IndexError, match="unknown"):
+        array.explain("c")
+    with pytest.raises(IndexError, match="has no fields, got 'x'"):
+        zarrcore.zeros(4).explain("x")
