@@ -209,8 +209,12 @@ _WITHOUT_EFFECT = (
     "codecs.",
 )
 
-# Keys without a default: the classes that zarrcore.registry returns.
-_CHOICES = {"buffer", "codec_pipeline.path", "ndbuffer"}
+# Keys of classes that zarrcore.registry returns, and what it does unless they are set.
+_CHOICES = {
+    "buffer": "zarrcore.buffer.cpu.Buffer",
+    "codec_pipeline.path": "zarrcore.codecs.chain.CodecChain",
+    "ndbuffer": "zarrcore.buffer.cpu.NDBuffer",
+}
 
 
 class Config:
@@ -275,6 +279,8 @@ class Config:
         value = values.get(name, _MISSING)
         if value is _MISSING:
             value = _branch(values, name) or default
+        if value is _MISSING:
+            value = _CHOICES.get(name, _MISSING)
         if value is _MISSING:
             raise KeyError(key)
         return value
@@ -376,7 +382,7 @@ class Config:
 
     def _check_known(self, key: str) -> None:
         """Refuse a key that looks like a misspelt one; warn of those that only zarr-python reads."""
-        known = self._defaults.keys() | SETTINGS.keys() | _CHOICES
+        known = self._defaults.keys() | SETTINGS.keys() | _CHOICES.keys()
         if key in known or key in self._values or any(key.startswith(f"{name}.") for name in known):
             return
         if key.startswith(_WITHOUT_EFFECT):

@@ -19,6 +19,10 @@ class NodeInfo:
         """Values by label."""
         return dict(self.rows)
 
+    @property
+    def _zarr_format(self) -> Any:  # as ome-zarr and napari-ome-zarr ask for it
+        return self["Zarr format"]
+
     def __getitem__(self, label: str) -> Any:
         return self.items()[label]
 

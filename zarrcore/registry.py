@@ -478,7 +478,7 @@ class _Choice:
             If no class of that name is registered.
         """
         name = config.get(self._setting, None)
-        if name is None:
+        if name is None or name == self._default.replace(":", "."):
             return _import(self._default)
         if name not in self._classes:
             raise BadConfigError(

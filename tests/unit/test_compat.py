@@ -64,6 +64,14 @@ with zarrcore.compat.stand_in():
         yield 1
         yield 2
     print(sync(work()), collect_aiterator(many()))
+    from zarr.core.sync import SyncMixin
+    assert SyncMixin()._sync(work()) == 7 and SyncMixin()._sync_iter(many()) == [1, 2]
+    for zarr_format in (2, 3):
+        assert zarr.create_group({}, zarr_format=zarr_format).info._zarr_format == zarr_format
+    before = zarr.config.get("codec_pipeline.path")
+    assert "Batched" not in before
+    with zarr.config.set({"codec_pipeline.path": before}):
+        assert zarr.registry.get_pipeline_class().__name__ == before.rpartition(".")[2]
     async def inside():
         import asyncio
         try:

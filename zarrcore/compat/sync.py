@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from zarrcore.storage.loops import own_loop, run_to_end
 
-__all__ = ["collect_aiterator", "sync"]
+__all__ = ["SyncMixin", "collect_aiterator", "sync"]
 
 T = TypeVar("T")
 
@@ -54,3 +54,13 @@ def collect_aiterator(data: AsyncIterator[T]) -> tuple[T, ...]:
         return tuple([item async for item in data])
 
     return sync(collect())
+
+
+class SyncMixin:
+    """What classes of other packages derive from, or make, to wait for coroutines."""
+
+    def _sync(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return sync(coroutine)
+
+    def _sync_iter(self, async_iterator: AsyncIterator[T]) -> list[T]:
+        return list(collect_aiterator(async_iterator))
