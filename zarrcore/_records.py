@@ -77,11 +77,15 @@ class _Declared:
 
     def _made(self) -> dict[str, Any]:
         cls, chosen = self._owner, self._chosen
-        # The module finds the fields itself, in a class that has nothing else.
-        body = {"__annotations__": cls.__annotations__, "__module__": cls.__module__}
+        # The module finds the fields itself, in a class that has nothing else.  It would look for ClassVar
+        # and its like in the text of each type, which takes longest.
+        types = {name: text if "Var" in str(text) else object for name, text in cls.__annotations__.items()}
+        body = {"__annotations__": types, "__module__": cls.__module__}
         plain: Any = type(cls.__name__, (), self._declared | body)
         plain.__doc__ = cls.__doc__ or cls.__name__  # or it would look for its signature
         dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=chosen["kw_only"])(plain)
+        for name, field in plain.__dataclass_fields__.items():
+            field.type = cls.__annotations__[name]
         fields: dict[str, Any] = {}
         for base in (*cls.__mro__[:0:-1], plain):
             fields |= getattr(base, "__dataclass_fields__", {})

@@ -83,8 +83,8 @@ def test_the_package_has_many() -> None:
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
 def test_a_class_is_what_the_standard_library_makes(cls: Any) -> None:
     other = plain(cls)
-    assert [field.name for field in dataclasses.fields(cls)] == [
-        field.name for field in dataclasses.fields(other)
+    assert [(field.name, field.type) for field in dataclasses.fields(cls)] == [
+        (field.name, field.type) for field in dataclasses.fields(other)
     ]
     assert str(inspect.signature(cls.__init__)) == str(inspect.signature(other.__init__))
     assert cls.__match_args__ == other.__match_args__
