@@ -20,11 +20,11 @@ from zarrcore._validate import of_array
 from zarrcore.arrays.access import put, writes_empty_chunks
 from zarrcore.arrays.description import ArrayDescription, grid_axes
 from zarrcore.arrays.documents import documents_of, reread, save
-from zarrcore.arrays.opened import OpenArray
+from zarrcore.arrays.opened import OpenArray, engine_of_whole_chunks
 from zarrcore.arrays.values import as_values
 from zarrcore.codecs.filled import is_all_fill
-from zarrcore.engine.build import build_engine, chunk_store, note_shape
-from zarrcore.engine.projection import Axis, axes_of
+from zarrcore.engine.build import chunk_store, note_shape
+from zarrcore.engine.projection import Axis
 from zarrcore.errors import ConflictError, StoreError, named, said
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_coords, key_maker, names_hidden_by, quick_reader
@@ -393,18 +393,6 @@ class _Outside:
 def remove_added(grown: OpenArray, shape: tuple[int, ...]) -> None:
     """Remove what is stored of an array outside of a shape from which it has not grown yet."""
     _Outside(grown, shape, added=True).remove()
-
-
-def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
-    """Return an engine for all elements of the chunks, those beyond the end of `metadata.shape` included."""
-    last = [(axis, axis.nchunks - 1) for axis in axes_of(metadata.shape, layout.grid_edges(metadata))]
-    ends = tuple(axis.offset(k) + axis.chunk_length(k) if k >= 0 else 0 for axis, k in last)
-    return build_engine(
-        metadata.update_shape(ends),
-        array.store_path,
-        missing_is_error=not array.config.read_missing_chunks,
-        cache=array.cache,
-    )
 
 
 def append(array: OpenArray, data: Any, axis: int = 0) -> tuple[int, ...]:

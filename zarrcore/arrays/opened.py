@@ -11,9 +11,10 @@ from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike, parse_array_con
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.engine.base import Engine
 from zarrcore.engine.build import build_engine
+from zarrcore.engine.projection import axes_of
 from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
 from zarrcore.metadata.common import ArrayMetadata
-from zarrcore.metadata.layout import is_resized
+from zarrcore.metadata.layout import grid_edges, is_resized
 from zarrcore.nodes import users
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import parse_node, read_documents
@@ -284,6 +285,18 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
     losses = users.losses
     place, metadata = open_array_node(place, zarr_format)
     return OpenArray(metadata, place, config, losses=losses)
+
+
+def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
+    """Return an engine for all elements of the chunks, those beyond the end of `metadata.shape` included."""
+    last = [(axis, axis.nchunks - 1) for axis in axes_of(metadata.shape, grid_edges(metadata))]
+    ends = tuple(axis.offset(k) + axis.chunk_length(k) if k >= 0 else 0 for axis, k in last)
+    return build_engine(
+        metadata.update_shape(ends),
+        array.store_path,
+        missing_is_error=not array.config.read_missing_chunks,
+        cache=array.cache,
+    )
 
 
 def stored_metadata(

@@ -593,7 +593,7 @@ def _checked_array(made: Any, spec: ArraySpec, codec: Codec, error_class: type[C
     """Return what a codec has made if it is an array of `spec`; strings may be of equal data types."""
     if not isinstance(made, np.ndarray):
         reason = f"expected an array, got {type(made).__name__}"
-    elif np.ma.is_masked(made):
+    elif type(made) is not np.ndarray and np.ma.is_masked(made):  # which loads numpy.ma
         reason = "expected values, got some that are masked"
     else:
         found = np.asarray(made)  # of a class of its own, which may select and convert in ways of its own

@@ -1,4 +1,7 @@
-"""Creating members of a group."""
+"""Creating members of a group.
+
+What makes arrays is imported when it is used: groups are opened more often.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zarrcore._typing import Overwrite
-from zarrcore.arrays.creation import check_existing, create_array_at
-from zarrcore.arrays.derived import like_arguments
-from zarrcore.arrays.legacy import array_at, create_at
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.errors import ContainsArrayError, ContainsGroupError
 from zarrcore.groups.members import find, member_path
@@ -65,6 +65,8 @@ def require_group(
 
 def create_array(group: OpenGroup, name: str, options: Any, compressor: Any) -> OpenArray:
     """Create an array below a group."""
+    from zarrcore.arrays.creation import create_array_at
+
     shared = {"zarr_format": group.zarr_format, "compressor": compressor, "group": group.place}
     return create_array_at(_place_for(group, name), options, **shared)
 
@@ -83,6 +85,8 @@ def require_array(
     place = group.place / found.path
     if not is_array_metadata(found.metadata):
         raise ContainsGroupError(f"a group exists {place._located}")
+    from zarrcore.arrays.creation import check_existing
+
     array = OpenArray(found.metadata, place, config, losses=found.losses)
     check_existing(array, shape, dtype, exact=exact)
     return array
@@ -106,6 +110,8 @@ def hierarchy_at(
 
 def set_member(group: OpenGroup, key: str, value: Any) -> None:
     """Store an array-like under a name, in place of the array of that name."""
+    from zarrcore.arrays.legacy import array_at
+
     refuse_hidden(group.place, group.zarr_format)
     place, found = _place_for(group, key), find(group, key)
     overwrite = found is not None and is_array_metadata(found.metadata)
@@ -114,6 +120,8 @@ def set_member(group: OpenGroup, key: str, value: Any) -> None:
 
 def filled(group: OpenGroup, name: str, shape: Any, fill_value: Any, options: dict[str, Any]) -> OpenArray:
     """Return a new array of `fill_value`, or of the default one (``...``)."""
+    from zarrcore.arrays.legacy import create_at
+
     options.setdefault("zarr_format", group.zarr_format)
     refuse_hidden(group.place, group.zarr_format)
     if fill_value is not ...:
@@ -123,6 +131,8 @@ def filled(group: OpenGroup, name: str, shape: Any, fill_value: Any, options: di
 
 def like(group: OpenGroup, name: str, data: Any, fill_value: Any, options: dict[str, Any]) -> OpenArray:
     """The same for an array like `data`."""
+    from zarrcore.arrays.derived import like_arguments
+
     arguments = like_arguments(data, group.zarr_format, options)
     if fill_value is not ...:
         arguments["fill_value"] = fill_value

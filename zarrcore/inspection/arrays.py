@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from zarrcore._core import engine
-from zarrcore.arrays.chunks import engine_of_whole_chunks
 from zarrcore.arrays.description import grid_axes
-from zarrcore.arrays.opened import OpenArray, open_array_at
+from zarrcore.arrays.opened import OpenArray, engine_of_whole_chunks, open_array_at
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.build import chunk_spec, chunk_store
 from zarrcore.errors import ChunkError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zarrcore._patterns import pattern
 from zarrcore._records import dataclass
@@ -28,7 +28,6 @@ from zarrcore.metadata import (
 )
 from zarrcore.metadata.departures import collected
 from zarrcore.nodes import documents
-from zarrcore.nodes.consolidate import ConsolidatedDifference, check
 from zarrcore.nodes.consolidated import lookup
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
 from zarrcore.nodes.find import leads_on
@@ -38,6 +37,9 @@ from zarrcore.nodes.reading import several_at_once
 from zarrcore.storage import LocalStore
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix
+
+if TYPE_CHECKING:
+    from zarrcore.nodes.consolidate import ConsolidatedDifference
 
 _V2_NAMES = (*documents.NAMES[2], ZMETADATA_V2_JSON)
 _MOST_STRAYS = 100  # that are named of one directory without nodes
@@ -327,6 +329,8 @@ class NodeWalk:
     # --- consolidated metadata ---
 
     def _compare(self, place: StorePath, metadata: Any) -> None:
+        from zarrcore.nodes.consolidate import check  # few stores have what it compares
+
         name = ZARR_JSON if metadata.zarr_format == 3 else ZMETADATA_V2_JSON
         key = join_path(place.path, name)
         if not self._store.supports_consolidated_metadata:

@@ -65,6 +65,23 @@ def test_consolidating_imports_nothing_of_arrays_and_groups_that_users_hold(tmp_
     assert zarrcore.check_consolidated(tmp_path / "a.zarr") == ()
 
 
+@pytest.mark.parametrize(
+    ("command", "others", "unused"),
+    [
+        (["migrate"], ["--dry-run"], {"numpy.ma", "zarrcore.arrays.array"}),
+        (["attrs", "set"], ["title", "waves"], {"zarrcore.arrays.creation", "zarrcore.codecs.sharding"}),
+    ],
+)
+def test_what_changes_documents_of_format_2_imports_no_more(
+    command: list[str], others: list[str], unused: set[str], tmp_path: Path
+) -> None:
+    group = zarrcore.create_group(tmp_path / "a.zarr", zarr_format=2)
+    group.create_array("inner", shape=(4,), dtype="i4", filters=None, compressors=None)
+    code = LISTED.format(arguments=[*command, str(tmp_path / "a.zarr"), *others])
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert unused & set(done.stderr.split()) == set()
+
+
 COMPLETED = """
 import sys
 from zarrcore.cli import main
