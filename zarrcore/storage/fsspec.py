@@ -211,6 +211,8 @@ class FsspecStore(RemoteStore):
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
         requests = [(validate_key(key), self._span(key, byte_range)) for key, byte_range in key_ranges]
+        for key, _ in requests:
+            self._refuse_special(key)
         asked = [(key, *span) for key, span in requests if span is not None]
         try:
             answers = asked and self._ranges(asked)
@@ -357,7 +359,7 @@ class FsspecStore(RemoteStore):
         path, data = self._path(key), bytes(as_view(value, key))
         with self._failures(key):
             if self._is_local:
-                return files.write_file(path, data, is_new=is_new)
+                return files.write_file(path, data, is_new=is_new, **self._rules)
             if not is_new:
                 self._pipe(path, data)
                 return True
@@ -384,7 +386,10 @@ class FsspecStore(RemoteStore):
         self._check_writable()
         path = self._path(key)
         with self._failures(key), suppress(*self.allowed_exceptions):
-            self._files.rm_file(path)
+            if self._is_local and self._root:
+                files.remove_file(path, self._root, "inside")
+            else:
+                self._files.rm_file(path)
 
     def erase_values(self, keys: Iterable[str]) -> None:
         self._check_writable()
@@ -396,7 +401,18 @@ class FsspecStore(RemoteStore):
                 return
         super().erase_values(names)
 
+    @property
+    def _rules(self) -> dict[str, Any]:
+        """How files of this machine are written: not through links that lead out of the root."""
+        return {"root": self._root, "follow": "inside"} if self._root else {}
+
     def erase_prefix(self, prefix: str) -> None:
+        if self._is_local and self._root:
+            from zarrcore.storage.local import LocalStore
+
+            self._check_writable()
+            LocalStore(self._root, fsync=False, locks="none").erase_prefix(prefix)  # which unlinks links
+            return
         super().erase_prefix(prefix)
         fs, start = self._files, self._below(prefix)
         if fs.async_impl:  # it has no directories, which are empty now

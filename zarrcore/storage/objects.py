@@ -18,6 +18,7 @@ R = TypeVar("R")
 
 NO_BUCKET = re.compile("<Code>(NoSuchBucket|ContainerNotFound)</Code>")
 _READING = ("get", "head")
+_CHANGING = ("put", "delete")
 _FILE_ABOVE = f"(os error {errno.ENOTDIR})"
 
 
@@ -67,6 +68,8 @@ class Objects(RemoteStore):
     def _ask(self, verb: str, *args: Any, **options: Any) -> Any:
         """Call a function of obstore."""
         package, store = obstore(), self.store
+        if self._client.kind == "LocalStore":
+            self._refuse_what_others_would_not(verb, args[0] if args else None)
         try:
             return getattr(package, verb)(store, *args, **options)
         except FileNotFoundError as error:
@@ -79,6 +82,14 @@ class Objects(RemoteStore):
             if not self._client.finds_region(error, store):
                 raise
         return getattr(package, verb)(self.store, *args, **options)
+
+    def _refuse_what_others_would_not(self, verb: str, paths: Any) -> None:
+        """Refuse requests for files of this machine that hang, or that links lead out of the root."""
+        for path in paths if isinstance(paths, list) else [paths]:
+            if verb in _READING:
+                self._refuse_special(path[len(self._root) :])
+            elif verb in _CHANGING:
+                self._refuse_outside(path[len(self._root) :])
 
     @property
     def _ends(self) -> Ends:

@@ -211,10 +211,17 @@ class ObjectStore(ReadObjects, ListedObjects):
         with self._failures(validate_key(key)), suppress(FileNotFoundError):
             self._ask("delete", self._root + key)
 
+    def erase_prefix(self, prefix: str) -> None:
+        if self._local_root() is not None:
+            for key in self.list_prefix(prefix):  # before the document of a node is removed
+                self._refuse_outside(key)
+        super().erase_prefix(prefix)
+
     def erase_values(self, keys: Iterable[str]) -> None:
         self._check_writable()
         names = [validate_key(key) for key in keys]
         for name in names:
+            self._refuse_outside(name)  # before anything is removed
             self._forget(name)
         with suppress(Exception):  # one key was absent, or could not be removed: each alone shows which
             if names:

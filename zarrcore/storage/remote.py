@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -227,6 +228,32 @@ class RemoteStore(Store):
             if os.path.isdir(path):
                 raise StoreError(f"{self}: key {key!r}: a directory is in its place ({path})", key=key)
             require_directories_above(path, key)
+
+    def _refuse_special(self, key: str) -> None:
+        """Refuse to read what is no file on this machine: a FIFO never answers, a device never ends."""
+        root = self._local_root()
+        if not root:
+            return
+        try:
+            mode = os.stat(f"{root}/{key}").st_mode
+        except OSError:  # whoever reads it finds that out, too
+            return
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            kind = "no regular file (a FIFO, socket or device)"
+            raise StoreError(f"{self}: key {key!r}: expected a file, found {kind}", key=key)
+
+    def _refuse_outside(self, key: str) -> None:
+        """Refuse to change what a symbolic link above it places outside of a root on this machine."""
+        root = self._local_root()
+        if not root or not os.path.isabs(root):
+            return
+        above, real_root = os.path.realpath(os.path.dirname(f"{root}/{key}")), os.path.realpath(root)
+        if above != real_root and not above.startswith(os.path.join(real_root, "")):
+            raise StoreError(
+                f"{self}: key {key!r} is not changed: a symbolic link leads to {above}, outside of the "
+                "store; open that directory as a store of its own",
+                key=key,
+            )
 
     def _address(self, path: str) -> str:
         root = self._local_root()
