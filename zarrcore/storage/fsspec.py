@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -226,16 +225,6 @@ class FsspecStore(RemoteStore):
 
     def _ranges(self, asked: Sequence[tuple[str, int | None, int | None]]) -> Sequence[Any]:
         """Return bytes or an exception for each request."""
-        if self._is_local and any(files.is_special(self._path(key)) for key, _, _ in asked):
-            return [self._range_of_file(request) for request in asked]
-        return self._asked_ranges(asked)
-
-    def _range_of_file(self, request: tuple[str, int | None, int | None]) -> Any:
-        if files.is_special(self._path(request[0])):  # to open a FIFO would wait for whoever writes to it
-            return OSError(errno.EINVAL, "no regular file (a FIFO, socket or device)", self._path(request[0]))
-        return self._asked_ranges([request])[0]
-
-    def _asked_ranges(self, asked: Sequence[tuple[str, int | None, int | None]]) -> Sequence[Any]:
         limit = {"batch_size": reads_at_once()} if self._files.async_impl else {}
         return self._files.cat_ranges(  # type: ignore[no-any-return]
             [self._path(key) for key, _, _ in asked],

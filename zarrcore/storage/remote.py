@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -18,7 +17,7 @@ from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StoreError, masked, said
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, described
-from zarrcore.storage.files import TO_NOTHING, leads_to_nothing, real_directory
+from zarrcore.storage.files import TO_NOTHING, is_special, leads_to_nothing, real_directory
 from zarrcore.storage.local_errors import require_directories_above
 from zarrcore.storage.validation import is_document
 
@@ -232,13 +231,7 @@ class RemoteStore(Store):
     def _refuse_special(self, key: str) -> None:
         """Refuse to read what is no file on this machine: a FIFO never answers, a device never ends."""
         root = self._local_root()
-        if not root:
-            return
-        try:
-            mode = os.stat(f"{root}/{key}").st_mode
-        except OSError:  # whoever reads it finds that out, too
-            return
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        if root and is_special(f"{root}/{key}"):
             kind = "no regular file (a FIFO, socket or device)"
             raise StoreError(f"{self}: key {key!r}: expected a file, found {kind}", key=key)
 
