@@ -47,7 +47,8 @@ class WriteLock:
         file, self._file = self._file, None
         if file is not None:
             try:
-                if self._pid == os.getpid():  # the lock is that of all who have the descriptor
+                # The lock is that of all who have the descriptor, and ends with a file collected before.
+                if self._pid == os.getpid() and not file.closed:
                     _unlock(file.fileno())
             finally:
                 file.close()

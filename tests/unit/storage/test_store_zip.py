@@ -384,3 +384,15 @@ def test_a_damaged_directory_names_the_archive(tmp_path, is_far, damage):
     store = ZipStore(StorePath(LocalStore(tmp_path), "a.zip") if is_far else path)
     with pytest.raises(StoreError, match=rf"a\.zip cannot be used: .*{damage}"):
         store.get("b")
+
+
+def test_a_lock_whose_file_was_collected_first_is_released_without_a_word(tmp_path):
+    """Python printed a ValueError for each archive that was collected, rather than closed, in a circle."""
+    from zarrcore.storage.zip_locks import WriteLock
+
+    lock = WriteLock()
+    lock.take(str(tmp_path / "a.zip"), os.O_CREAT)
+    assert lock._file is not None
+    lock._file.close()
+    lock.release()
+    assert not lock.is_held
