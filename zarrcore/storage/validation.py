@@ -129,11 +129,17 @@ def absolute_path(path: str | bytes | os.PathLike[Any]) -> str:
     ------
     ValueError
         If NUL is in it: CPython before 3.11.5 ends the path there, which is another file.
+    FileNotFoundError
+        If it is relative and the current directory was removed; the message names both.
     """
     text = os.fsdecode(path)
     if "\0" in text:
         raise ValueError(f"a path holds no NUL character, got {text!r}")
-    return os.path.abspath(text)
+    try:
+        return os.path.abspath(text)
+    except FileNotFoundError as error:
+        reason = "the path is relative, and the current directory was removed"
+        raise FileNotFoundError(error.errno, reason, text) from None
 
 
 def as_view(value: Buffer, key: str) -> bytes | memoryview:

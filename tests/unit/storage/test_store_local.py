@@ -1173,3 +1173,17 @@ def test_new_files_and_directories_have_the_rights_that_the_umask_leaves(tmp_pat
         return True
 
     assert in_child(make)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the current directory cannot be removed there")
+def test_a_relative_path_in_a_current_directory_that_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was an error of the system that named nothing."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for call in (LocalStore, zarrcore.open_group, zarrcore.open_array, zarrcore.storage.ZipStore):
+        with pytest.raises(FileNotFoundError, match=r"current directory was removed: 'x\.zarr'"):
+            call("x.zarr")
+    LocalStore(tmp_path / "x.zarr")
