@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from zarrcore.cli.places import json_option, open_array, place_argument, selection_of, takes_options
 from zarrcore.cli.text import can_print, print_json
 from zarrcore.info import size_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _MOST_PIXELS = 1024  # of a side of the picture
 
@@ -50,7 +52,8 @@ def plot(
     array = open_array(place, options)
     if chunks and selection != "...":
         raise click.UsageError("--chunks shows the whole array: leave out the selection")
-    if output is not None and Path(output).suffix.lower() not in ("", ".png"):
+    file = None if output is None else _path_of(output)
+    if file is not None and file.suffix.lower() not in ("", ".png"):
         raise click.UsageError(f"--output: pictures are PNG: expected a name with .png, got {output}")
     if chunks:
         values, what = _chunk_sizes(array)
@@ -60,13 +63,13 @@ def plot(
         values, what, ends = _values(array, selection)
         low, high = png.limits(values)
     scaled = png.fractions(values)
-    if output is None and not as_json:
+    if file is None and not as_json:
         _show(scaled)
-    elif output is not None:
+    elif file is not None:
         picture = png.png(png.enlarged(png.colors(scaled), 256))
         try:
-            with Path(output).open("wb" if overwrite else "xb") as file:
-                file.write(picture)
+            with file.open("wb" if overwrite else "xb") as written:
+                written.write(picture)
         except FileExistsError as error:
             error.add_note("--overwrite replaces it")
             raise
@@ -75,6 +78,12 @@ def plot(
         print_json({"shown": what, "least": low, "largest": high, "values": rows.tolist()})
         return
     click.echo(f"{what}, {ends}", err=output is None and not sys.stdout.isatty())
+
+
+def _path_of(name: str) -> Path:
+    from pathlib import Path  # takes milliseconds, and a picture in the terminal needs none
+
+    return Path(name)
 
 
 def _values(array: Any, selection: str) -> tuple[Any, str, str]:
