@@ -136,7 +136,15 @@ class Registry(Generic[T]):
         return cls
 
     def has_another(self, cls: type, name: object) -> bool:
-        """Return whether something else than a class is registered under a name; imports nothing of ours."""
+        """Return whether something else than a class is registered under a name; imports nothing of ours.
+
+        Parameters
+        ----------
+        cls : type
+            The class.
+        name : object
+            The name; nothing is registered under what is no text.
+        """
         if not name or not isinstance(name, str) or name not in self:
             return False
         found = self._classes[name]

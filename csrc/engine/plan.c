@@ -10,7 +10,6 @@
 
 #define DIGITS_MAX 20        /* of an int64 */
 #define HOLD_MIN 8           /* chunks for which it pays to tell the store of them */
-#define HOLD_BYTES (1 << 20) /* of what is selected, for which it costs nothing */
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -126,22 +125,12 @@ void zc_plan_close(zc_plan *plan)
     plan->ws = NULL;
 }
 
-static bool is_held(const zc_plan *plan)
-{
-    const size_t item_size = plan->call->array->chain->item.size;
-
-    if (plan->n_items >= HOLD_MIN || plan->n_items < 2 || item_size == 0) {
-        return plan->n_items >= HOLD_MIN;
-    }
-    return zc_selection_count(plan->call->selection) >= HOLD_BYTES / item_size;
-}
-
 zc_status zc_plan_hold(zc_plan *plan, zc_error *err)
 {
     const zc_store *store = plan->call->store;
     const zc_array *array = plan->call->array;
 
-    if (store->begin == NULL || !is_held(plan)) {
+    if (store->begin == NULL || plan->n_items < HOLD_MIN) {
         return ZC_OK;
     }
     const zc_status status = store->begin(store, array->prefix, array->prefix_len, err);

@@ -334,21 +334,17 @@ static zc_status read_all(zc_read_job *job, size_t *failed, zc_error *err)
     return status;
 }
 
-/* Was all of it of one array?  Where chunks were absent, is the array itself gone? */
+/* Where chunks were absent, is the array itself gone? */
 static zc_status check_places(const zc_read_job *job, zc_fault *fault, zc_error *err)
 {
     zc_status status = ZC_OK;
 
     for (size_t i = 0; i < job->wants.n_calls && status == ZC_OK; i++) {
-        const zc_store *store = job->wants.calls[i].store;
-        const zc_array *array = job->wants.calls[i].array;
-        if (job->wants.plans[i].held && store->confirm != NULL) {
-            status = store->confirm(store, array->prefix, array->prefix_len, err);
+        const zc_call *call = &job->wants.calls[i];
+        if (job->absent[i] && call->store->check != NULL) {
+            status = call->store->check(call->store, call->array->prefix, call->array->prefix_len, err);
+            fault->call = status != ZC_OK ? i : fault->call;
         }
-        if (status == ZC_OK && job->absent[i] && store->check != NULL) {
-            status = store->check(store, array->prefix, array->prefix_len, err);
-        }
-        fault->call = status != ZC_OK ? i : fault->call;
     }
     return status;
 }

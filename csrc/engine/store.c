@@ -315,22 +315,16 @@ static zc_status local_open_dir(const zc_local *local, const char *prefix, size_
 }
 
 /* The metadata document of an array in its directory; NULL if there is none. */
-static const char *document_in(const zc_dir *dir, zc_mark *mark)
+static const char *document_in(const zc_dir *dir)
 {
     static const char *const names[] = {"zarr.json", ".zarray", "attributes.json"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (zc_dir_has(dir, names[i], mark)) {
+        if (zc_dir_has(dir, names[i])) {
             return names[i];
         }
     }
     return NULL;
-}
-
-/* The document of an array is another one: so may be the array.  Whoever opened it looks at it again. */
-static zc_status fail_other(zc_error *err)
-{
-    return zc_fail(err, ZC_ERR_STALE, "the metadata of the array were replaced since it was opened");
 }
 
 /* Hold the directory of the prefix open, so that the files below it open faster.  If there is none, whole paths
@@ -341,46 +335,26 @@ static zc_status local_begin(const zc_store *store, const char *prefix, size_t p
     const zc_status status = local_open_dir(local, prefix, prefix_len, &local->dir, err);
 
     local->dir_prefix = prefix_len;
-    local->document = status == ZC_OK && local->documents ? document_in(local->dir, &local->mark) : NULL;
+    local->document = status == ZC_OK && local->documents ? document_in(local->dir) : NULL;
     if (status == ZC_ERR_MISSING) {
         zc_error_clear(err);
         return ZC_OK;
     }
-    if (local->document != NULL && local->known != NULL && !zc_mark_is_same(&local->mark, local->known)) {
-        zc_dir_close(local->dir);
-        local->dir = NULL;
-        return fail_other(err);
-    }
     return status;
 }
 
-/* Files are opened in the directory that is held, so that they are those of one array, unless arrays at the root of a store have
- * one directory in turn. */
-static zc_status local_confirm(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
-{
-    const zc_local *local = store->self;
-    zc_mark mark;
-
-    (void)prefix;
-    if (prefix_len > 0 || local->dir == NULL || local->document == NULL || local->known == NULL) {
-        return ZC_OK;
-    }
-    const bool is_there = zc_dir_has(local->dir, local->document, &mark);
-    return is_there && zc_mark_is_same(&mark, &local->mark) ? ZC_OK : fail_other(err);
-}
-
-/* One look, in place of opening and closing the directory. */
-bool zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, const char *document, zc_mark *mark)
+/* Are the metadata still where they were?  One look, in place of opening and closing the directory. */
+static bool has_document(const zc_local *local, const char *prefix, size_t prefix_len)
 {
     const zc_dir rules = zc_dir_none(local->root_len, local->links);
-    const size_t size = local->root_len + prefix_len + strlen(document) + 2;
+    const size_t size = local->root_len + prefix_len + strlen(local->documented) + 2;
     char *const path = malloc(size);
 
     if (path == NULL) {
         return false;                    /* the directory is looked at, which finds no memory either */
     }
-    snprintf(path, size, "%s/%.*s%s", local->root, (int)prefix_len, prefix, document);
-    const bool is_there = zc_dir_has(&rules, path, mark);
+    snprintf(path, size, "%s/%.*s%s", local->root, (int)prefix_len, prefix, local->documented);
+    const bool is_there = zc_dir_has(&rules, path);
     free(path);
     return is_there;
 }
@@ -390,14 +364,12 @@ static zc_status local_check(const zc_store *store, const char *prefix, size_t p
 {
     const zc_local *local = store->self;
     zc_dir *dir;
-    zc_mark mark = {0};
 
     if (!local->documents) {
         return ZC_OK;
     }
-    if (local->dir == NULL && local->documented != NULL &&
-        zc_local_mark(local, prefix, prefix_len, local->documented, &mark)) {
-        return local->known == NULL || zc_mark_is_same(&mark, local->known) ? ZC_OK : fail_other(err);
+    if (local->dir == NULL && local->documented != NULL && has_document(local, prefix, prefix_len)) {
+        return ZC_OK;
     }
     zc_status status = local_open_dir(local, prefix, prefix_len, &dir, err);
     if (status == ZC_ERR_MISSING) {
@@ -405,14 +377,11 @@ static zc_status local_check(const zc_store *store, const char *prefix, size_t p
         return zc_fail(err, ZC_ERR_IO, "the directory of the array is gone");
     }
     if (status == ZC_OK && local->dir != NULL && !zc_dir_is_same(local->dir, dir)) {
-        status = zc_fail(err, local->known != NULL ? ZC_ERR_STALE : ZC_ERR_IO,
-                         "the directory of the array was replaced while it was read");
-    } else if (status == ZC_OK && local->document != NULL && !zc_dir_has(dir, local->document, &mark)) {
+        status = zc_fail(err, ZC_ERR_IO, "the directory of the array was replaced while it was read");
+    } else if (status == ZC_OK && local->document != NULL && !zc_dir_has(dir, local->document)) {
         status = zc_fail(err, ZC_ERR_IO, "%s of the array was removed while it was read", local->document);
-    } else if (status == ZC_OK && local->document != NULL && local->known != NULL && !zc_mark_is_same(&mark, &local->mark)) {
-        status = fail_other(err);
     } else if (status == ZC_OK && local->document == NULL && local->documented != NULL &&
-               document_in(dir, &mark) == NULL) {
+               document_in(dir) == NULL) {
         status = zc_fail(err, ZC_ERR_IO, "the metadata of the array are gone");
     }
     zc_dir_close(dir);
@@ -454,7 +423,6 @@ void zc_store_local(zc_local *local, zc_store *out)
         .settle = local_settle,
         .begin = local_begin,
         .end = local_end,
-        .confirm = local_confirm,
         .check = local_check,
         .is_local = true,
         .waits = local->sync ? SYNCING_THREADS : 0,

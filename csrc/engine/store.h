@@ -108,11 +108,7 @@ struct zc_store {
     zc_status (*begin)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
     void (*end)(const zc_store *store);
 
-    /* Between the two, once all is read: fail with ZC_ERR_STALE if some of it may be of another array.  May be NULL. */
-    zc_status (*confirm)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
-
-    /* Keys below a prefix were absent: fail if that is because the place of the prefix is gone, with ZC_ERR_STALE if another array
-     * may be there.  May be NULL. */
+    /* Keys below a prefix were absent: fail if that is because the place of the prefix is gone.  May be NULL. */
     zc_status (*check)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
 
     /*
@@ -195,17 +191,12 @@ typedef struct zc_local {
     zc_symlinks links;          /* which symbolic links are followed */
     bool documents;          /* an array's directory holds its metadata too, so that it cannot be missing */
     const char *documented;  /* what of it was there when the array was opened, or NULL */
-    const zc_mark *known;    /* its version then, to be compared with later ones; NULL: nobody asks */
     zc_dir *dir;             /* held open for one call, or NULL */
     const char *document;    /* metadata that was in it then, or NULL */
-    zc_mark mark;            /* its version then */
     size_t dir_prefix;       /* length of the part of all keys that dir stands for */
     zc_unsynced *unsynced;   /* directories that one call has changed, or NULL */
     zc_dir paths;            /* the rules for whole paths, for a call that writes several files */
 } zc_local;
-
-/* What `documented` and `known` of a store are to be, for the array below a prefix; false if there is no such document. */
-bool zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, const char *document, zc_mark *mark);
 
 /* A store over local, which the caller keeps. */
 void zc_store_local(zc_local *local, zc_store *out);

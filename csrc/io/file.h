@@ -72,20 +72,8 @@ int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes);
  * that has been made in its place. */
 bool zc_dir_is_same(const zc_dir *a, const zc_dir *b);
 
-/* What distinguishes the versions of a file, without opening it. */
-typedef struct zc_mark {
-    uint64_t size;
-    int64_t mtime_ns;
-    int64_t ctime_ns;        /* as of zc_file */
-} zc_mark;
-
-static inline bool zc_mark_is_same(const zc_mark *a, const zc_mark *b)
-{
-    return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
-}
-
-/* Is there something of that name?  A link is looked at itself. */
-bool zc_dir_has(const zc_dir *dir, const char *name, zc_mark *mark);
+/* Is there something of that name? */
+bool zc_dir_has(const zc_dir *dir, const char *name);
 
 void zc_dir_close(zc_dir *dir);
 

@@ -96,20 +96,11 @@ bool zc_dir_is_same(const zc_dir *a, const zc_dir *b)
            of_a.st_dev == of_b.st_dev;
 }
 
-static int64_t ns_of(struct timespec time)
-{
-    return (int64_t)((uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec);
-}
-
-bool zc_dir_has(const zc_dir *dir, const char *name, zc_mark *mark)
+bool zc_dir_has(const zc_dir *dir, const char *name)
 {
     struct stat st;
 
-    if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        return false;
-    }
-    *mark = (zc_mark){(uint64_t)st.st_size, ns_of(MTIME(st)), ns_of(CTIME(st))};
-    return true;
+    return fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* ---- reading ---- */
@@ -132,6 +123,11 @@ static const char *kind_of(mode_t mode)
 }
 
 /* Times of files may be any; one that 64 bits cannot hold wraps, and is only compared. */
+static int64_t ns_of(struct timespec time)
+{
+    return (int64_t)((uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec);
+}
+
 static int64_t ns_between(int64_t before, int64_t after)
 {
     return (int64_t)((uint64_t)after - (uint64_t)before);

@@ -13,19 +13,14 @@ from zarrcore._locks import RLock
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Select
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
-from zarrcore.engine.build import has_steady_document
 from zarrcore.engine.projection import axes_of, raw_dtype
-from zarrcore.errors import ChunkIOError
 from zarrcore.indexing import Dim, Fields, Selection, plain_selection
 from zarrcore.metadata import layout
-from zarrcore.nodes import users
 from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
 
 if TYPE_CHECKING:
-    from zarrcore.engine.base import Engine
     from zarrcore.progress import Step
 
-ATTEMPTS = 10  # of a read whose array others replace, or change, while it goes on
 _MOST_POINTS = 1 << 22  # of one call of the engine, unless the array has more elements
 
 # --- reading ---
@@ -106,36 +101,10 @@ def fill(
     step: Step | None = None,
     **options: str | tuple[str, ...],
 ) -> None:
-    """Read into `result`, which has the shape that the user sees; `options` go to the engine.
-
-    Where another array may have been put in the place of this one meanwhile, all is read again: what is
-    returned is never of both.
-    """
-    found = None
-    for _ in range(ATTEMPTS):
-        engine, shape, seen, losses = array.engine(), array.shape, found, users.losses
-        if result.size == 0:
-            return
-        _fill_by(engine, array, selection, result, threads, step, **options)
-        if not engine.is_left:
-            return
-        found = array.look_again(engine)
-        if array.shape != shape:
-            return  # it has shrunk: what was cut off is not there any more
-    if users.losses == losses and (found != seen or not has_steady_document(array.store_path)):
-        return  # its attributes or its shape change all the time
-    raise ChunkIOError("the array is replaced by another one all the time", array=array.path or "/")
-
-
-def _fill_by(
-    engine: Engine,
-    array: OpenArray,
-    selection: Selection,
-    result: np.ndarray,
-    threads: int,
-    step: Step | None,
-    **options: Any,
-) -> None:
+    """Read into `result`, which has the shape that the user sees; `options` go to the engine."""
+    engine = array.engine()
+    if result.size == 0:
+        return
     if not selection.points:
         block = result.reshape(selection.block)
         if step is None:

@@ -156,13 +156,10 @@ def _read(reads: Reads, results: Sequence[np.ndarray] | np.ndarray, threads: int
         if result.size == 0:
             continue
         if not compiled.is_native or (selection.points and not result.flags.c_contiguous):
-            later.append(number)
+            later.append((array, selection, result))
         else:
             requests.append((compiled, selection.dims, selection.points, result.reshape(selection.block)))
             positions.append(number)
     engine.read_many(requests, threads, positions)
-    again = [number for number, request in zip(positions, requests, strict=True) if request[0].is_left]
-    for number in (*later, *again):
-        array, selection = reads[number]
-        result = results[number, ...] if isinstance(results, np.ndarray) else results[number]
+    for array, selection, result in later:
         fill(array, selection, result, threads)

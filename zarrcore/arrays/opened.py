@@ -146,30 +146,10 @@ class OpenArray(ArrayDescription):
         self._engine: Engine | None = None
         self.get: Callable[[Any], Any] | None = None
 
-    def leave_engine(self) -> None:
-        """Forget the engine, and have reads that are under way by it begin again: it may be another array."""
-        if self._engine is not None:
-            self._engine.is_left = True
-        self.store._note_left()
-        self.forget_engine()
-
-    def look_again(self, engine: Engine) -> ArrayMetadata:
-        """Return the metadata in the store, where an engine has found that they may be of another array.
-
-        If they are, or there are none, an ArrayNotFoundError is raised.
-        """
-        with BINDING:
-            if self._engine is engine:
-                self.forget_engine()
-        known, losses = self._metadata, users.losses
-        found = self._stored_alike(known)
-        self._take_shape_of(found, known, losses)
-        return found
-
     def with_shape_of(self, metadata: ArrayMetadata) -> OpenArray:
         """Return the same array with another shape, for one change: it sees nothing of what others change."""
         array = OpenArray(metadata, self._store_path, self._config, self.cache)
-        array._engine = array._build(array._metadata, watches=False)
+        array._engine = array._build(array._metadata)
         array.dtype_in_memory = array._metadata.np_dtype
         return array
 
@@ -182,14 +162,9 @@ class OpenArray(ArrayDescription):
             if other.losses == users.losses:
                 self._bind(other._engine)
 
-    def _build(self, metadata: ArrayMetadata, *, watches: bool = True) -> Engine:
-        return build_engine(
-            metadata,
-            self._store_path,
-            missing_is_error=not self._config.read_missing_chunks,
-            cache=self.cache,
-            watches=watches,
-        )
+    def _build(self, metadata: ArrayMetadata) -> Engine:
+        missing_is_error = not self._config.read_missing_chunks
+        return build_engine(metadata, self._store_path, missing_is_error=missing_is_error, cache=self.cache)
 
     def _bind(self, engine: Any) -> None:
         self._engine = engine
@@ -200,9 +175,7 @@ class OpenArray(ArrayDescription):
     def engine(self) -> Engine:
         """Return the engine, compiled on the first access to the data."""
         engine = self._engine
-        if engine is None or engine.is_left:
-            if engine is not None:
-                self.look_again(engine)
+        if engine is None:
             self.follow()
             metadata = self._metadata
             if metadata.separator_is_open:
@@ -227,23 +200,17 @@ class OpenArray(ArrayDescription):
         """
         while self.losses != users.losses:
             known, losses = self._metadata, users.losses
-            self._take_shape_of(self._stored_alike(known), known, losses)
-
-    def _stored_alike(self, known: ArrayMetadata) -> ArrayMetadata:
-        found = stored_metadata(self)
-        if found.separator_is_open and not known.separator_is_open:
-            found = self._with_separator(found)
-        if not is_resized(found, known):
-            raise ArrayNotFoundError(
-                f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it "
-                "was opened: open it again"
-            )
-        return found
-
-    def _take_shape_of(self, found: ArrayMetadata, known: ArrayMetadata, losses: int) -> None:
-        shrunk = any(now < was for now, was in zip(found.shape, known.shape, strict=True))
-        # Where it has only grown, the old shape stays valid.
-        self.adopt(found if shrunk else known, losses=losses, instead_of=known)
+            found = stored_metadata(self)
+            if found.separator_is_open and not known.separator_is_open:
+                found = self._with_separator(found)
+            if not is_resized(found, known):
+                raise ArrayNotFoundError(
+                    f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it "
+                    "was opened: open it again"
+                )
+            shrunk = any(now < was for now, was in zip(found.shape, known.shape, strict=True))
+            # Where it has only grown, the old shape stays valid.
+            self.adopt(found if shrunk else known, losses=losses, instead_of=known)
 
     def as_it_is(self) -> OpenArray:
         """Return the same array, which others do not give another shape, with its engine."""

@@ -40,7 +40,7 @@ def read(
     except ChunkError:
         array.engine()
         values = np.empty(chosen.block, array.dtype_in_memory)
-        result = _read_tolerantly(array, chosen, values, threads, failures).reshape(chosen.shape)
+        result = _Tolerant(array, threads, failures).read(chosen, values).reshape(chosen.shape)
         if fields:
             result = result[fields].astype(indexing.field_dtype(fields, array.dtype).base, copy=False)
         if out is not None:
@@ -59,23 +59,11 @@ def read(
     return result
 
 
-def _read_tolerantly(
-    array: OpenArray, chosen: Any, values: np.ndarray, threads: int, failures: list[ChunkError]
-) -> np.ndarray:
-    for _ in range(access.ATTEMPTS):
-        tolerant = _Tolerant(array, threads, failures)
-        tolerant.read(chosen, values)
-        if not tolerant.engine.is_left:
-            break
-        failures.clear()
-    return values
-
-
 class _Tolerant:
     """Reads chunk by chunk, and of a shard inner chunk by inner chunk where it cannot be read as a whole."""
 
     def __init__(self, array: OpenArray, threads: int, failures: list[ChunkError]) -> None:
-        self.engine = array.engine()
+        self._engine = array.engine()
         self._threads = threads
         self._failures = failures
         self._fill = layout.fill_array(array.metadata)
@@ -98,7 +86,7 @@ class _Tolerant:
     def _read_part(self, part: ChunkPart, dims: Any, block: np.ndarray, level: int) -> None:
         lengths = [len(dim) if isinstance(dim, np.ndarray) else dim[2] for dim in dims]
         values = np.empty(lengths[:1] if part.points else lengths, block.dtype)
-        call = self.engine.read_points if part.points else self.engine.read
+        call = self._engine.read_points if part.points else self._engine.read
         try:
             call(dims, values, self._threads)
         except (ChunkMemoryError, ChunkLockError):

@@ -31,12 +31,6 @@ class Engine(Protocol):
         """Whether the engine is the one in C, which several arrays can be read with in one call."""
         ...
 
-    is_left: bool
-    """Whether another array may be in the place of this one since some moment: what was read is read again.
-
-    An engine that finds it out by itself has it set when the call ends.
-    """
-
     @property
     def block_shape(self) -> tuple[int, ...] | None:
         """Shape of the blocks that `write_gathered` takes; None if a block is a whole chunk."""

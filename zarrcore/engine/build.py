@@ -95,18 +95,11 @@ def build_engine(
     *,
     missing_is_error: bool = False,
     cache: ChunkCache | None = None,
-    watches: bool = False,
 ) -> Engine:
-    """Return the native engine if every part of the array has a native form, else the Python one.
-
-    One that `watches` finds out, as far as that costs nothing, that others have put another array in the
-    place of this one: who reads by it looks at :attr:`zarrcore.engine.base.Engine.is_left`.
-    """
+    """Return the native engine if every part of the array has a native form, else the Python one."""
     _take_share()
     with of_array(store_path.path):
-        native = _native_engine(
-            metadata, store_path, missing_is_error=missing_is_error, cache=cache, watches=watches
-        )
+        native = _native_engine(metadata, store_path, missing_is_error=missing_is_error, cache=cache)
     if native is not None:
         return native
     if cache is not None:
@@ -116,16 +109,11 @@ def build_engine(
         )
     debug("%s is read and written by the engine in Python", store_path)
     with of_array(store_path.path):
-        return _python_engine(metadata, store_path, missing_is_error=missing_is_error, watches=watches)
+        return _python_engine(metadata, store_path, missing_is_error=missing_is_error)
 
 
 def _native_engine(
-    metadata: ArrayMetadata,
-    store_path: StorePath,
-    *,
-    missing_is_error: bool,
-    cache: ChunkCache | None,
-    watches: bool,
+    metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool, cache: ChunkCache | None = None
 ) -> NativeArray | None:
     dtype = metadata.np_dtype
     key_encoding = metadata.chunk_key_encoding.native()
@@ -144,9 +132,10 @@ def _native_engine(
     prefix = key_prefix(store_path.path)
     source = store._native_source()
     if isinstance(source, engine.LocalSource):
-        source.note_document(prefix, store._document_in(prefix), watches)
+        document = store._document_in(prefix)
+        source.documented = document.encode() if document else None
     return engine.NativeArray(
-        source or _store_source(store, prefix, metadata, shape, watches=watches),
+        source or _store_source(store, prefix, metadata, shape),
         prefix,
         shape=metadata.shape,
         chunks=edges,
@@ -166,47 +155,28 @@ def largest_chunk(metadata: ArrayMetadata) -> tuple[int, ...]:
     return tuple(edge if isinstance(edge, int) else max(edge, default=1) for edge in grid_edges(metadata))
 
 
-def _loss(store: Store, prefix: str, *, watches: bool) -> Callable[[str], bool | None]:
+def _loss(store: Store, prefix: str) -> Callable[[str], bool]:
     """Return a check whether the array below a prefix has been removed since, or is being removed.
 
     A removal begins with the document.  An array that is known from consolidated metadata alone has none.
-    If it `watches`, the check returns None where the document is another one, maybe that of another array.
     """
-    look = store._document_stamp if watches else store._document_in
-    document = look(prefix)
-
-    def check(prefix: str) -> bool | None:
-        if store._has_lost(prefix):
-            return True
-        now = look(prefix) if document else document
-        return None if watches and now and now != document else not now and now != document
-
-    return check
+    had_document = store._document_in(prefix)
+    return lambda prefix: store._has_lost(prefix) or bool(had_document and not store._document_in(prefix))
 
 
-def has_steady_document(place: StorePath) -> bool:
-    """Return whether the document of an array looks the same twice; there are file systems without times."""
-    prefix = key_prefix(place.path)
-    return place.store._document_stamp(prefix) == place.store._document_stamp(prefix)
-
-
-def _store_source(
-    store: Store, prefix: str, metadata: ArrayMetadata, shape: tuple[int, ...], *, watches: bool
-) -> Any:
+def _store_source(store: Store, prefix: str, metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
     """Return the store as one that the engine asks through Python, for chunks of a shape at most."""
     from zarrcore.engine.chunk_place import most_stored
     from zarrcore.storage import SuffixByteRequest
 
     most = most_stored(metadata.chain(), chunk_spec(metadata, shape))
-    lost, concurrent = _loss(store, prefix, watches=watches), store._concurrent_requests
+    lost, concurrent = _loss(store, prefix), store._concurrent_requests
     return engine.StoreSource(store, SuffixByteRequest, lost, concurrent, most)
 
 
-def _python_engine(
-    metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool, watches: bool = False
-) -> PythonEngine:
+def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> PythonEngine:
     from zarrcore.engine.python import PythonEngine
 
     store = chunk_store(metadata, store_path)
-    lost = _loss(store, key_prefix(store_path.path), watches=watches)
+    lost = _loss(store, key_prefix(store_path.path))
     return PythonEngine(metadata, store, store_path.path, lost, missing_is_error=missing_is_error)

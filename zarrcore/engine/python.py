@@ -65,7 +65,6 @@ class PythonEngine:
     """
 
     is_native = False
-    is_left = False
     block_shape: tuple[int, ...] | None = None
 
     def __init__(
@@ -73,7 +72,7 @@ class PythonEngine:
         metadata: ArrayMetadata,
         store: Store,
         path: str,
-        lost: Callable[[str], bool | None],
+        lost: Callable[[str], bool],
         *,
         missing_is_error: bool = False,
     ) -> None:
@@ -331,11 +330,8 @@ class PythonEngine:
         return True
 
     def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:
-        lost = self._has_lost(self._prefix)
-        if lost:
+        if self._has_lost(self._prefix):
             raise ChunkIOError("the directory of the array is gone, or its metadata", array=self._path or "/")
-        if lost is None:
-            self.is_left = True
         if self._missing_is_error:
             raise ChunkNotFoundError(
                 f"array {self._path or '/'!r}: chunk {part.coords} (key {key!r}) is not stored, and the "

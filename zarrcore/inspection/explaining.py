@@ -223,9 +223,6 @@ class _Recorder(WrapperStore, announces=False):
     def _document_in(self, prefix: str) -> str:
         return ""
 
-    def _document_stamp(self, prefix: str) -> object:
-        return ""
-
 
 def explain(array: OpenArray, selection: SelectionLike) -> Explanation:
     """Find out what a read would cost; see :meth:`zarrcore.Array.explain`."""

@@ -61,12 +61,8 @@ def unpickled_losses(pickled: tuple[bytes, int] | None) -> int:
     return pickled[1] if pickled[0] == _process else losses
 
 
-def note_loss(place: StorePath, *, is_shrinking: bool = False) -> None:
-    """Have all handles of arrays at a place, or below it, look at their metadata again.
-
-    Reads that are under way there begin again: another array may be in the place of the one that they read,
-    unless that `is_shrinking` alone.
-    """
+def note_loss(place: StorePath) -> None:
+    """Have all handles of arrays at a place, or below it, look at their metadata again."""
     from zarrcore._core import engine
 
     global losses
@@ -78,7 +74,7 @@ def note_loss(place: StorePath, *, is_shrinking: bool = False) -> None:
     for array in compiled:
         with BINDING:
             if array.store_path is place or _scope(array.store_path).startswith(scope):
-                (array.forget_engine if is_shrinking else array.leave_engine)()
+                array.forget_engine()
             elif array.losses == now - 1:
                 array.losses = now
 

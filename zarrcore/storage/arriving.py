@@ -64,7 +64,6 @@ class Arrivals(Store, announces=False):
         self._store = store
         self._small_shard = getattr(store, "_small_shard", 0)
         self._call = local()
-        self._left = 0  # how often another array may have come to the place of the one that is read
 
     @staticmethod
     def of(store: Store) -> Arrivals | None:
@@ -78,18 +77,12 @@ class Arrivals(Store, announces=False):
         """
         parts: dict[tuple[str, Any], Any] = {}
         versions: dict[str, str] = {}
-        nbytes, left = 0, self._left
+        nbytes = 0
         for _ in range(_MOST_ROUNDS):
-            if left != self._left:  # what has arrived may be of the array before
-                parts, versions, nbytes, left = {}, {}, 0, self._left
             try:
                 if inline and nbytes <= _MOST_INLINE:
-                    result = self._made(call, parts)
-                else:
-                    result = await NODES.run(self._made, call, parts)
-                if left == self._left:
-                    return result
-                continue
+                    return self._made(call, parts)
+                return await NODES.run(self._made, call, parts)
             except _Wanted as wanted:
                 requests = list(dict.fromkeys(wanted.requests))
             found = await self._arrived(requests, versions)
@@ -183,9 +176,6 @@ class Arrivals(Store, announces=False):
         if not self._store._awaits_names:
             raise Elsewhere
         return iter(self._take([(prefix, _NAMES, None)])[0])
-
-    def _note_left(self) -> None:
-        self._left += 1
 
     def _notes(self) -> dict[str, Any]:
         return self._store._notes()  # type: ignore[no-any-return]

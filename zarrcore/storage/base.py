@@ -502,13 +502,6 @@ class Store(ABC):
         """Return the name of an array's metadata below a prefix; nothing where finding out has a cost."""
         return ""
 
-    def _document_stamp(self, prefix: str) -> object:
-        """Return what distinguishes versions of that document, as far as it costs nothing; "" without one."""
-        return self._document_in(prefix)
-
-    def _note_left(self) -> None:  # noqa: B027  # most stores keep nothing
-        """Note that another array may be in the place of one that is open: what is read begins again."""
-
     def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
         """Yield keys below a prefix and their sizes, and what else is there that should not be.
 

@@ -50,17 +50,6 @@ def document_in(directory: str) -> str:
     return next((name for name in names if os.path.exists(os.path.join(directory, name))), "")
 
 
-def document_stamp(directory: str) -> object:
-    """Return what distinguishes versions of an array's metadata in a directory; "" if there are none."""
-    if not (name := document_in(directory)):
-        return ""
-    try:
-        status = os.stat(os.path.join(directory, name))
-    except OSError:  # it is gone, or about to be
-        return ""
-    return name, status.st_mtime_ns, status.st_ctime_ns, status.st_size
-
-
 def is_directory(entry: os.DirEntry[str]) -> bool | None:
     """Return whether an entry is a directory or leads to one; None: nobody knows before it is opened."""
     try:

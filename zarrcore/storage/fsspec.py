@@ -465,9 +465,6 @@ class FsspecStore(RemoteStore):
     def _document_in(self, prefix: str) -> str:
         return files.document_in(self._below(prefix)) if self._is_local else ""
 
-    def _document_stamp(self, prefix: str) -> object:
-        return files.document_stamp(self._below(prefix)) if self._is_local else ""
-
     def _concurrent_requests(self) -> int:
         return concurrency() if self._files.async_impl else 0
 

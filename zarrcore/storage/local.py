@@ -770,9 +770,6 @@ class LocalStore(Store):
     def _document_in(self, prefix: str) -> str:
         return files.document_in(f"{self._root}/{prefix}")
 
-    def _document_stamp(self, prefix: str) -> object:
-        return files.document_stamp(f"{self._root}/{prefix}")
-
     def _scope(self, path: str) -> str:
         """Finding the real path takes many calls of the system, so it is kept: each write asks for it."""
         if not path and self._real_root is not None:

@@ -116,7 +116,6 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     _link_target = _of_wrapped("_link_target")
     _instead_of_node = _of_wrapped("_instead_of_node")
     _document_in = _of_wrapped("_document_in")
-    _document_stamp = _of_wrapped("_document_stamp")
     _concurrent_requests = _of_wrapped("_concurrent_requests")
 
     @property

@@ -132,9 +132,7 @@ class FileSpan:
 # sources
 @final
 class LocalSource:
-    @property
-    def documented(self) -> bytes | None: ...
-    def note_document(self, prefix: str, document: str, marked: bool = False) -> None: ...
+    documented: bytes | None
     def __init__(
         self,
         root: str | PathLike[str],
@@ -149,7 +147,7 @@ class MemorySource:
     def __init__(
         self,
         values: dict[str, Any],
-        is_gone: Callable[[str], bool | None] | None = None,
+        is_gone: Callable[[str], bool] | None = None,
         kept: Callable[[bytes], Any] | None = None,
     ) -> None: ...
 
@@ -159,7 +157,7 @@ class StoreSource:
         self,
         store: Any,
         suffix: Callable[[int], Any],
-        is_gone: Callable[[str], bool | None] | None = None,
+        is_gone: Callable[[str], bool] | None = None,
         waits: Callable[[], int] | None = None,
         most: int | None = None,
     ) -> None: ...
@@ -242,7 +240,6 @@ class NativeArray:
     shape: tuple[int, ...]
     path: str
     is_native: bool
-    is_left: bool
     def __init__(
         self,
         source: _Source,

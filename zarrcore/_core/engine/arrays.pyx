@@ -76,9 +76,7 @@ cdef class NativeArray:
     is for messages.  ``scope()`` returns the scope of the array's :class:`Place`, asked once, when it is needed;
     default: the source's own.
 
-    Any number of threads may use it at once.  All methods release the GIL while they work.  If `is_left` is true after
-    a read, be it that somebody has set it or that the read has found it out, what was read may be of two arrays, the
-    second one in the place of the first; :meth:`get` then returns NotImplemented.  Nothing else changes.
+    Immutable; any number of threads may use it at once.  All methods release the GIL while they work.
     """
 
     is_native = True
@@ -213,8 +211,6 @@ cdef class NativeArray:
         session.source = self.source
         session.token = token
         open_store(session, &local, &store)
-        if write or trial != NULL:
-            local.known = NULL
         if self.place is None and (write or self.cache is not None or type(self.source) is StoreSource):
             self.find_place()
         if write and type(self.source) is StoreSource and (<StoreSource>self.source).waits is not None:
@@ -243,9 +239,6 @@ cdef class NativeArray:
             if session.interrupted:
                 raise session.error
             if status == ZC_ERR_CANCELLED and token is not None and token.cancelled:
-                return 0
-            if status == ZC_ERR_STALE and not write:
-                self.is_left = True
                 return 0
             self.raise_failure(status, &fault, &err, session, write)
         elif session.error is not None:
@@ -384,8 +377,7 @@ cdef class NativeArray:
     def get(self, key, threads=0):
         """Read a basic selection: integers, slices with any step, Ellipsis.
 
-        NotImplemented is returned for every other kind of selection, and for one that is out of bounds; also if
-        `is_left` is true.
+        NotImplemented is returned for every other kind of selection, and for one that is out of bounds.
         """
         cdef zc_selection selection
         cdef cnp.npy_intp shape[64]
@@ -405,8 +397,6 @@ cdef class NativeArray:
                     set_axis(&selection, d, selection.axis[d].start, selection.axis[d].step, selection.axis[d].count,
                              cnp.PyArray_STRIDE(out, axis_of[d]))
             self.run(&selection, thread_number(threads), False, False)
-            if self.is_left:
-                return NotImplemented
         return out[()] if scalar else out
 
     def put(self, key, value, bint write_empty=False, threads=0) -> bool:

@@ -120,7 +120,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
 
     Each of the requests is ``(array, dims, points, out)``: a NativeArray, and as of :meth:`NativeArray.read`, or, if
     `points` is true, of :meth:`NativeArray.read_points`, what is to be read and where to.  The message of a failure
-    calls it by its number, or by that in `numbers`.  What was read is to be read again where ``array.is_left`` is true.
+    calls it by its number, or by that in `numbers`.
     """
     cdef size_t n = len(requests), i
     cdef int limit
@@ -164,10 +164,6 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
     if session.interrupted:
         raise session.error
     if status == ZC_OK:
-        return
-    if status == ZC_ERR_STALE:           # the calls after it were not looked at
-        for request in requests:
-            (<NativeArray>request[0]).is_left = True
         return
     prefix = ""
     if fault.call < n:

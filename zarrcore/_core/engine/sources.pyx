@@ -50,27 +50,12 @@ cdef class LocalSource:
         self.documented = None
         self.links = links_of(follow_symlinks)
 
-    def note_document(self, str prefix not None, str document not None, bint marked=False) -> None:
-        """Note the file of the metadata of the array below a prefix, and if it is `marked` its version.
-
-        The version is compared where that costs nothing.  If the file has no name there is none.
-        """
-        cdef zc_local local
-        cdef bytes below = os.fsencode(prefix)
-        self.documented = document.encode() if document else None
-        self.is_marked = False
-        memset(&local, 0, sizeof(local))
-        set_local(self, &local)
-        if document and marked:
-            self.is_marked = zc_local_mark(&local, PyBytes_AS_STRING(below), len(below), local.documented, &self.mark)
-
 
 @cython.final
 cdef class MemorySource:
     """A dict of keys and bytes-like values, or buffers of zarr-python.
 
-    If chunks are absent, ``is_gone(prefix)`` is asked whether there is nothing left of the array below a prefix;
-    None: that is not known, for its metadata are other ones.
+    If chunks are absent, ``is_gone(prefix)`` is asked whether there is nothing left of the array below a prefix.
     ``kept(data)`` returns what the dict is to keep in place of the bytes `data`.
     """
 
@@ -517,11 +502,8 @@ cdef zc_status _check_place(const zc_store *store, const char *prefix, size_t pr
     cdef object source = session.source
     try:
         is_gone = (<MemorySource>source).is_gone if type(source) is MemorySource else (<StoreSource>source).is_gone
-        gone = is_gone is not None and is_gone(prefix[:prefix_len].decode())
-        if gone:
+        if is_gone is not None and is_gone(prefix[:prefix_len].decode()):
             return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the array is gone from the store")
-        if gone is None:
-            return zc_fail(err, ZC_ERR_STALE, b"%s", <const char *>b"the metadata of the array were replaced")
         return ZC_OK
     except BaseException as error:
         return session.fail(error, err)
@@ -536,7 +518,6 @@ cdef int set_local(LocalSource source, zc_local *out) except -1:
     out.links = source.links
     out.documents = source.documents
     out.documented = NULL if source.documented is None else PyBytes_AS_STRING(source.documented)
-    out.known = &source.mark if source.is_marked else NULL
     return 0
 
 
