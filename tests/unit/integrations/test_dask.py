@@ -368,7 +368,7 @@ class TestProcesses:
         try:
             with (
                 distributed.LocalCluster(
-                    n_workers=2, threads_per_worker=1, dashboard_address=None
+                    n_workers=2, threads_per_worker=1, dashboard_address=":0"
                 ) as cluster,
                 distributed.Client(cluster) as client,
             ):
