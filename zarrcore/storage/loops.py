@@ -20,12 +20,10 @@ Work = Callable[[], Coroutine[Any, Any, T]]
 
 _PATIENCE = 0.05  # seconds until a call that waits for a coroutine looks whether it waits in vain
 _STARTING = 5.0  # seconds that a thread may take until its loop runs; if it does not then, it has ended
-#: Modules whose coroutines run on the loops: what these functions wait for is no call of this package.
+#: Modules whose coroutines run on the loops, and wait for nothing; others are called by what waits.
 _AWAITED = frozenset({__name__, "zarrcore.storage.zarr_python"})
 _starting = forkable(RLock())
 _own: tuple[int, list[asyncio.AbstractEventLoop]] = 0, []  # process, and loops that run in threads of it
-
-
 _ended: WeakSet[asyncio.AbstractEventLoop] = WeakSet()  # loops of others whose threads have ended
 
 
@@ -175,7 +173,7 @@ def _waits_for_us(loop: asyncio.AbstractEventLoop) -> bool:
     frame = sys._current_frames().get(getattr(loop, "_thread_id", None) or 0)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
-        if name.startswith("zarrcore.") and name not in _AWAITED:
+        if name.startswith("zarrcore.") and (name not in _AWAITED or frame.f_code is run_to_end.__code__):
             return True
         if frame.f_code.co_name == "run_forever":  # who started the loop is of no interest
             return False

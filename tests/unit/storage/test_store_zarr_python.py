@@ -248,6 +248,23 @@ def test_coroutines_of_stores_may_read_arrays_over_stores_of_their_kind(depth: i
     assert array is not None and array[:].tolist() == [1, 2, 3, 4]
 
 
+@pytest.mark.timeout(60)
+def test_coroutines_of_stores_may_ask_stores_of_their_kind() -> None:
+    """Nothing but the adapter was on the stack of the loop, which was not seen to wait."""
+
+    class Behind(theirs.MemoryStore):
+        source: Any = None
+
+        async def exists(self, key: str) -> bool:
+            return self.source is None or self.source.exists(key)
+
+    store = ZarrPythonStore(Behind())
+    for _ in range(4):
+        behind = Behind()
+        behind.source, store = store, ZarrPythonStore(behind)
+    assert store.exists("key")
+
+
 def test_a_coroutine_on_a_loop_of_the_user_may_read_and_write() -> None:
     store = Own()
 
