@@ -85,11 +85,14 @@ class Objects(RemoteStore):
 
     def _refuse_what_others_would_not(self, verb: str, paths: Any) -> None:
         """Refuse requests for files of this machine that hang, or that links lead out of the root."""
-        for path in paths if isinstance(paths, list) else [paths]:
-            if verb in _READING:
-                self._refuse_special(path[len(self._root) :])
-            elif verb in _CHANGING:
-                self._refuse_outside(path[len(self._root) :])
+        if verb not in _READING and verb not in _CHANGING:
+            return
+        keys = [path[len(self._root) :] for path in (paths if isinstance(paths, list) else [paths])]
+        if verb in _READING:
+            for key in keys:
+                self._refuse_special(key)
+        else:
+            self._refuse_outside(keys)
 
     @property
     def _ends(self) -> Ends:

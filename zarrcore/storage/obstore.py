@@ -213,15 +213,14 @@ class ObjectStore(ReadObjects, ListedObjects):
 
     def erase_prefix(self, prefix: str) -> None:
         if self._local_root() is not None:
-            for key in self.list_prefix(prefix):  # before the document of a node is removed
-                self._refuse_outside(key)
+            self._refuse_outside(self.list_prefix(prefix))  # before the document of a node is removed
         super().erase_prefix(prefix)
 
     def erase_values(self, keys: Iterable[str]) -> None:
         self._check_writable()
         names = [validate_key(key) for key in keys]
+        self._refuse_outside(names)  # before anything is removed
         for name in names:
-            self._refuse_outside(name)  # before anything is removed
             self._forget(name)
         with suppress(Exception):  # one key was absent, or could not be removed: each alone shows which
             if names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from threading import Thread, current_thread, main_thread
@@ -235,18 +235,20 @@ class RemoteStore(Store):
             kind = "no regular file (a FIFO, socket or device)"
             raise StoreError(f"{self}: key {key!r}: expected a file, found {kind}", key=key)
 
-    def _refuse_outside(self, key: str) -> None:
+    def _refuse_outside(self, keys: Iterable[str]) -> None:
         """Refuse to change what a symbolic link above it places outside of a root on this machine."""
         root = self._local_root()
         if not root or not os.path.isabs(root):
             return
-        above, real_root = os.path.realpath(os.path.dirname(f"{root}/{key}")), os.path.realpath(root)
-        if above != real_root and not above.startswith(os.path.join(real_root, "")):
-            raise StoreError(
-                f"{self}: key {key!r} is not changed: a symbolic link leads to {above}, outside of the "
-                "store; open that directory as a store of its own",
-                key=key,
-            )
+        real_root = os.path.realpath(root)
+        for above, key in {os.path.dirname(f"{root}/{key}"): key for key in keys}.items():
+            target = os.path.realpath(above)
+            if target != real_root and not target.startswith(os.path.join(real_root, "")):
+                raise StoreError(
+                    f"{self}: key {key!r} is not changed: a symbolic link leads to {target}, outside of the "
+                    "store; open that directory as a store of its own",
+                    key=key,
+                )
 
     def _address(self, path: str) -> str:
         root = self._local_root()

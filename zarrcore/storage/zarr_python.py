@@ -259,14 +259,14 @@ class ZarrPythonStore(RemoteStore):
     def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
         data = bytes(as_view(value, validate_key(key)))
-        self._refuse_outside(key)
+        self._refuse_outside([key])
         with self._failures(key):
             self._run(lambda: self.store.set(key, _prototype().buffer.from_bytes(data)))
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         data = bytes(as_view(value, validate_key(key)))
-        self._refuse_outside(key)
+        self._refuse_outside([key])
         is_plain = _passes_by(self._kinds, "set_if_not_exists", "set")
 
         async def create() -> bool:
@@ -290,18 +290,14 @@ class ZarrPythonStore(RemoteStore):
 
         self._check_writable()
         names = [validate_key(key) for key in keys]
-        for name in names:
-            self._refuse_outside(name)  # before anything is removed
+        self._refuse_outside(names)  # before anything is removed
         self._gathered([(name, None) for name in names], delete)
 
     def erase_prefix(self, prefix: str) -> None:
         self._check_writable()
         prefix = validate_prefix(prefix)
         keys = [*self.list_prefix(prefix)]
-        for key in keys:
-            self._refuse_outside(key)
-        if prefix:
-            self._refuse_outside(prefix[:-1])
+        self._refuse_outside([*keys, prefix[:-1]] if prefix else keys)
         self.erase_values(filter(is_document, keys))
         if _passes_by(self._kinds, "delete_dir" if prefix else "clear", "delete"):
             self.erase_values(key for key in keys if not is_document(key))
