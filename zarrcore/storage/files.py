@@ -256,6 +256,13 @@ def _dangling(path: str) -> StoreError:
     return StoreError(f"{path}: {TO_NOTHING}")
 
 
+def directory_outside(path: str, real_root: str) -> str | None:
+    """Return the directory of a path, if symbolic links on the way place it outside of a root; else None."""
+    above = os.path.realpath(os.path.dirname(path))
+    is_inside = above == real_root or above.startswith(os.path.join(real_root, ""))
+    return None if is_inside else above
+
+
 def is_special(path: str) -> bool:
     """Return whether a path is that of a FIFO, socket or device, also through links."""
     try:

@@ -625,8 +625,8 @@ class LocalStore(Store):
 
     def _refuse_outside(self, path: str) -> None:
         """Refuse to remove what a symbolic link above it places outside of the root."""
-        above, root = os.path.realpath(os.path.dirname(path)), os.path.realpath(self._root)
-        if above != root and not above.startswith(os.path.join(root, "")):
+        above = files.directory_outside(path, os.path.realpath(self._root))
+        if above is not None:
             raise StoreError(
                 f"{path} is not removed: a symbolic link leads to {above}, outside of the store; "
                 "open that directory as a store of its own"

@@ -17,7 +17,7 @@ from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StoreError, masked, said
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, described
-from zarrcore.storage.files import TO_NOTHING, is_special, leads_to_nothing, real_directory
+from zarrcore.storage.files import TO_NOTHING, directory_outside, is_special, leads_to_nothing, real_directory
 from zarrcore.storage.local_errors import require_directories_above
 from zarrcore.storage.validation import is_document
 
@@ -242,8 +242,8 @@ class RemoteStore(Store):
             return
         real_root = os.path.realpath(root)
         for above, key in {os.path.dirname(f"{root}/{key}"): key for key in keys}.items():
-            target = os.path.realpath(above)
-            if target != real_root and not target.startswith(os.path.join(real_root, "")):
+            target = directory_outside(above + "/", real_root)
+            if target is not None:
                 raise StoreError(
                     f"{self}: key {key!r} is not changed: a symbolic link leads to {target}, outside of the "
                     "store; open that directory as a store of its own",
