@@ -13,7 +13,9 @@ from zarrcore._locks import RLock
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Select
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
+from zarrcore.engine.base import Engine
 from zarrcore.engine.projection import axes_of, raw_dtype
+from zarrcore.errors import ArrayNotFoundError, ChunkError, ChunkIOError
 from zarrcore.indexing import Dim, Fields, Selection, plain_selection
 from zarrcore.metadata import layout
 from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
@@ -21,6 +23,7 @@ from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
 if TYPE_CHECKING:
     from zarrcore.progress import Step
 
+MOST_ATTEMPTS = 10  # of a read during which others replace the array each time
 _MOST_POINTS = 1 << 22  # of one call of the engine, unless the array has more elements
 
 # --- reading ---
@@ -101,10 +104,40 @@ def fill(
     step: Step | None = None,
     **options: str | tuple[str, ...],
 ) -> None:
-    """Read into `result`, which has the shape that the user sees; `options` go to the engine."""
-    engine = array.engine()
-    if result.size == 0:
-        return
+    """Read into `result`, which has the shape that the user sees; `options` go to the engine.
+
+    If another array came to the place of this one meanwhile, it is read again: values are of one array.
+    """
+    for _ in range(MOST_ATTEMPTS):
+        metadata, engine = array._metadata, array.engine()
+        if result.size == 0:
+            return
+        try:
+            _fill_by(engine, array, selection, result, threads, step, options)
+        except ChunkError:
+            if not engine.is_left:
+                raise
+        if not engine.is_left:
+            return
+        check_still_there(array, metadata.shape)
+    raise ChunkIOError("other arrays keep coming to the place of this one", array=array.path or "/")
+
+
+def check_still_there(array: OpenArray, shape: tuple[int, ...]) -> None:
+    """Raise an error if what came to the place of this array is of another kind, or smaller than `shape`."""
+    if reason := array.out_of_date(shape, or_larger=True):
+        raise ArrayNotFoundError(f"{reason}, and while it was read")
+
+
+def _fill_by(
+    engine: Engine,
+    array: OpenArray,
+    selection: Selection,
+    result: np.ndarray,
+    threads: int,
+    step: Step | None,
+    options: dict[str, Any],
+) -> None:
     if not selection.points:
         block = result.reshape(selection.block)
         if step is None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import indexing
-from zarrcore.arrays.access import get_by, put_by
+from zarrcore.arrays.access import MOST_ATTEMPTS, get_by, put_by
 from zarrcore.arrays.face import ArrayFace
 from zarrcore.arrays.inspectable import AsyncInspectable
 from zarrcore.arrays.opened import OpenArray, open_array_at
@@ -22,12 +22,13 @@ from zarrcore.nodes import users
 from zarrcore.nodes.open import open_array_node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from zarrcore._typing import ArrayLike, Out, PrototypeLike, SelectionLike, ShapeLike, ValueLike
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.selections import Select
     from zarrcore.arrays.tolerant import OnError
+    from zarrcore.engine.base import Engine
     from zarrcore.indexing import Fields
     from zarrcore.info import NodeInfo
     from zarrcore.storage import StoreLike
@@ -116,10 +117,9 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
 
             nbytes = math.prod(select(selection, awaited.shape).shape) * array.dtype.itemsize
             if nbytes <= _MOST_AWAITED:
+                call = partial(get_by, awaited, select, selection, out, fields)
                 with suppress(Elsewhere):
-                    store: Any = awaited.store
-                    call = partial(get_by, awaited, select, selection, out, fields)
-                    return await store.run(call, inline=not awaited.metadata.chain().has_codec_of_user)
+                    return await _get_awaited(awaited, call)
         return await in_thread(get_by, array, select, selection, out, fields)
 
     async def _set(self, select: Select, selection: Any, value: Any, fields: Fields | None = None) -> None:
@@ -218,6 +218,20 @@ class AsyncVIndex(AsyncIndex):
     """Vectorised indexing."""
 
     __slots__ = ()
+
+
+async def _get_awaited(array: OpenArray, call: Callable[[], Any]) -> Any:
+    """Make a call that reads an array in a store of what arrives, all of which is of one array."""
+    from zarrcore.storage.arriving import Elsewhere
+
+    store: Any = array.store
+    inline = not array.metadata.chain().has_codec_of_user
+    for _ in range(MOST_ATTEMPTS):
+        engine: Engine = array._engine or await store.run(array.engine, inline=inline)
+        result = await store.run(call, inline=inline)
+        if array._engine is engine and not engine.is_left:
+            return result
+    raise Elsewhere
 
 
 def _unpickled(*parts: Any) -> AsyncArray:

@@ -10,7 +10,7 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore._core import engine
 from zarrcore._typing import Memory, Out, SelectionLike, ShapedArray
-from zarrcore.arrays.access import fill
+from zarrcore.arrays.access import check_still_there, fill
 from zarrcore.arrays.memory import is_memory
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
@@ -150,8 +150,9 @@ def _read(reads: Reads, results: Sequence[np.ndarray] | np.ndarray, threads: int
     """Read natively what can be, in one call, and all else one by one."""
     requests: list[Any] = []
     later, positions = [], []
-    for number, (array, selection) in enumerate(reads):
-        result = results[number, ...] if isinstance(results, np.ndarray) else results[number]
+    if isinstance(results, np.ndarray):
+        results = [results[number, ...] for number in range(len(reads))]
+    for number, ((array, selection), result) in enumerate(zip(reads, results, strict=True)):
         compiled = array.engine()
         if result.size == 0:
             continue
@@ -160,6 +161,9 @@ def _read(reads: Reads, results: Sequence[np.ndarray] | np.ndarray, threads: int
         else:
             requests.append((compiled, selection.dims, selection.points, result.reshape(selection.block)))
             positions.append(number)
-    engine.read_many(requests, threads, positions)
+    for i in engine.read_many(requests, threads, positions):  # another array has come to its place meanwhile
+        array, selection = reads[positions[i]]
+        check_still_there(array, requests[i][0].shape)
+        later.append((array, selection, results[positions[i]]))
     for array, selection, result in later:
         fill(array, selection, result, threads)

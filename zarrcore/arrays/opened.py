@@ -146,6 +146,12 @@ class OpenArray(ArrayDescription):
         self._engine: Engine | None = None
         self.get: Callable[[Any], Any] | None = None
 
+    def leave_engine(self) -> None:
+        """Do the same where another array may come to the place of this one: reads under way begin again."""
+        if self._engine is not None:
+            self._engine.is_left = True
+        self.forget_engine()
+
     def with_shape_of(self, metadata: ArrayMetadata) -> OpenArray:
         """Return the same array with another shape, for one change: it sees nothing of what others change."""
         array = OpenArray(metadata, self._store_path, self._config, self.cache)
@@ -175,7 +181,7 @@ class OpenArray(ArrayDescription):
     def engine(self) -> Engine:
         """Return the engine, compiled on the first access to the data."""
         engine = self._engine
-        if engine is None:
+        while engine is None:
             self.follow()
             metadata = self._metadata
             if metadata.separator_is_open:
@@ -184,7 +190,9 @@ class OpenArray(ArrayDescription):
             engine = self._build(metadata)
             with BINDING:
                 self.dtype_in_memory = metadata.np_dtype
-                if self._metadata is metadata:  # else another thread has given the array a new shape
+                if self.losses != users.losses:  # of this array, perhaps, which nobody could tell of it
+                    engine = None
+                elif self._metadata is metadata:  # else another thread has given the array a new shape
                     self._bind(engine)
         return engine
 

@@ -40,7 +40,9 @@ def read(
     except ChunkError:
         array.engine()
         values = np.empty(chosen.block, array.dtype_in_memory)
-        result = _Tolerant(array, threads, failures).read(chosen, values).reshape(chosen.shape)
+        while not _Tolerant(array, threads, failures).read(chosen, values):
+            failures.clear()
+        result = values.reshape(chosen.shape)
         if fields:
             result = result[fields].astype(indexing.field_dtype(fields, array.dtype).base, copy=False)
         if out is not None:
@@ -63,6 +65,7 @@ class _Tolerant:
     """Reads chunk by chunk, and of a shard inner chunk by inner chunk where it cannot be read as a whole."""
 
     def __init__(self, array: OpenArray, threads: int, failures: list[ChunkError]) -> None:
+        self._array, self._shape = array, array.shape
         self._engine = array.engine()
         self._threads = threads
         self._failures = failures
@@ -72,11 +75,13 @@ class _Tolerant:
         if inner is not None:
             self._levels.append(axes_of(array.shape, inner))
 
-    def read(self, chosen: Any, block: np.ndarray) -> np.ndarray:
-        """Fill the block of a selection."""
+    def read(self, chosen: Any, block: np.ndarray) -> bool:
+        """Fill the block of a selection; return whether all of it is of one array."""
         if block.size:
             self._read(chosen.dims, block, chosen.points, 0)
-        return block
+        if self._engine.is_left:
+            access.check_still_there(self._array, self._shape)
+        return not self._engine.is_left
 
     def _read(self, dims: Sequence[Any], block: np.ndarray, points: bool, level: int) -> None:
         axes = self._levels[level]

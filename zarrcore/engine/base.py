@@ -31,6 +31,9 @@ class Engine(Protocol):
         """Whether the engine is the one in C, which several arrays can be read with in one call."""
         ...
 
+    is_left: bool
+    """Whether another array may have come to the place of this one: what was read may be of both."""
+
     @property
     def block_shape(self) -> tuple[int, ...] | None:
         """Shape of the blocks that `write_gathered` takes; None if a block is a whole chunk."""

@@ -240,6 +240,7 @@ class NativeArray:
     shape: tuple[int, ...]
     path: str
     is_native: bool
+    is_left: bool
     def __init__(
         self,
         source: _Source,
@@ -330,4 +331,4 @@ def read_many(
     requests: list[tuple[NativeArray, Any, bool, NDArray[Any]]],
     threads: int = 0,
     numbers: Sequence[int] | None = None,
-) -> None: ...
+) -> list[int]: ...

@@ -20,6 +20,7 @@ cdef class NativeArray:
     cdef readonly ChunkCache cache
     cdef readonly tuple shape
     cdef readonly str path
+    cdef public bint is_left
     cdef bytes prefix
     cdef bytes fill
     cdef list edges

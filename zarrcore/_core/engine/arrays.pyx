@@ -76,7 +76,8 @@ cdef class NativeArray:
     is for messages.  ``scope()`` returns the scope of the array's :class:`Place`, asked once, when it is needed;
     default: the source's own.
 
-    Immutable; any number of threads may use it at once.  All methods release the GIL while they work.
+    Any number of threads may use it at once.  Nothing changes but `is_left`: another array may have come to its place,
+    and what was read may be of both.  All methods release the GIL while they work.
     """
 
     is_native = True
@@ -377,7 +378,8 @@ cdef class NativeArray:
     def get(self, key, threads=0):
         """Read a basic selection: integers, slices with any step, Ellipsis.
 
-        NotImplemented is returned for every other kind of selection, and for one that is out of bounds.
+        NotImplemented is returned for every other kind of selection, for one that is out of bounds, and if the array
+        `is_left`.
         """
         cdef zc_selection selection
         cdef cnp.npy_intp shape[64]
@@ -396,7 +398,13 @@ cdef class NativeArray:
                 if axis_of[d] >= 0:
                     set_axis(&selection, d, selection.axis[d].start, selection.axis[d].step, selection.axis[d].count,
                              cnp.PyArray_STRIDE(out, axis_of[d]))
-            self.run(&selection, thread_number(threads), False, False)
+            try:
+                self.run(&selection, thread_number(threads), False, False)
+            except errors.ChunkError:
+                if not self.is_left:
+                    raise
+        if self.is_left:
+            return NotImplemented
         return out[()] if scalar else out
 
     def put(self, key, value, bint write_empty=False, threads=0) -> bool:
