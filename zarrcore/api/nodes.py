@@ -100,7 +100,7 @@ def open(
                 raise
         else:
             if is_array_metadata(metadata):
-                return Array._of(OpenArray(metadata, found, config, losses=losses))
+                return Array._of(OpenArray(metadata, found, config, losses=losses, documented=True))
             place = found
     if config is not None:
         raise TypeError("open: config is for arrays; groups have no run-time settings")

@@ -88,7 +88,7 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
         with suppress(Elsewhere):
             found, metadata = await awaited(place, open_array_node, zarr_format)
             if not metadata.separator_is_open:  # else the store is asked for more
-                return cls._of(OpenArray(metadata, found, config, losses=losses))
+                return cls._of(OpenArray(metadata, found, config, losses=losses, documented=True))
         return cls._of(await in_thread(open_array_at, place, zarr_format, config=config))
 
     async def info_complete(self) -> NodeInfo:

@@ -39,6 +39,9 @@ class OpenArray(ArrayDescription):
         None as long as there is no engine, and for arrays that are read in the order F.
     dtype_in_memory : dtype
         The data type, as the very object that the engine compares with; None as long as there is no engine.
+    documented : bool
+        Whether the array's own document was read, or is about to be stored: where that is gone, so is the
+        array.  Others may be known from consolidated metadata alone.
     stored : tuple
         Metadata that were stored by this object, and the documents that they became.
     """
@@ -51,6 +54,7 @@ class OpenArray(ArrayDescription):
         "_metadata",
         "_store_path",
         "cache",
+        "documented",
         "dtype_in_memory",
         "get",
         "losses",
@@ -69,8 +73,10 @@ class OpenArray(ArrayDescription):
         cache: ChunkCache | None = None,
         *,
         losses: int | None = None,
+        documented: bool = False,
     ) -> None:
         self._store_path = store_path
+        self.documented = documented
         self._config = parse_array_config(config)
         self.cache = cache
         self._awaited: OpenArray | None = None
@@ -82,7 +88,10 @@ class OpenArray(ArrayDescription):
         """Return the same array with other settings, or in a store that stands for its own."""
         losses = self.losses  # before the metadata, which know of at least so many
         place = self._store_path if place is None else place
-        return OpenArray(self._metadata, place, config, cache, losses=losses)
+        return OpenArray(self._metadata, place, config, cache, losses=losses, documented=self.documented)
+
+    def _with_metadata(self, metadata: ArrayMetadata) -> OpenArray:
+        return OpenArray(metadata, self._store_path, self._config, self.cache, documented=self.documented)
 
     def with_config(self, config: ArrayConfigLike) -> OpenArray:
         """Return the same array with other settings; what a mapping leaves out stays as it is."""
@@ -154,7 +163,7 @@ class OpenArray(ArrayDescription):
 
     def with_shape_of(self, metadata: ArrayMetadata) -> OpenArray:
         """Return the same array with another shape, for one change: it sees nothing of what others change."""
-        array = OpenArray(metadata, self._store_path, self._config, self.cache)
+        array = self._with_metadata(metadata)
         array._engine = array._build(array._metadata)
         array.dtype_in_memory = array._metadata.np_dtype
         return array
@@ -170,7 +179,13 @@ class OpenArray(ArrayDescription):
 
     def _build(self, metadata: ArrayMetadata) -> Engine:
         missing_is_error = not self._config.read_missing_chunks
-        return build_engine(metadata, self._store_path, missing_is_error=missing_is_error, cache=self.cache)
+        return build_engine(
+            metadata,
+            self._store_path,
+            missing_is_error=missing_is_error,
+            cache=self.cache,
+            documented=self.documented,
+        )
 
     def _bind(self, engine: Any) -> None:
         self._engine = engine
@@ -209,6 +224,7 @@ class OpenArray(ArrayDescription):
         while self.losses != users.losses:
             known, losses = self._metadata, users.losses
             found = stored_metadata(self)
+            self.documented = True
             if found.separator_is_open and not known.separator_is_open:
                 found = self._with_separator(found)
             if not is_resized(found, known):
@@ -224,7 +240,7 @@ class OpenArray(ArrayDescription):
         """Return the same array, which others do not give another shape, with its engine."""
         while True:
             losses, metadata = self.losses, self._metadata
-            array = OpenArray(metadata, self._store_path, self._config, self.cache)
+            array = self._with_metadata(metadata)
             array.losses = losses
             array._engine = self.engine()
             if self._metadata is metadata:
@@ -259,7 +275,7 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
     """Open the array at a place; the errors are those of :func:`zarrcore.nodes.open.open_array_node`."""
     losses = users.losses
     place, metadata = open_array_node(place, zarr_format)
-    return OpenArray(metadata, place, config, losses=losses)
+    return OpenArray(metadata, place, config, losses=losses, documented=True)
 
 
 def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
@@ -271,6 +287,7 @@ def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
         array.store_path,
         missing_is_error=not array.config.read_missing_chunks,
         cache=array.cache,
+        documented=array.documented,
     )
 
 

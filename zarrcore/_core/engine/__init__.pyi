@@ -144,6 +144,7 @@ class LocalSource:
 
 @final
 class MemorySource:
+    is_gone: Callable[[str], bool] | None
     def __init__(
         self,
         values: dict[str, Any],

@@ -17,7 +17,7 @@ cdef class LocalSource:
 @cython.final
 cdef class MemorySource:
     cdef dict values
-    cdef object is_gone
+    cdef public object is_gone
     cdef object kept
 
 
