@@ -1,8 +1,9 @@
-"""A read of several chunks while another thread puts another array in the place of the one that is read."""
+"""A read of several chunks while somebody puts another array in the place of the one that is read."""
 
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.base import BytesBytesCodec
 from zarrcore.errors import ArrayNotFoundError, ChunkIOError
 from zarrcore.registry import register_codec
@@ -194,3 +196,106 @@ def test_an_array_that_others_replace_all_the_time_is_an_error(tmp_path: Path) -
         array[:]
     Interrupted.meanwhile.clear()
     assert values_of(array[:]) == {2}
+
+
+# --- another process: whatever writes files ---
+
+
+def by_another_process(place: Path, source: Path) -> None:
+    """Do as another process does that replaces an array: its document goes first and comes last."""
+    (place / "zarr.json").unlink()
+    shutil.rmtree(place / "c")
+    if place.name == "a":
+        place.rmdir()
+        place.mkdir()
+    if (source / "c").exists():
+        (source / "c").rename(place / "c")
+    (source / "zarr.json").rename(place / "zarr.json")
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / "x" if request.param == "root" else tmp_path / "x" / "a"
+
+
+@pytest.mark.parametrize("read", ["indexed", "into memory", "points", "indices"])
+@pytest.mark.parametrize("value", [2, None])
+@pytest.mark.parametrize("n", [N, 3])
+@pytest.mark.parametrize("place", ["root", "a"], indirect=True)
+def test_a_read_was_of_two_arrays_where_another_process_replaced_one(
+    tmp_path: Path, place: Path, n: int, value: int | None, read: str
+) -> None:
+    shape = {"chunks": 1 << 18, "shape": n << 18} if n < N else {}  # a few chunks count if they are large
+    array = make(place, None, 1, n, **shape)
+    make(tmp_path / "other", None, value, n, **shape)
+    Interrupted.meanwhile.append(lambda: by_another_process(place, tmp_path / "other"))
+    found = READS[read](array)
+    assert not Interrupted.meanwhile
+    assert values_of(found) == {9 if value is None else value}
+
+
+@pytest.mark.parametrize("read", ["indexed", "points"])
+@pytest.mark.parametrize("kind", ["v3", "shards"])
+@pytest.mark.parametrize("place", ["root", "a"], indirect=True)
+def test_chunks_that_neither_of_two_arrays_lacks_were_fill_values(
+    tmp_path: Path, place: Path, kind: str, read: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chunk was looked for after the old array had gone, and its document when there was a new one."""
+    array = make(place, None, 1, 3, kind)
+    make(tmp_path / "other", None, 2, 3, kind)
+    look = OpenArray.engine_after
+
+    def replace() -> None:
+        by_another_process(place, tmp_path / "other")
+        (place / "c").rename(tmp_path / "later")
+
+    def once_there(opened: OpenArray, *args: Any, **options: Any) -> Any:
+        (tmp_path / "later").rename(place / "c")
+        return look(opened, *args, **options)
+
+    Interrupted.meanwhile.append(replace)
+    monkeypatch.setattr(OpenArray, "engine_after", once_there)
+    found = values_of(READS[read](array))
+    assert found == {2}
+
+
+def test_a_handle_of_an_array_that_another_process_has_replaced_by_another_kind(tmp_path: Path) -> None:
+    """Its chunks were decoded as the old array had them, where many are read."""
+    array = make(tmp_path / "a", None, 1)
+    shutil.rmtree(tmp_path / "a")
+    make(tmp_path / "b", None, 2, dtype="f4").store.close()
+    (tmp_path / "b").rename(tmp_path / "a")
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
+        array[:]
+
+
+def test_attributes_and_rows_of_another_process_are_no_replacement(tmp_path: Path) -> None:
+    """A sparse array whose document changes each time that it is read."""
+    array = make(tmp_path / "a", None, None)
+    array[:2] = 1
+    other = zarrcore.open_array(tmp_path / "a")
+    for number in range(5):
+        Interrupted.meanwhile.append(lambda number=number: in_thread(lambda: other.attrs.put({"n": number})))
+        assert values_of(array[:]) == {1, 9}
+        assert values_of(array[2:4]) == {9}
+    Interrupted.meanwhile.append(lambda: in_thread(lambda: other.append(np.full(2, 5, "i4"))))
+    found = array.read(..., threads=1)
+    assert values_of(found) == {1, 9}
+    assert found.shape == (2 * N,)
+
+
+def test_metadata_that_change_during_every_read_do_not_end_it(tmp_path: Path) -> None:
+    array = make(tmp_path / "a", None, 1)
+    document = tmp_path / "a" / "zarr.json"
+    text = document.read_text()
+    changes = 0
+
+    def change() -> None:
+        nonlocal changes
+        changes += 1
+        document.write_text(text.replace('"attributes": {}', f'"attributes": {{"n": {"1" * changes}}}'))
+        Interrupted.meanwhile.append(change)
+
+    Interrupted.meanwhile.append(change)
+    assert values_of(array.read(..., threads=1)) == {1}
+    assert 3 * N < changes < 10 * N  # one for each chunk of each read

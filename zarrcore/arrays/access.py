@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from zarrcore.arrays.selections import Select
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.engine.base import Engine
 from zarrcore.engine.projection import axes_of, raw_dtype
-from zarrcore.errors import ArrayNotFoundError, ChunkError, ChunkIOError
+from zarrcore.errors import ChunkError, ChunkIOError
 from zarrcore.indexing import Dim, Fields, Selection, plain_selection
 from zarrcore.metadata import layout
 from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
@@ -23,7 +25,8 @@ from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
 if TYPE_CHECKING:
     from zarrcore.progress import Step
 
-MOST_ATTEMPTS = 10  # of a read during which others replace the array each time
+_MOST_CHANGES = 3  # of the metadata, by another process, during a read: attributes may change all the time
+_MOST_ATTEMPTS = 10  # of a read during which others replace the array each time
 _MOST_POINTS = 1 << 22  # of one call of the engine, unless the array has more elements
 
 # --- reading ---
@@ -104,40 +107,47 @@ def fill(
     step: Step | None = None,
     **options: str | tuple[str, ...],
 ) -> None:
-    """Read into `result`, which has the shape that the user sees; `options` go to the engine.
+    """Read into `result`, which has the shape that the user sees; `options` go to the engine."""
+    metadata, engine = array._metadata, array.engine()
+    if result.size == 0:
+        return
+    try:
+        fill_by(array, selection, result, threads, engine, step, options)
+    except ChunkError:
+        if not (engine.is_left or engine.is_stale):
+            raise
+    if engine.is_left or engine.is_stale:
+        again = partial(fill_by, array, selection, result, threads, step=step, options=options)
+        of_one_array(array, again, array.engine_after(engine, metadata))
 
-    If another array came to the place of this one meanwhile, it is read again: values are of one array.
-    """
-    for _ in range(MOST_ATTEMPTS):
-        metadata, engine = array._metadata, array.engine()
-        if result.size == 0:
-            return
+
+def of_one_array(
+    array: OpenArray, read: Callable[[Engine], object], engine: Engine | None = None
+) -> None:
+    """Have an array read by an engine; again, if another array may have come to its place meanwhile."""
+    for attempt in range(_MOST_ATTEMPTS):
+        metadata, engine = array._metadata, engine or array.engine()
         try:
-            _fill_by(engine, array, selection, result, threads, step, options)
+            read(engine)
         except ChunkError:
-            if not engine.is_left:
+            if not (engine.is_left or engine.is_stale):
                 raise
-        if not engine.is_left:
+        if not (engine.is_left or engine.is_stale):
             return
-        check_still_there(array, metadata.shape)
+        engine = array.engine_after(engine, metadata, compares=attempt < _MOST_CHANGES)
     raise ChunkIOError("other arrays keep coming to the place of this one", array=array.path or "/")
 
 
-def check_still_there(array: OpenArray, shape: tuple[int, ...]) -> None:
-    """Raise an error if what came to the place of this array is of another kind, or smaller than `shape`."""
-    if reason := array.out_of_date(shape, or_larger=True):
-        raise ArrayNotFoundError(f"{reason}, and while it was read")
-
-
-def _fill_by(
-    engine: Engine,
+def fill_by(
     array: OpenArray,
     selection: Selection,
     result: np.ndarray,
     threads: int,
-    step: Step | None,
-    options: dict[str, Any],
+    engine: Engine,
+    step: Step | None = None,
+    options: Any = MappingProxyType({}),
 ) -> None:
+    """Read as :func:`fill` does, once and by this engine."""
     if not selection.points:
         block = result.reshape(selection.block)
         if step is None:

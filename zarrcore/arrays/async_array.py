@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import indexing
-from zarrcore.arrays.access import MOST_ATTEMPTS, get_by, put_by
+from zarrcore.arrays.access import get_by, put_by
 from zarrcore.arrays.face import ArrayFace
 from zarrcore.arrays.inspectable import AsyncInspectable
 from zarrcore.arrays.opened import OpenArray, open_array_at
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from zarrcore.info import NodeInfo
     from zarrcore.storage import StoreLike
 
+_MOST_ATTEMPTS = 3  # before a thread tries, too
 _MOST_AWAITED = 16 << 20  # bytes; more are read with a thread, which decodes what has arrived meanwhile
 
 
@@ -226,7 +227,7 @@ async def _get_awaited(array: OpenArray, call: Callable[[], Any]) -> Any:
 
     store: Any = array.store
     inline = not array.metadata.chain().has_codec_of_user
-    for _ in range(MOST_ATTEMPTS):
+    for _ in range(_MOST_ATTEMPTS):
         engine: Engine = array._engine or await store.run(array.engine, inline=inline)
         result = await store.run(call, inline=inline)
         if array._engine is engine and not engine.is_left:

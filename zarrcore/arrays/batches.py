@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore._core import engine
 from zarrcore._typing import Memory, Out, SelectionLike, ShapedArray
-from zarrcore.arrays.access import check_still_there, fill
+from zarrcore.arrays.access import fill, fill_by, of_one_array
 from zarrcore.arrays.memory import is_memory
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
@@ -150,11 +151,11 @@ def _common(reads: Reads) -> tuple[tuple[int, ...], np.dtype]:
 def _read(reads: Reads, results: Sequence[np.ndarray] | np.ndarray, threads: int) -> None:
     """Read natively what can be, in one call, and all else one by one."""
     requests: list[Any] = []
-    later, positions = [], []
+    later, positions, known = [], [], []
     if isinstance(results, np.ndarray):
         results = [results[number, ...] for number in range(len(reads))]
     for number, ((array, selection), result) in enumerate(zip(reads, results, strict=True)):
-        compiled = array.engine()
+        metadata, compiled = array._metadata, array.engine()
         if result.size == 0:
             continue
         if not compiled.is_native or (selection.points and not result.flags.c_contiguous):
@@ -162,13 +163,14 @@ def _read(reads: Reads, results: Sequence[np.ndarray] | np.ndarray, threads: int
         else:
             requests.append((compiled, selection.dims, selection.points, result.reshape(selection.block)))
             positions.append(number)
-    for i in _read_natively(requests, threads, positions):
-        array, selection = reads[positions[i]]
-        if requests[i][0].is_left:
-            check_still_there(array, requests[i][0].shape)
-        later.append((array, selection, results[positions[i]]))
+            known.append(metadata)
     for array, selection, result in later:
         fill(array, selection, result, threads)
+    for i in _read_natively(requests, threads, positions):
+        array, selection = reads[positions[i]]
+        compiled, metadata = requests[i][0], known[i]
+        again = array.engine_after(compiled, metadata) if compiled.is_left or compiled.is_stale else compiled
+        of_one_array(array, partial(fill_by, array, selection, results[positions[i]], threads), again)
 
 
 def _read_natively(requests: list[Any], threads: int, numbers: list[int]) -> Iterable[int]:
@@ -176,6 +178,6 @@ def _read_natively(requests: list[Any], threads: int, numbers: list[int]) -> Ite
     try:
         return engine.read_many(requests, threads, numbers)
     except ChunkError:
-        if any(request[0].is_left for request in requests):
+        if any(request[0].is_left or request[0].is_stale for request in requests):
             return range(len(requests))
         raise

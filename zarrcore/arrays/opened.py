@@ -161,6 +161,29 @@ class OpenArray(ArrayDescription):
             self._engine.is_left = True
         self.forget_engine()
 
+    def engine_after(self, engine: Engine, metadata: ArrayMetadata, *, compares: bool = True) -> Engine:
+        """Return an engine for a read that has to be made again, as the one before may be of two arrays.
+
+        That had this engine, for these metadata.  If the array that is there now is of another kind, or
+        smaller, an ArrayNotFoundError is raised.  Unless it `compares`, reads do not look any more whether
+        the metadata are others.
+        """
+        if engine.is_stale and not engine.is_left:
+            if self._engine is not engine or users.is_changing(self._store_path):
+                # This process has not replaced it, but has given it another shape: reads have the old one.
+                self._refuse_other(stored_metadata(self), metadata)
+                return self._build(metadata, documented=False)
+            with BINDING:
+                if self._engine is engine:
+                    self.forget_engine()
+                    self.losses = -1
+        if reason := self.out_of_date(metadata.shape, or_larger=True):
+            raise ArrayNotFoundError(f"{reason}, and while it was read")
+        if engine.is_stale and not compares:
+            self.documented = False
+            self.forget_engine()
+        return self.engine()
+
     def with_shape_of(self, metadata: ArrayMetadata) -> OpenArray:
         """Return the same array with another shape, for one change: it sees nothing of what others change."""
         array = self._with_metadata(metadata)
@@ -177,14 +200,14 @@ class OpenArray(ArrayDescription):
             if other.losses == users.losses:
                 self._bind(other._engine)
 
-    def _build(self, metadata: ArrayMetadata) -> Engine:
+    def _build(self, metadata: ArrayMetadata, *, documented: bool | None = None) -> Engine:
         missing_is_error = not self._config.read_missing_chunks
         return build_engine(
             metadata,
             self._store_path,
             missing_is_error=missing_is_error,
             cache=self.cache,
-            documented=self.documented,
+            documented=self.documented if documented is None else documented,
         )
 
     def _bind(self, engine: Any) -> None:
@@ -227,14 +250,17 @@ class OpenArray(ArrayDescription):
             self.documented = True
             if found.separator_is_open and not known.separator_is_open:
                 found = self._with_separator(found)
-            if not is_resized(found, known):
-                raise ArrayNotFoundError(
-                    f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it "
-                    "was opened: open it again"
-                )
+            self._refuse_other(found, known)
             shrunk = any(now < was for now, was in zip(found.shape, known.shape, strict=True))
             # Where it has only grown, the old shape stays valid.
             self.adopt(found if shrunk else known, losses=losses, instead_of=known)
+
+    def _refuse_other(self, found: ArrayMetadata, known: ArrayMetadata) -> None:
+        if not is_resized(found, known):
+            raise ArrayNotFoundError(
+                f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it "
+                "was opened: open it again"
+            )
 
     def as_it_is(self) -> OpenArray:
         """Return the same array, which others do not give another shape, with its engine."""
@@ -287,7 +313,6 @@ def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
         array.store_path,
         missing_is_error=not array.config.read_missing_chunks,
         cache=array.cache,
-        documented=array.documented,
     )
 
 

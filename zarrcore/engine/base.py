@@ -32,7 +32,10 @@ class Engine(Protocol):
         ...
 
     is_left: bool
-    """Whether another array may have come to the place of this one: what was read may be of both."""
+    """Whether this process has put another array in the place of this one: what was read may be of both."""
+
+    is_stale: bool
+    """Whether another process may have, as a read has found out, which failed: the metadata are others."""
 
     @property
     def block_shape(self) -> tuple[int, ...] | None:

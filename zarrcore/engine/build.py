@@ -73,7 +73,7 @@ def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
     return transformed(store_path.store, transformers, key_prefix(store_path.path))
 
 
-_DOCUMENTS = {2: ".zarray", 3: "zarr.json"}
+_DOCUMENTS = {1: "meta", 2: ".zarray", 3: "zarr.json"}
 
 _resized = False  # whether this process has ever changed the shape of an array
 
@@ -101,7 +101,8 @@ def build_engine(
 ) -> Engine:
     """Return the native engine if every part of the array has a native form, else the Python one.
 
-    With `documented`, the array's own document is there, or is about to be stored.
+    With `documented`, the array's own document is there, or is about to be stored: in a directory, reads look
+    whether it is still the same.
     """
     _take_share()
     with of_array(store_path.path):
@@ -147,9 +148,9 @@ def _native_engine(
     prefix = key_prefix(store_path.path)
     source = store._native_source()
     if isinstance(source, engine.LocalSource):
-        expected = _DOCUMENTS.get(metadata.zarr_format, "") if documented else ""
-        document = store._document_in(prefix) or expected
-        source.documented = document.encode() or None
+        expected = _DOCUMENTS[metadata.zarr_format] if documented else ""
+        if not (expected and source.note_document(prefix, expected, marked=True)):
+            source.note_document(prefix, store._document_in(prefix) or expected, marked=documented)
     elif source is not None:
         source.is_gone = _loss(store, prefix, documented=documented)
     else:

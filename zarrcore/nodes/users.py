@@ -116,6 +116,12 @@ def writing(node: Any) -> Iterator[None]:
         WRITES.pop(under_way, None)
 
 
+def is_changing(place: StorePath) -> bool:
+    """Return whether a write to the array at a place is under way, or a change of its metadata."""
+    scope = _scope(place)
+    return any(_scope(node.store_path) == scope for node in WRITES.copy().values())
+
+
 class Made(NamedTuple):
     """A node that is being made with its values: a write under way before there is an array."""
 

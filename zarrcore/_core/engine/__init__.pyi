@@ -141,6 +141,7 @@ class LocalSource:
         follow_symlinks: bool | str = "inside",
         page_cache: bool = True,
     ) -> None: ...
+    def note_document(self, prefix: str, document: str, marked: bool) -> bool: ...
 
 @final
 class MemorySource:
@@ -242,6 +243,7 @@ class NativeArray:
     path: str
     is_native: bool
     is_left: bool
+    is_stale: bool
     def __init__(
         self,
         source: _Source,

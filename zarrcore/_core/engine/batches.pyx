@@ -172,6 +172,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> list:
         fault.in_chunk = False
         fault.call = 0
     array = requests[fault.call][0]
+    array.is_stale |= status == ZC_ERR_STALE
     session = batch.sessions[places[_place_of(array)]]
     array.raise_failure(status, &fault, &err, batch.sessions[0] if err.cause else session, False, prefix)
 
