@@ -36,7 +36,7 @@ from zarrcore.metadata import ArrayMetadata, known, layout
 from zarrcore.node import state_of
 from zarrcore.progress import Step
 from zarrcore.storage.base import Store
-from zarrcore.storage.validation import key_prefix
+from zarrcore.storage.validation import as_view, key_prefix
 
 REGION_BYTES = 16 << 20
 """Memory for the values that are on their way, unless one chunk for each thread needs more.
@@ -186,6 +186,7 @@ def _move_chunks(
             try:
                 value = read._get_chunks([key], most)[0] if is_bounded else read.get(key)  # type: ignore[arg-type]
                 if value is not None:
+                    value = as_view(value, key)
                     array, name = dest, encode(coords)
                     key = prefix + name
                     with ranked(engine.KeyLock(place, name), Rank.CHUNK):

@@ -21,6 +21,7 @@ from zarrcore.nodes.find import parse_node, read_documents
 from zarrcore.nodes.open import open_array_node
 from zarrcore.nodes.users import BINDING, COMPILED
 from zarrcore.storage.path import StorePath
+from zarrcore.storage.validation import lasting
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import ChunkCache
@@ -327,7 +328,7 @@ def stored_metadata(
     """
     place, zarr_format = array.store_path, array.metadata.zarr_format
     values = read_documents(place, zarr_format, versions)
-    if known is not None and {name: bytes(value) for name, value in values.items()} == known:
+    if known is not None and {name: lasting(value) for name, value in values.items()} == known:
         return array.metadata
     found = parse_node(place, zarr_format, values)
     if found is None or not is_array_metadata(found):

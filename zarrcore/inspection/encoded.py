@@ -152,7 +152,8 @@ class EncodedChunk:
     def _get(self) -> Any:
         """Return the value at the key; whatever a store raises names them."""
         with moving(self._store, self.key):
-            return self._store.get(self.key)
+            value = self._store.get(self.key)
+            return None if value is None else as_view(value, self.key)
 
     def _get_inner(self, shard: ShardLayout) -> Buffer | None:
         for _ in range(_LOOKS):
@@ -165,7 +166,8 @@ class EncodedChunk:
 
         def get(part: Any) -> Any:
             with moving(self._store, self.key):
-                return self._store._get_part(self.key, part, versions)
+                found = self._store._get_part(self.key, part, versions)
+                return None if found is None else as_view(found, self.key)
 
         encoded = get(shard.index_request)
         if encoded is None:

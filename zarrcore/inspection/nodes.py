@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from zarrcore.metadata import (
     parse_v2_group,
 )
 from zarrcore.metadata.departures import collected
+from zarrcore.metadata.documents import stored_bytes
 from zarrcore.nodes import documents
 from zarrcore.nodes.consolidated import lookup
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
@@ -36,7 +38,7 @@ from zarrcore.nodes.n5 import N5Store, n5_place
 from zarrcore.nodes.reading import several_at_once
 from zarrcore.storage import LocalStore
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix
+from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix, lasting
 
 if TYPE_CHECKING:
     from zarrcore.nodes.consolidate import ConsolidatedDifference
@@ -141,7 +143,7 @@ class NodeWalk:
             try:
                 # Names of format 1 are plain words, and may be those of directories.
                 is_file = name not in documents.NAMES[1] or self._store.exists(key)
-                value = self._store.get(key) if is_file else None
+                value = lasting(self._store.get(key)) if is_file else None
             except Exception as error:
                 node.errors[name] = error
             else:
@@ -406,8 +408,10 @@ class _Reading:
         member = _MEMBER.match(getattr(error, "where", None) or "")
         section = '"Metadata"'
         if self._format == 3:
-            is_group = b'"group"' in bytes(self._node.values.get(ZARR_JSON, b""))
-            section = '"Group metadata"' if is_group else '"Array metadata"'
+            section = '"Array metadata"'
+            with suppress(MetadataValidationError):  # no bytes
+                if b'"group"' in stored_bytes(self._node.values.get(ZARR_JSON, b""), where=key):
+                    section = '"Group metadata"'
         elif name == ZGROUP_JSON:
             section = '"Groups"'
         if isinstance(error, DataTypeValidationError) and member is None:

@@ -17,6 +17,7 @@ from zarrcore.nodes.open import open_group_node
 from zarrcore.nodes.users import writing
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StoreLike, StorePath, make_store_path
+from zarrcore.storage.validation import as_view
 
 _DAMAGED = ("chunk", "size", "index")
 
@@ -220,7 +221,7 @@ class _Repairs:
         assert self._aside is not None
         target = self._aside / key
         found = target.store.get(target.path)
-        return None if found is None else bytes(found)
+        return None if found is None else bytes(as_view(found, target.path))
 
     def _check_kept(self, key: str, moved: list[tuple[bytes, bytes]]) -> None:
         """Put a value back that went from the quarantine too: that is the store by another name.

@@ -13,7 +13,7 @@ import numpy as np
 
 from zarrcore._core.json_text import copied, indented
 from zarrcore._typing import Buffer
-from zarrcore._validate import MAX_DOCUMENT_NBYTES, describe, mapping
+from zarrcore._validate import MAX_DOCUMENT_NBYTES, describe, mapping, view_of
 from zarrcore.config import config
 from zarrcore.errors import MetadataValidationError, printable
 
@@ -64,7 +64,7 @@ def stored_bytes(data: Buffer, *, where: str) -> bytes:
     if type(data) is bytes:
         return data
     try:
-        return memoryview(data).tobytes()
+        return view_of(data).tobytes()
     except Exception as error:  # whatever the export of a user's class raises
         raise MetadataValidationError(f"expected bytes, got {type(data).__name__}", key=where) from error
 

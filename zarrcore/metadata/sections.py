@@ -15,7 +15,7 @@ from typing import Any
 
 from zarrcore._typing import Buffer
 from zarrcore.errors import MetadataValidationError
-from zarrcore.metadata.documents import decode_document, load_document, parse_document
+from zarrcore.metadata.documents import decode_document, load_document, parse_document, stored_bytes
 
 _MARK = b'"consolidated_metadata": {'
 _INDENT = r'\{\n([ \t]+)"'
@@ -81,7 +81,7 @@ def load_group_document(data: Buffer, *, where: str) -> dict[str, Any]:
 
     Documents in another layout, of another kind or without consolidated metadata are parsed as a whole.
     """
-    raw = bytes(data)
+    raw = stored_bytes(data, where=where)
     if _MARK not in raw:
         return load_document(raw, where=where)
     text = decode_document(raw, where=where)

@@ -445,7 +445,8 @@ def _put_stored(nodes: Nodes, path: str, place: StorePath, documents: dict[str, 
     """
     names = (ZARR_JSON,) if ZARR_JSON in documents else _V2_NAMES
     values = get_many(place, [join_path(place.path, name) for name in names])
-    stored = {name: bytes(value) for name, value in zip(names, values, strict=True) if value is not None}
+    found = zip(names, values, strict=True)
+    stored = {name: stored_bytes(value, where=name) for name, value in found if value is not None}
     if ZARRAY_JSON in stored:  # which is what a reader sees
         stored.pop(ZGROUP_JSON, None)
     for name in names:

@@ -22,7 +22,7 @@ from zarrcore.nodes.users import note_loss
 from zarrcore.nodes.walk import documents_below
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import DECISIVE, is_document, key_prefix, storing_order
+from zarrcore.storage.validation import DECISIVE, as_view, is_document, key_prefix, lasting, storing_order
 
 
 def move_node(source: StorePath, dest: StorePath) -> None:
@@ -145,9 +145,9 @@ def is_copied(source: StorePath, dest: StorePath) -> bool:
 def _are_alike(store: Store, key: str, copy: str) -> bool:
     """Return whether two keys have the same value, or neither has one."""
     with moving(store, key):
-        value = store.get(key)
+        value = lasting(store.get(key))
     with moving(store, copy):
-        return bool(value == store.get(copy))
+        return bool(value == lasting(store.get(copy)))
 
 
 def _copy(source: StorePath, dest: StorePath, goes_on: bool) -> None:
@@ -224,6 +224,7 @@ def stored_value(store: Store, key: str) -> Any:
     """Return the value at a key that has been listed."""
     with moving(store, key):
         value = store.get(key)
+        value = None if value is None else lasting(as_view(value, key))
     if value is None:
         raise NodeNotFoundError(f"{key!r} vanished from {store} while it was copied")
     return value

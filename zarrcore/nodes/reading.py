@@ -11,7 +11,7 @@ from zarrcore._validate import describe
 from zarrcore.errors import BaseZarrError, InvalidKeyError, NodeIOError, NodeNotFoundError, named, shown
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import answers, join_path, key_prefix
+from zarrcore.storage.validation import answers, join_path, key_prefix, lasting
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -67,13 +67,20 @@ class writing(reading):
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, (BaseZarrError, MemoryError)):
-            if isinstance(error, OSError) and not is_of_a_user(type(self._place.store)):
+            if isinstance(error, OSError) and not is_of_a_user(type(_innermost(self._place.store))):
                 if isinstance(error, FileNotFoundError):
                     what = f"node {self._place.path or '/'!r} in {self._place.store}"
                     reason = "was removed while it was written to"
                     raise NodeNotFoundError(f"{what} {reason}: {shown(error)}") from error
                 return
             raise self._located(error) from error
+
+
+def _innermost(store: Store) -> Store:
+    """Return the store that a wrapper of zarrcore's passes its calls on to."""
+    while not is_of_a_user(type(store)) and isinstance(inner := getattr(store, "_store", None), Store):
+        store = inner
+    return store
 
 
 class moving:
@@ -107,7 +114,7 @@ def document_at(place: StorePath, name: str) -> Any:
     """Return a document of a node, or None."""
     key = join_path(place.path, name)
     with reading(place, key):
-        return place.store.get(key)
+        return lasting(place.store.get(key))
 
 
 def get_many(place: StorePath, keys: Sequence[str]) -> Sequence[Any]:

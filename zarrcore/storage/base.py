@@ -20,6 +20,7 @@ from zarrcore.storage.validation import (
     as_view,
     is_document,
     join_path,
+    lasting,
     removal_step,
     validate_key,
     validate_prefix,
@@ -209,7 +210,7 @@ class Store(ABC):
             One answer for each request, in their order.  Ranges of the same key come from the same value,
             even while it is being replaced, if the store can promise that.
         """
-        return [self.get(key, byte_range) for key, byte_range in key_ranges]
+        return [lasting(self.get(key, byte_range)) for key, byte_range in key_ranges]
 
     def get_many(self, keys: Iterable[str]) -> Sequence[Buffer | None]:
         """Return the values at `keys`, in their order; None for keys that have no value."""

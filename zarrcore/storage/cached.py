@@ -25,7 +25,7 @@ from zarrcore.storage.derived import overrides
 from zarrcore.storage.logged import LoggingStore
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.tags import Tags
-from zarrcore.storage.validation import absolute_path, validate_key
+from zarrcore.storage.validation import absolute_path, answers, as_view, validate_key
 from zarrcore.storage.versions import Fetched, replaced
 from zarrcore.storage.wrapper import ReadOnlyStore, WrapperStore, passed_on
 
@@ -310,7 +310,11 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
             values = store._get_chunks([one.key for one in questions], most)
         else:
             values = store.get_partial_values([(one.key, one.part) for one in questions])
-        return [Fetched(None if value is None else bytes(value)) for value in values]
+        values = answers(values, len(questions), "get_partial_values" if most is None else "get_many")
+        return [
+            Fetched(None if value is None else bytes(as_view(value, one.key)))
+            for one, value in zip(questions, values, strict=True)
+        ]
 
     def _take(self, plan: _Plan, found: list[tuple[_Question, Fetched]], *, is_last: bool) -> None:
         """Take the answers for one value, if they are of one version, and keep them."""

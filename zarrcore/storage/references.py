@@ -31,7 +31,14 @@ from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.spans import Span, joined
 from zarrcore.storage.urls import store_of_url
-from zarrcore.storage.validation import absolute_path, is_document, too_large, validate_key, validate_prefix
+from zarrcore.storage.validation import (
+    absolute_path,
+    as_view,
+    is_document,
+    too_large,
+    validate_key,
+    validate_prefix,
+)
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import FileSpan, OpenFile
@@ -330,7 +337,7 @@ def _read(one: tuple[StorePath, ByteRange | None, int | None]) -> bytes | None:
         value = place.store._get_chunks([place.path], most)[0]
     else:
         value = place.store.get(place.path, part)
-    return None if value is None else bytes(value)
+    return None if value is None else bytes(as_view(value, place.path))
 
 
 def _cut(parts: Sequence[tuple[int, bytes]], start: int, stop: int) -> Buffer | None:

@@ -165,10 +165,27 @@ def as_view(value: Buffer, key: str) -> bytes | memoryview:
     return view.cast("B")
 
 
+def lasting(value: Any) -> Any:
+    """Return what a store has answered, as bytes if the store may put its next answer into the same memory.
+
+    What is not bytes-like is returned as it is: whoever needs the bytes knows the key to be named.
+    """
+    if value is None or type(value) is bytes:
+        return value
+    try:
+        view = view_of(value)
+    except Exception:  # whatever the export of a user's class raises
+        return value
+    is_fixed = view.readonly and bytes in (type(view.obj), type(getattr(view.obj, "base", None)))
+    return value if is_fixed else view.tobytes()
+
+
 def answers(found: Any, n: int, method: str) -> Sequence[Any]:
     """Return what a store, which a user may have written, answers to n requests: one answer for each."""
     try:
-        values: Sequence[Any] = found if isinstance(found, (list, tuple)) else list(islice(found, n + 1))
+        values: Sequence[Any] = (
+            found if isinstance(found, (list, tuple)) else [*map(lasting, islice(found, n + 1))]
+        )
     except TypeError:
         raise StoreError(f"{method} returned {describe(found)} for {n} keys") from None
     if len(values) != n:
@@ -179,7 +196,7 @@ def answers(found: Any, n: int, method: str) -> Sequence[Any]:
 
 def patched(key: str, old: Buffer | None, parts: list[tuple[int, bytes | memoryview]]) -> bytes:
     """Return a value with parts of it replaced."""
-    value = bytearray(b"" if old is None else old)
+    value = bytearray(b"" if old is None else as_view(old, key))
     done = 0
     for start, part in sorted(parts, key=lambda item: item[0]):
         if start < 0:

@@ -32,6 +32,7 @@ from zarrcore.storage.validation import (
     is_document,
     is_zarr_python_store,
     key_prefix,
+    lasting,
     validate_key,
     validate_prefix,
 )
@@ -463,4 +464,4 @@ def _theirs(part: ByteRange | None) -> Any:
 
 def _bytes_of(answer: Any, key: str) -> Buffer | None:
     """Return the bytes in what a store returned for a key."""
-    return None if answer is None else as_view(answer, key)
+    return None if answer is None else lasting(as_view(answer, key))

@@ -289,20 +289,26 @@ cdef zc_status _store_read_tail(const zc_value *value, void *dst, size_t n, zc_e
         return _fail_part(session, error, err)
 
 
-cdef int _lend_all(answer, list keys, str complaint, const zc_store *store, zc_value *out, size_t *at) except -1:
-    """Lend what a store returned for some keys; `at` is the number of the one that is at fault."""
-    cdef list values
-    cdef size_t i
+cdef int _lend_all(answer, list keys, str method, const zc_store *store, zc_value *out, size_t *at) except -1:
+    """Lend what a store returned for some keys, one by one: an iterator may use its memory again, or have no end.
+
+    `at` is the number of the one that is at fault.
+    """
+    cdef size_t i = 0, n = len(keys)
     try:
-        values = list(answer)
+        values = iter(answer)
     except TypeError:
-        raise errors.StoreError(complaint.replace("%d values", repr(type(answer).__name__))) from None
-    if len(values) != len(keys):
-        raise errors.StoreError(complaint % len(values))
-    for i in range(<size_t>len(values)):
+        raise errors.StoreError(f"{method} returned {type(answer).__name__!r} for {n} keys") from None
+    for value in values:
+        if i == n:
+            raise errors.StoreError(f"{method} returned more than {n} values for {n} keys")
         at[0] = i
-        if values[i] is not None:
-            lend(keys[i], values[i], store, &out[i])
+        if value is not None:
+            lend(keys[i], value, store, &out[i])
+        i += 1
+        at[0] = n
+    if i < n:
+        raise errors.StoreError(f"{method} returned {i} values for {n} keys")
     return 0
 
 
@@ -323,7 +329,7 @@ cdef zc_status _store_fetch(const zc_store *store, const zc_request *requests, s
                 return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked key by key
             i = names.index(key)
             raise
-        _lend_all(answer, names, f"get_many returned %d values for {n} keys", store, out, &i)
+        _lend_all(answer, names, "get_many", store, out, &i)
         return ZC_OK
     except BaseException as error:
         give_back_all(out, n)
@@ -349,8 +355,7 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
             else:
                 wanted.append((key, (requests[i].offset, requests[i].n)))
         answer = source.get_parts(wanted, session.seen()) if source.has_versions else source.get_parts(wanted)
-        _lend_all(answer, [key for key, _ in wanted],
-                  f"get_partial_values returned %d values for {n} requests", store, out, &i)
+        _lend_all(answer, [key for key, _ in wanted], "get_partial_values", store, out, &i)
         return ZC_OK
     except BaseException as error:
         give_back_all(out, n)

@@ -19,6 +19,7 @@ from zarrcore.arrays.config import ArrayConfig as OurConfig
 from zarrcore.integrations.zarr_python.metadata import is_known_release
 from zarrcore.integrations.zarr_python.pipeline import CodecPipeline
 from zarrcore.storage import OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
+from zarrcore.storage.validation import answers, as_view
 
 
 class ZarrcoreStore(abc.Store):
@@ -54,7 +55,10 @@ class ZarrcoreStore(abc.Store):
     ) -> list[Buffer | None]:
         requests = [(key, _ours(part)) for key, part in key_ranges]
         found = await STORES.run(self.zarrcore_store.get_partial_values, requests)
-        return [None if value is None else prototype.buffer.from_bytes(bytes(value)) for value in found]
+        return [
+            None if value is None else prototype.buffer.from_bytes(bytes(as_view(value, key)))
+            for (key, _), value in zip(requests, answers(found, len(requests), "get_many"), strict=True)
+        ]
 
     async def exists(self, key: str) -> bool:
         return await STORES.run(self.zarrcore_store.exists, key)

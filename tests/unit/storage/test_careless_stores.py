@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: MIT
+"""Stores of users that answer with no bytes, or with memory in which their next answer is going to be."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import BaseZarrError, MetadataValidationError, NodeIOError, StoreError
+from zarrcore.storage import (
+    CacheStore,
+    LoggingStore,
+    MemoryStore,
+    Store,
+    WrapperStore,
+    resolve_range,
+)
+
+VALUES = np.arange(1, 25, dtype="i4")
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "plain": {"chunks": 4, "compressors": None},
+    "sharded": {"chunks": 2, "shards": 8},
+    "format-2": {"chunks": 4, "zarr_format": 2},
+    "text": {"chunks": 4},
+}
+
+
+class Careless(Store):
+    """Has one buffer for all answers of a thread, or answers with whatever `answer` returns for a key."""
+
+    def __init__(self, values: dict[str, bytes]) -> None:
+        super().__init__()
+        self.values = values
+        self.own = threading.local()
+        self.answer: Callable[[str], Any] | None = None
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if self.answer is not None and (answer := self.answer(key)) is not None:
+            return answer
+        value = value[slice(*resolve_range(byte_range, len(value)))]
+        buffer = vars(self.own).setdefault("buffer", bytearray(1 << 14))
+        buffer[:] = value + b"\xee" * (len(buffer) - len(value))
+        return memoryview(buffer)[: len(value)]
+
+    def set(self, key: str, value: Any) -> None:
+        self.values[key] = bytes(value)
+
+    def delete(self, key: str) -> None:
+        self.values.pop(key, None)
+
+    def list(self) -> Iterator[str]:
+        return iter(sorted(self.values))
+
+
+class Yielding(Careless):
+    """The same, with batches that come one by one."""
+
+    def get_many(self, keys: Any) -> Any:
+        return (self.get(key) for key in keys)
+
+    def get_partial_values(self, key_ranges: Any) -> Any:
+        return (self.get(*request) for request in key_ranges)
+
+
+def filled(layout: str = "plain", kind: type[Careless] = Careless) -> tuple[Careless, np.ndarray]:
+    """A group with an array, and its values."""
+    store, options = MemoryStore(), dict(LAYOUTS[layout])
+    root = zarrcore.open_group(store, mode="a", zarr_format=options.pop("zarr_format", 3))
+    values = VALUES.astype("T") if layout == "text" else VALUES
+    array = root.create_array(
+        "a", shape=24, dtype=str if layout == "text" else "i4", fill_value=None, **options
+    )
+    array[...] = values
+    root.create_array("b", data=np.arange(3))
+    return kind({key: bytes(store.get(key) or b"") for key in store.list()}), values
+
+
+def chunks(answer: Any) -> Callable[[str], Any]:
+    return lambda key: answer if "zarr.json" not in key else None
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda store: store, WrapperStore, LoggingStore], ids=["bare", "wrapped", "logged"]
+)
+@pytest.mark.parametrize("kind", [Careless, Yielding])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_next_answer_may_be_in_the_same_memory(layout: str, kind: type[Careless], wrap: Any) -> None:
+    """All chunks of a read were the last one."""
+    store, values = filled(layout, kind)
+    root = zarrcore.open_group(wrap(store), mode="r")
+    array = root["a"]
+    for _ in range(2):
+        assert np.array_equal(array[...], values)
+        assert np.array_equal(array[3:17], values[3:17])
+        assert np.array_equal(array.vindex[[20, 1, 9]], values[[20, 1, 9]])
+    assert sorted(name for name, _ in root.members()) == ["a", "b"]
+    assert zarrcore.verify(wrap(store)).ok
+    copied = MemoryStore()
+    zarrcore.copy_store(wrap(store), copied)
+    assert {key: copied.get(key) for key in copied.list()} == store.values
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_move_through_memory_that_is_used_again(layout: str) -> None:
+    store, values = filled(layout)
+    before = dict(store.values)
+    zarrcore.open_group(store, mode="r+").move("a", "c")
+    assert store.values == {f"c{key[1:]}" if key[:2] == "a/" else key: value for key, value in before.items()}
+    assert np.array_equal(zarrcore.open_array(store, path="c", mode="r")[...], values)
+
+
+class Numbered:
+    """No bytes, but `bytes` makes some of it."""
+
+    def __bytes__(self) -> bytes:
+        return b"\1" * 16
+
+
+NO_BYTES = [16, [1] * 16, np.array([1, 2], object), Numbered(), "x" * 16, 1 << 45]
+
+
+@pytest.mark.parametrize("answer", NO_BYTES, ids=lambda answer: type(answer).__name__)
+def test_what_is_no_bytes_is_not_kept_in_a_cache(answer: Any, tmp_path: Path) -> None:
+    """16 was read as 16 bytes of zeros, and Python objects as their addresses."""
+    store, values = filled()
+    cached = CacheStore(store, tmp_path, max_bytes=1 << 20, immutable=True, name="careless")
+    array = zarrcore.open_array(cached, path="a", mode="r")
+    store.answer = chunks(answer)
+    for selection in (..., slice(1, 3), 5):
+        with pytest.raises(BaseZarrError, match=r"array 'a'.*key 'a/c/.*expected a bytes-like value"):
+            array[selection]
+    store.answer = None
+    assert np.array_equal(array[...], values)
+
+
+@pytest.mark.parametrize("n", [0, 5, None])
+def test_a_cache_is_answered_with_another_number_of_values(n: int | None, tmp_path: Path) -> None:
+    def answers() -> Iterator[bytes]:
+        while True:
+            yield bytes(16)
+
+    class Other(Careless):
+        def get_partial_values(self, key_ranges: Any) -> Any:
+            return answers() if n is None else [bytes(16)] * n
+
+    store = filled(kind=Other)[0]
+    cached = CacheStore(store, tmp_path, max_bytes=1 << 20, immutable=True, name="careless")
+    with pytest.raises(StoreError, match="get_partial_values returned .* values for 2 keys"):
+        cached.get_many(["a/c/0", "a/c/1"])
+
+
+@pytest.mark.parametrize("answer", NO_BYTES, ids=lambda answer: type(answer).__name__)
+def test_what_is_no_bytes_is_copied_nowhere(answer: Any) -> None:
+    """The addresses of Python objects were stored as a chunk, or a bare error was raised."""
+    store, _ = filled()
+    dest = filled()[0]
+    array = zarrcore.open_array(store, path="a", mode="r")
+    before = dict(dest.values)
+    store.answer = chunks(answer)
+    with pytest.raises(BaseZarrError, match=r"a/c/\d.*expected a bytes-like value"):
+        zarrcore.copy(array, zarrcore.open_group(dest, mode="r+"), "c")
+    with pytest.raises(BaseZarrError, match=r"a/c/\d.*expected a bytes-like value"):
+        zarrcore.open_group(store, mode="r+").move("a", "c")
+    with pytest.raises(BaseZarrError, match=r"a/c/\d.*expected a bytes-like value"):
+        zarrcore.copy_store(store, dest, if_exists="replace")
+    with pytest.raises(BaseZarrError, match=r"a/c/\d.*expected a bytes-like value"):
+        array.encoded((0,)).get()
+    with pytest.raises(TypeError, match=r"a/c/0.*expected a bytes-like value"):
+        store.set_partial_values([("a/c/0", 0, b"x")])
+    assert {key: value for key, value in dest.values.items() if key[0] != "c"} == before
+
+
+@pytest.mark.parametrize("answer", NO_BYTES, ids=lambda answer: type(answer).__name__)
+def test_documents_that_are_no_bytes(answer: Any) -> None:
+    store, _ = filled()
+    array = zarrcore.open_array(store, path="a", mode="r+")
+    store.answer = lambda key: answer
+    for call in (
+        lambda: zarrcore.open_group(store, mode="r"),
+        lambda: zarrcore.open_array(store, path="a", mode="r"),
+        lambda: array.attrs.update(x=1),
+        lambda: array.resize(7),
+    ):
+        with pytest.raises((MetadataValidationError, NodeIOError), match=r"zarr.json.*expected .*bytes"):
+            call()
+    assert "zarr.json" in str(zarrcore.verify(store))
+
+
+class Endless(Careless):
+    """Batches of chunks never end."""
+
+    def get_many(self, keys: Any) -> Any:
+        return (
+            [super(Endless, self).get(key) for key in keys]
+            if "json" in keys[0]
+            else iter(lambda: bytes(16), 0)
+        )
+
+    def get_partial_values(self, key_ranges: Any) -> Any:
+        return iter(lambda: bytes(16), 0)
+
+
+@pytest.mark.parametrize("layout", ["plain", "text"])
+def test_a_batch_without_end_ends(layout: str) -> None:
+    """It was gathered into a list until there was no memory left."""
+    array = zarrcore.open_array(filled(layout, Endless)[0], path="a", mode="r")
+    with pytest.raises(BaseZarrError, match="array 'a'.* get_many returned more.* values for 6 keys"):
+        array[...]
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda store: store, WrapperStore, LoggingStore], ids=["bare", "wrapped", "logged"]
+)
+@pytest.mark.parametrize("error", [OSError("no"), PermissionError("no"), KeyError("no"), TypeError("no")])
+def test_an_error_of_a_store_that_is_wrapped_names_the_node(error: Exception, wrap: Any) -> None:
+    """An OSError of a user's store came out bare where one of zarrcore's wrappers was around it."""
+
+    class Failing(Careless):
+        fails = False
+
+        def set(self, key: str, value: Any) -> None:
+            if self.fails:
+                raise error
+            super().set(key, value)
+
+    store = filled(kind=Failing)[0]
+    array = zarrcore.open_array(wrap(store), path="a", mode="r+")
+    store.fails = True
+    for change in (lambda: array.attrs.update(x=1), lambda: array.resize(30), lambda: array.append([1] * 4)):
+        with pytest.raises(BaseZarrError, match="'a'|a/zarr.json"):
+            change()
+
+
+def test_a_move_that_goes_on_does_not_take_another_value_for_a_copy() -> None:
+    """Two values in one memory were alike, and the source was removed."""
+    store, _ = filled()
+    for key, value in [*store.values.items()]:
+        if key.startswith("a/"):
+            store.values[f"c{key[1:]}"] = value
+    store.values["c/c/1"] = bytes(16)
+    before = dict(store.values)
+    with pytest.raises(BaseZarrError):
+        zarrcore.open_group(store, mode="r+").move("a", "c")
+    assert store.values == before
