@@ -200,8 +200,11 @@ class CacheFiles:
         if size > self.max_bytes:
             return False
         self._make()
-        fd = os.open(os.path.join(self._root, "bytes"), os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
+        path = os.path.join(self._root, "bytes")
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS | _NO_WAIT, 0o600)
         try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "no regular file", path)
             with _locked(fd) as is_locked:
                 if not is_locked:
                     return False

@@ -52,7 +52,8 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     Raises
     ------
     ValueError
-        If the cache store cannot remove values, or a limit is negative.
+        If the cache store cannot remove values, or is where the other one is or above it, or a limit is
+        negative.
 
     Examples
     --------
@@ -77,6 +78,8 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         super().__init__(store)
         if not cache_store.supports_deletes:
             raise ValueError(f"cache_store: expected a store that can remove values, got {cache_store!r}")
+        if store._address("").startswith(cache_store._address("")):  # removing copies would remove the values
+            raise ValueError(f"cache_store: expected a place of its own, got {cache_store!r}, which has {store!r}")
         if max_age_seconds != "infinity" and (isinstance(max_age_seconds, str) or max_age_seconds < 0):
             raise ValueError(f'max_age_seconds: expected "infinity" or at least 0, got {max_age_seconds!r}')
         if max_size is not None and max_size < 0:

@@ -13,8 +13,10 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import BaseZarrError, MetadataValidationError, NodeIOError, StoreError
+from zarrcore.experimental.cache_store import CacheStore as KeepingStore
 from zarrcore.storage import (
     CacheStore,
+    LocalStore,
     LoggingStore,
     MemoryStore,
     Store,
@@ -251,3 +253,23 @@ def test_a_move_that_goes_on_does_not_take_another_value_for_a_copy() -> None:
     with pytest.raises(BaseZarrError):
         zarrcore.open_group(store, mode="r+").move("a", "c")
     assert store.values == before
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda store: store, WrapperStore, LoggingStore], ids=["bare", "wrapped", "logged"]
+)
+@pytest.mark.parametrize("place", ["same", "link", "above", "memory"])
+def test_copies_are_not_kept_where_the_values_are(place: str, wrap: Any, tmp_path: Path) -> None:
+    """Reading an array removed it, since copies that are not good are removed."""
+    source: Any = LocalStore(tmp_path / "data")
+    copies: Any = LocalStore(tmp_path / ("data" if place == "same" else "link" if place == "link" else ""))
+    if place == "link":
+        (tmp_path / "data").mkdir()
+        (tmp_path / "link").symlink_to(tmp_path / "data")
+    if place == "memory":
+        source = MemoryStore()
+        copies = MemoryStore(source._store_dict)
+    zarrcore.create_array(source, name="a", data=np.arange(40), chunks=4)
+    with pytest.raises(ValueError, match="cache_store: expected a place of its own"):
+        KeepingStore(wrap(source), cache_store=wrap(copies), max_size=100)
+    assert np.array_equal(zarrcore.open_array(source, path="a", mode="r")[...], np.arange(40))

@@ -865,3 +865,25 @@ def nothing_is_held() -> Iterator[None]:
     yield
     after = [os.readlink(f"{path}/{n}") for n in os.listdir(path) if os.path.islink(f"{path}/{n}")]
     assert sum("zarrcore-1" in name for name in after) == sum("zarrcore-1" in name for name in before)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no FIFOs")
+@pytest.mark.parametrize("place", ["bytes", "value"])
+def test_a_fifo_in_the_directory_is_not_waited_for(place: str, tmp_path: Path) -> None:
+    """In the place of the file that counts the bytes, one was read from for ever."""
+    store = CacheStore(
+        MemoryStore({"a": b"1", "b": b"2"}), tmp_path, max_bytes=1000, immutable=True, name="fifo"
+    )
+    assert store.get("a") == b"1"
+    found = [
+        path
+        for path in tmp_path.rglob("*")
+        if path.is_file() and (path.name == "bytes") == (place == "bytes")
+    ]
+    for path in found:
+        if path.name != "CACHEDIR.TAG":
+            path.unlink()
+            os.mkfifo(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZarrRuntimeWarning)
+        assert (store.get("b"), store.get("a")) == (b"2", b"1")
