@@ -28,7 +28,7 @@ from zarrcore.nodes.copies import follow_tree
 from zarrcore.nodes.create import store_unfollowed
 from zarrcore.nodes.find import leads_on, read_documents, refuse_level
 from zarrcore.nodes.open import absent
-from zarrcore.nodes.reading import names_below, reading
+from zarrcore.nodes.reading import keys_below, names_below, reading
 from zarrcore.nodes.walk import documents_below
 from zarrcore.progress import Progress, Step, reporting
 from zarrcore.storage import StoreLike, StorePath, make_store_path
@@ -459,8 +459,7 @@ def remove_metadata(
     place = make_store_path(store, mode="r" if dry_run else "r+", storage_options=storage_options)
     names = _OLD_NAMES[2] if zarr_format == 2 else (ZARR_JSON,)
     others = (ZARR_JSON,) if zarr_format == 2 else (ZARRAY_JSON, ZGROUP_JSON)
-    below = place.store.list_prefix(key_prefix(place.path)) if place.path else place.store.list()
-    keys = tuple(sorted(key for key in below if key.rpartition("/")[2] in names))
+    keys = tuple(sorted(key for key in keys_below(place) if key.rpartition("/")[2] in names))
     for key in keys if not force else ():
         path = key.rpartition("/")[0]
         if not any(place.store.exists(join_path(path, name)) for name in others):

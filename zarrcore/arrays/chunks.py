@@ -31,7 +31,7 @@ from zarrcore.keys.base import chunk_coords, key_maker, names_hidden_by, quick_r
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
-from zarrcore.nodes.reading import key_text, reading, several_at_once, which_exist
+from zarrcore.nodes.reading import reading, several_at_once, which_exist
 from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
 from zarrcore.nodes.versions import Versions, repeated
 from zarrcore.storage.validation import is_document, key_prefix
@@ -98,7 +98,7 @@ def _listed(array: ArrayDescription, *, hidden: bool = False) -> Iterator[str]:
     """Yield the keys below an array; if asked, the empty directories as well."""
     prefix = key_prefix(array.path)
     with reading(array.store_path, prefix):
-        for key in map(key_text, chunk_store(array.metadata, array.store_path)._list_stored(prefix)):
+        for key in chunk_store(array.metadata, array.store_path)._list_stored(prefix):
             if hidden or not key.endswith("/"):
                 yield key
 

@@ -80,7 +80,7 @@ def _address(store: Store) -> Any:
 
 def _digest(store: Store, prefix: str) -> str:
     digest = blake2b(digest_size=16)
-    for key in sorted(store.list_prefix(prefix)):
+    for key in sorted(store._list_stored(prefix)):
         value = store.get(key)
         if value is not None:  # else another thread has just removed it
             digest.update(f"{len(key)} {key} {memoryview(value).nbytes} ".encode())

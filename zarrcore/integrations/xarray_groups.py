@@ -47,7 +47,7 @@ def _is_bare(place: StorePath) -> bool:
     store, prefix = place.store, key_prefix(place.path)
     if not (store.supports_listing and store.supports_deletes):
         return False
-    return all(key[len(prefix) :] in ALL_NAMES for key in store.list_prefix(prefix))
+    return all(key[len(prefix) :] in ALL_NAMES for key in store._keys_listed(prefix))
 
 
 def look_above(

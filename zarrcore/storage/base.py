@@ -231,7 +231,7 @@ class Store(ABC):
 
     def getsize_prefix(self, prefix: str) -> int:
         """Return the sum of the sizes of all values below `prefix`, in bytes."""
-        return sum(map(self.getsize, self.list_prefix(prefix)))
+        return sum(map(self.getsize, self._keys_listed(prefix)))
 
     # --- listing ---
 
@@ -252,12 +252,12 @@ class Store(ABC):
         Each name occurs once and has no slash.  A store that knows directories may also name empty ones.
         """
         start = len(validate_prefix(prefix))
-        names = dict.fromkeys(key[start:].partition("/")[0] for key in self.list_prefix(prefix))
+        names = dict.fromkeys(key[start:].partition("/")[0] for key in self._keys_listed(prefix))
         return iter(names)
 
     def is_empty(self, prefix: str = "") -> bool:
         """Return whether there is no key below `prefix`."""
-        return next(iter(self.list_prefix(prefix)), None) is None
+        return next(self._keys_listed(prefix), None) is None
 
     # --- writing ---
 
@@ -324,12 +324,7 @@ class Store(ABC):
         An array without its document is no array, but one without its chunks would read as fill values.
         """
         self._check_writable()
-        keys, start = [*self.list_prefix(prefix)], validate_prefix(prefix)
-        for key in keys:
-            if not isinstance(key, str) or not key.startswith(start):
-                raise StoreError(
-                    f"{self} lists below {start!r} what is not there, {key!r}: nothing is removed"
-                )
+        keys = [*self._keys_listed(prefix)]
         documents = filter(is_document, keys)
         self.erase_values(sorted(documents, key=lambda key: removal_step(key[key.rfind("/") + 1 :])))
         self.erase_values(key for key in keys if not is_document(key))
@@ -509,14 +504,25 @@ class Store(ABC):
         That are temporary files of writers, empty directories (with a slash at the end) and, of no size, what
         is no file or has vanished.
         """
-        return ((key, self._size(key)) for key in self.list_prefix(prefix))
+        return ((key, self._size(key)) for key in self._keys_listed(prefix))
 
     def _list_stored(self, prefix: str) -> Iterator[str]:
         """Yield keys as :meth:`list_prefix`, also those that cannot be read, as links to nothing.
 
         And empty directories, with a slash at the end: one may be in the place of a chunk.
         """
-        return self.list_prefix(prefix)
+        return self._keys_listed(prefix)
+
+    def _keys_listed(self, prefix: str) -> Iterator[str]:
+        """Yield what :meth:`list_prefix`, which may be a user's, returns; keys that are not below are an error.
+
+        Chunks of another array would be copied, or removed, as those of the one below the prefix.
+        """
+        start = validate_prefix(prefix)
+        for key in self.list_prefix(prefix):
+            if not isinstance(key, str) or not key.startswith(start):
+                raise StoreError(f"prefix {start!r}: {self} lists what is not below: {key!r:.200}")
+            yield key
 
     def _unreadable_names(self, prefix: str) -> Iterable[str]:
         """Return the names, directly below a prefix, of what :meth:`list_dir` leaves out for that reason."""
@@ -565,7 +571,7 @@ class Store(ABC):
 
     def _names_of_keys(self, prefix: str) -> Iterator[str]:
         """Yield, for each key below a prefix, the name that follows the prefix."""
-        return (key[len(prefix) :].partition("/")[0] for key in self.list_prefix(prefix))
+        return (key[len(prefix) :].partition("/")[0] for key in self._keys_listed(prefix))
 
     def _concurrent_requests(self) -> int:
         """Return how many requests to make to the store at a time; 0: more than one is not faster."""

@@ -79,7 +79,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         if not cache_store.supports_deletes:
             raise ValueError(f"cache_store: expected a store that can remove values, got {cache_store!r}")
         if store._address("").startswith(cache_store._address("")):  # removing copies would remove the values
-            raise ValueError(f"cache_store: expected a place of its own, got {cache_store!r}, which has {store!r}")
+            raise ValueError(f"cache_store: expected a place of its own, got {cache_store}, around {store}")
         if max_age_seconds != "infinity" and (isinstance(max_age_seconds, str) or max_age_seconds < 0):
             raise ValueError(f'max_age_seconds: expected "infinity" or at least 0, got {max_age_seconds!r}')
         if max_size is not None and max_size < 0:

@@ -207,7 +207,7 @@ class RemoteStore(Store):
     def _list_stored(self, prefix: str) -> Iterator[str]:
         root = self._local_root()
         if root is None:
-            return self.list_prefix(prefix)
+            return self._keys_listed(prefix)
         from zarrcore.storage.local import LocalStore
 
         return LocalStore(root, follow_symlinks=True)._list_stored(prefix)

@@ -182,7 +182,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
 
     def _list_stored(self, prefix: str) -> Iterator[str]:
         if self._overrides(*_LISTS):
-            return self.list_prefix(prefix)
+            return self._keys_listed(prefix)
 
         def list_prefix(prefix: str) -> Iterator[str]:
             return self._store._list_stored(prefix)

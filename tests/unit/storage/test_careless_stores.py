@@ -273,3 +273,44 @@ def test_copies_are_not_kept_where_the_values_are(place: str, wrap: Any, tmp_pat
     with pytest.raises(ValueError, match="cache_store: expected a place of its own"):
         KeepingStore(wrap(source), cache_store=wrap(copies), max_size=100)
     assert np.array_equal(zarrcore.open_array(source, path="a", mode="r")[...], np.arange(40))
+
+
+class Everything(Careless):
+    """Lists all of its keys, whatever the prefix."""
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return self.list()
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda store: store, WrapperStore, LoggingStore], ids=["bare", "wrapped", "logged"]
+)
+def test_a_store_lists_keys_that_are_not_below_the_prefix(wrap: Any) -> None:
+    """Chunks of other arrays were removed as an array shrank or was made, and copied as its own."""
+    values: dict[str, bytes] = {}
+    root = zarrcore.open_group(Careless(values), mode="a")
+    for name in "abc":
+        root.create_array(name, data=VALUES * ord(name), chunks=4)
+    before = dict(values)
+    store = wrap(Everything(values))
+    root = zarrcore.open_group(store, mode="r+")
+    for change in (
+        lambda: root["b"].resize(6),
+        lambda: root["b"].nchunks_initialized,
+        lambda: root["b"].nbytes_stored(),
+        lambda: root.create_array("d", data=[1, 2]),
+        lambda: root.create_array("b", data=[1, 2], overwrite=True),
+        lambda: root.__delitem__("b"),
+        lambda: root.move("b", "d"),
+        lambda: zarrcore.copy(root["b"], zarrcore.open_group({}), "b"),
+        lambda: zarrcore.copy(root["b"], root, "d"),
+        lambda: zarrcore.from_array({}, data=root["b"]),
+    ):
+        with pytest.raises(BaseZarrError, match="lists what is not below: 'a/"):
+            change()
+        assert {key: value for key, value in values.items() if key[0] in "ac"}.items() <= before.items()
+        values.clear()
+        values.update(before)
+    report = zarrcore.verify(store)
+    assert "lists what is not below: 'a/" in str(report)
+    assert not report.ok
