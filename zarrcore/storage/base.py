@@ -514,7 +514,7 @@ class Store(ABC):
         return self._keys_listed(prefix)
 
     def _keys_listed(self, prefix: str) -> Iterator[str]:
-        """Yield what :meth:`list_prefix`, which may be a user's, returns; keys that are not below are an error.
+        """Yield what :meth:`list_prefix`, which may be a user's, returns; other keys are an error.
 
         Chunks of another array would be copied, or removed, as those of the one below the prefix.
         """
