@@ -85,16 +85,14 @@ int zarrcore_reply_bytes(zarrcore_reply *reply, const void *data, size_t nbytes)
     if (reply == NULL || (data == NULL && nbytes > 0)) {
         return reply == NULL ? ZARRCORE_ERR_ARGUMENT : note(reply, ZC_ERR_ARGUMENT);
     }
-    if (nbytes == 0 && reply->fixed) {
-        return ZARRCORE_OK;
+    if (nbytes == 0) {
+        return ZARRCORE_OK;                  /* nobody would free memory for a reply that takes no bytes */
     }
     uint8_t *const room = zc_reply_room(reply, nbytes);
     if (room == NULL) {
         return reply->status;
     }
-    if (nbytes > 0) {
-        memcpy(room, data, nbytes);
-    }
+    memcpy(room, data, nbytes);
     return ZARRCORE_OK;
 }
 

@@ -10,6 +10,7 @@ from zarrcore._core import engine
 from zarrcore._log import debug
 from zarrcore._validate import of_array
 from zarrcore.config import config
+from zarrcore.errors import ChunkIOError, named
 from zarrcore.metadata.layout import grid_edges
 from zarrcore.storage.validation import key_prefix
 
@@ -181,8 +182,20 @@ def _loss(store: Store, prefix: str, *, documented: bool) -> Callable[[str], boo
 
     A removal begins with the document.  An array that is known from consolidated metadata alone has none.
     """
-    had_document = documented or bool(store._document_in(prefix))
-    return lambda prefix: store._has_lost(prefix) or (had_document and store._document_in(prefix) == "")
+
+    def ask(question: Callable[[str], Any], prefix: str) -> Any:
+        try:
+            return question(prefix)
+        except Exception as error:  # of a dictionary of a user's
+            reason = f"{store} does not know whether the array is still there: {named(error)}"
+            raise ChunkIOError(reason, array=prefix[:-1] or "/") from error
+
+    had_document = documented or bool(ask(store._document_in, prefix))
+
+    def is_lost(prefix: str) -> bool:
+        return ask(store._has_lost, prefix) or (had_document and ask(store._document_in, prefix) == "")
+
+    return is_lost
 
 
 def _store_source(

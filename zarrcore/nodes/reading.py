@@ -67,7 +67,8 @@ class writing(reading):
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, (BaseZarrError, MemoryError)):
-            if isinstance(error, OSError) and not is_of_a_user(type(_innermost(self._place.store))):
+            store = _innermost(self._place.store)
+            if isinstance(error, OSError) and not (is_of_a_user(type(store)) or store._in_process):
                 if isinstance(error, FileNotFoundError):
                     what = f"node {self._place.path or '/'!r} in {self._place.store}"
                     reason = "was removed while it was written to"

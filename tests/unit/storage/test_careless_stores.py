@@ -223,8 +223,9 @@ def test_a_batch_without_end_ends(layout: str) -> None:
     "wrap", [lambda store: store, WrapperStore, LoggingStore], ids=["bare", "wrapped", "logged"]
 )
 @pytest.mark.parametrize("error", [OSError("no"), PermissionError("no"), KeyError("no"), TypeError("no")])
-def test_an_error_of_a_store_that_is_wrapped_names_the_node(error: Exception, wrap: Any) -> None:
-    """An OSError of a user's store came out bare where one of zarrcore's wrappers was around it."""
+@pytest.mark.parametrize("kind", ["store", "dictionary"])
+def test_an_error_of_a_store_that_is_wrapped_names_the_node(kind: str, error: Exception, wrap: Any) -> None:
+    """An OSError of a user's store came out bare where one of zarrcore's was around it."""
 
     class Failing(Careless):
         fails = False
@@ -234,8 +235,20 @@ def test_an_error_of_a_store_that_is_wrapped_names_the_node(error: Exception, wr
                 raise error
             super().set(key, value)
 
-    store = filled(kind=Failing)[0]
-    array = zarrcore.open_array(wrap(store), path="a", mode="r+")
+    class FailingDictionary(dict[str, bytes]):
+        fails = False
+
+        def __setitem__(self, key: str, value: bytes) -> None:
+            if self.fails:
+                raise error
+            super().__setitem__(key, value)
+
+    store: Any = filled(kind=Failing)[0]
+    if kind == "dictionary":
+        store = FailingDictionary(store.values)
+    array = zarrcore.open_array(
+        wrap(MemoryStore(store) if kind == "dictionary" else store), path="a", mode="r+"
+    )
     store.fails = True
     for change in (lambda: array.attrs.update(x=1), lambda: array.resize(30), lambda: array.append([1] * 4)):
         with pytest.raises(BaseZarrError, match="'a'|a/zarr.json"):
@@ -314,3 +327,30 @@ def test_a_store_lists_keys_that_are_not_below_the_prefix(wrap: Any) -> None:
     report = zarrcore.verify(store)
     assert "lists what is not below: 'a/" in str(report)
     assert not report.ok
+
+
+class Dictionary(dict[str, bytes]):
+    """A dictionary that does not always know what is in it."""
+
+    left = -1
+
+    def __contains__(self, key: object) -> bool:
+        self.left -= 1
+        if self.left == -1:
+            raise ConnectionError("gone")
+        return super().__contains__(key)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_dictionary_that_fails_when_chunks_are_absent(layout: str) -> None:
+    """A bare ConnectionError came out of reading."""
+    values = Dictionary(filled(layout)[0].values)
+    absent = next(key for key in values if key.startswith("a/") and key[-1].isdecimal())
+    del values[absent]
+    for left in range(3):
+        array = zarrcore.open_array(MemoryStore(values), path="a", mode="r")
+        values.left = left
+        with pytest.raises(BaseZarrError, match="array 'a'.*memory.* ConnectionError: gone"):
+            for _ in range(2):
+                array[...]
+        values.left = -1
