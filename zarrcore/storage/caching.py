@@ -13,11 +13,12 @@ from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
-from zarrcore.errors import BaseZarrError, InvalidKeyError, ReplacedError, ZarrRuntimeWarning, shown
+from zarrcore.errors import InvalidKeyError, ReplacedError, ZarrRuntimeWarning, shown
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, ByteRequest, as_request
 from zarrcore.storage.derived import overrides
+from zarrcore.storage.validation import as_view, lasting
 from zarrcore.storage.versions import replaced
 from zarrcore.storage.wrapper import WrapperStore, passed_on
 
@@ -291,7 +292,7 @@ class _Kept:
             if events != (0 if entry is None else entry.events):
                 if events >= 0:
                     with self.lock:
-                        self._remove(kept)
+                        self._forget(kept)
                 continue
             if max_age != "infinity" and (entry is None or time.monotonic() - entry.time > float(max_age)):
                 continue
@@ -304,10 +305,11 @@ class _Kept:
     def _copy_of(self, key: str, part: ByteRequest | None) -> Buffer | None:
         """Return what is kept of a whole value; nothing if that cannot be read, for the source has it."""
         try:
-            return self._cache.get(key, part)
+            value = self._cache.get(key, part)
+            return None if value is None else lasting(as_view(value, key))
         except InvalidKeyError:
             raise
-        except (OSError, BaseZarrError) as error:
+        except Exception as error:
             self._complain(error)
             return None
 
@@ -361,9 +363,9 @@ class _Kept:
             if part is None:
                 try:
                     self._cache.set(key, value)
-                except (OSError, BaseZarrError) as error:  # the value itself has been read, or stored
+                except Exception as error:  # the value itself has been read, or stored
                     self._complain(error)
-                    self._remove(request)
+                    self._forget(request)
                     return
             else:
                 if key in self._parts and self._versions.get(key) != version:
@@ -377,19 +379,28 @@ class _Kept:
         self.size += size - (0 if old is None else old.size)
         self.entries[request] = _Entry(size, time.monotonic(), events)
         while self._max_size is not None and self.size > self._max_size:
-            self._remove(next(iter(self.entries)))
+            self._forget(next(iter(self.entries)))
             self.evictions += 1
+
+    def _forget(self, request: Request) -> None:
+        """:meth:`_remove`, as something is read: a copy that cannot be removed is not used by this process either."""
+        try:
+            self._remove(request)
+        except InvalidKeyError:
+            raise
+        except Exception as error:
+            self._complain(error)
 
     def _remove(self, request: Request) -> None:
         key, part = request
         entry = self.entries.pop(request, None)
+        self.size -= 0 if entry is None else entry.size
         if part is None:
             self._cache.delete(key)  # even if an earlier process kept it
         elif entry is not None:
             del self._parts[key][part]
             if not self._parts[key]:
                 del self._parts[key], self._versions[key]
-        self.size -= 0 if entry is None else entry.size
 
     def drop(self, names: Sequence[str]) -> None:
         """Remove what is kept of some keys, and of all below prefixes, also what an earlier process kept."""

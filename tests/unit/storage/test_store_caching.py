@@ -343,7 +343,11 @@ def test_metadata_that_are_changed_by_the_wrapped_store_are_seen() -> None:
 
 
 @pytest.mark.parametrize("method", ["set", "get"])
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), StoreError("no")], ids=str)
+@pytest.mark.parametrize(
+    "error",
+    [OSError(28, "No space left on device"), StoreError("no"), KeyError("no"), TypeError("no")],
+    ids=str,
+)
 def test_a_place_for_copies_that_fails_costs_the_copies_alone(
     method: str, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -369,6 +373,39 @@ def test_a_place_for_copies_that_fails_costs_the_copies_alone(
     assert len(seen) == 1
     far.set("a", b"56")
     assert [store.get(key) for key in ("a", "b", "a")] == [b"56", b"34", b"56"]
+
+
+@pytest.mark.filterwarnings("ignore::zarrcore.errors.ZarrRuntimeWarning")
+def test_copies_that_cannot_be_removed_keep_nobody_from_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every later read failed with StopIteration: what was kept was counted, and was not there."""
+
+    def fail(*_: Any) -> Any:
+        raise PermissionError("no")
+
+    near, far = MemoryStore(), MemoryStore({name: name.encode() * 10 for name in "abcd"})
+    store = CacheStore(far, cache_store=near, max_size=25)
+    with monkeypatch.context() as patch:
+        patch.setattr(near, "delete", fail)
+        for name in "abcd" * 2:
+            assert store.get(name) == name.encode() * 10
+        with pytest.raises(PermissionError):  # or others would read what is no longer valid
+            store.set("a", b"new")
+    assert far.get("a") == b"a" * 10
+    store.set("a", b"new")
+    for name in "abcd" * 2:
+        assert store.get(name) == far.get(name)
+    assert store.cache_info()["current_size"] <= 25
+
+
+@pytest.mark.filterwarnings("ignore::zarrcore.errors.ZarrRuntimeWarning")
+@pytest.mark.parametrize("answer", [5, "text", [1], object()], ids=lambda answer: type(answer).__name__)
+def test_a_place_for_copies_that_answers_nonsense(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    near, far = MemoryStore(), MemoryStore()
+    array = zarrcore.create_array(CacheStore(far, cache_store=near), data=np.arange(8), chunks=2)
+    array[...]
+    monkeypatch.setattr(near, "get", lambda *_: answer)
+    assert np.array_equal(array[...], np.arange(8))
+    assert np.array_equal(array[3:5], [3, 4])
 
 
 def test_what_failed_to_be_removed_is_asked_for() -> None:
