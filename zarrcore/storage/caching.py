@@ -383,7 +383,7 @@ class _Kept:
             self.evictions += 1
 
     def _forget(self, request: Request) -> None:
-        """:meth:`_remove`, as something is read: a copy that cannot be removed is not used by this process either."""
+        """:meth:`_remove` while something is read, which does not fail because a copy cannot be removed."""
         try:
             self._remove(request)
         except InvalidKeyError:
