@@ -35,10 +35,10 @@ from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
 from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.foreign import ANY_CHUNK, is_litter
 from zarrcore.nodes.n5 import N5Store, n5_place
-from zarrcore.nodes.reading import several_at_once
+from zarrcore.nodes.reading import key_text, several_at_once
 from zarrcore.storage import LocalStore
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix, lasting
+from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix, lasting, node_names
 
 if TYPE_CHECKING:
     from zarrcore.nodes.consolidate import ConsolidatedDifference
@@ -56,6 +56,7 @@ class Node:
 
     path: str
     names: list[str] = field(default_factory=list)
+    no_names: list[str] = field(default_factory=list)  # what a store of a user lists and no node can have
     unreadable: list[str] = field(default_factory=list)  # names of links to nothing, and of what is no file
     values: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, Exception] = field(default_factory=dict)
@@ -125,8 +126,10 @@ class NodeWalk:
         try:
             # An array of format 2 may have all its chunks there: they are not listed only to find documents.
             is_flat = isinstance(self._store, LocalStore) and self._store.exists(join_path(path, ZARRAY_JSON))
-            node.names = [ZARR_JSON, *_V2_NAMES] if is_flat else sorted(self._store.list_dir(path))
+            listed = [ZARR_JSON, *_V2_NAMES] if is_flat else [*self._store.list_dir(path)]
+            node.names = sorted(node_names([*map(key_text, listed)]))
             if not is_flat:
+                node.no_names = sorted({*listed} - {*node.names})
                 node.unreadable = [*self._store._unreadable_names(key_prefix(path))]
         except Exception as error:
             node.errors[""] = error
@@ -233,6 +236,9 @@ class NodeWalk:
             return
         if "" in node.errors:
             return
+        for name in node.no_names:  # "" would lead to the same place again, without end
+            text = f"the store lists what is no name: {name!r:.200}"
+            self._found.add("warning", "stray", text, path=node.path)
         self._temporaries(node)
         self._unreadable(node)
         if not node.metadata and (node.is_broken or node.path != self._place.path):

@@ -354,3 +354,28 @@ def test_a_dictionary_that_fails_when_chunks_are_absent(layout: str) -> None:
             for _ in range(2):
                 array[...]
         values.left = -1
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/", "b/c", "../a", "\0", "a//b"])
+def test_verify_ends_where_a_store_lists_what_is_no_name(name: str) -> None:
+    """An empty name, as of a marker of a directory, led to the same group again without end."""
+
+    class Odd(Careless):
+        asked = 0
+
+        def list_dir(self, prefix: str) -> Iterator[str]:
+            self.asked += 1
+            assert self.asked < 100
+            yield from super().list_dir(prefix)
+            yield name
+
+    store = Odd(filled()[0].values)
+    before = dict(store.values)
+    report = zarrcore.verify(store)
+    assert (report.groups, report.arrays) == (1, 2)
+    assert f"the store lists what is no name: {name!r}" in str(report)
+    zarrcore.repair(report, dry_run=False)
+    root = zarrcore.open_group(store, mode="r+")
+    assert sorted(root) == [key for key, _ in root.members(max_depth=None)] == ["a", "b"]
+    assert str(root.tree()).count("\n") == 2
+    assert store.values == before
