@@ -14,7 +14,8 @@ import pytest
 
 import zarrcore
 from zarrcore._core.engine import encode_bytes
-from zarrcore.errors import ChunkDecodeError, ChunkLockError
+from zarrcore.errors import BoundsCheckError, ChunkDecodeError, ChunkLockError
+from zarrcore.node import state_of
 from zarrcore.storage import (
     LocalStore,
     LoggingStore,
@@ -270,3 +271,51 @@ def test_index_arrays_that_change_during_a_read_are_harmless() -> None:
     finally:
         stop.set()
         thread.join()
+
+
+class ShrinkingOnce(WrapperStore):
+    """A store in which the array shrinks, through another handle, as the first chunk is read."""
+
+    array: Any = None
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        value = super().get(key, byte_range)
+        if self.array is not None and "zarr.json" not in key:
+            array, self.array = self.array, None
+            array.resize(5)
+        return value
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("dtype", ["i4", str])
+def test_an_array_shrinks_between_two_selections_of_one_read(dtype: Any) -> None:
+    """What was left of them was looked for without end, in the engine in Python."""
+    store = ShrinkingOnce(MemoryStore())
+    array = zarrcore.create_array(store, shape=24, chunks=4, dtype=dtype)
+    values = np.arange(24).astype("i4" if dtype == "i4" else "T")
+    array[...] = values
+    store.array = zarrcore.open_array(store, mode="r+")
+    selections = [slice(0, 5), slice(3, 9), [1, 20], slice(20, 2, -3)]
+    with contextlib.suppress(IndexError):
+        for selection, found in zip(selections, array.read_many(selections), strict=True):
+            assert {*found.tolist()} <= {*values[selection].tolist(), array.fill_value}
+    assert array[...].tolist() == values[:5].tolist()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("dtype", ["i4", str])
+def test_neither_engine_takes_a_selection_that_leaves_the_array(dtype: Any) -> None:
+    array = zarrcore.create_array({}, shape=(10, 6), chunks=(4, 3), dtype=dtype)
+    engine = state_of(array).engine()
+    values = np.zeros((1, 6), "i4" if dtype == "i4" else np.dtypes.StringDType())
+    points = np.array([9, 10])
+    for rows in [(10, 1, 1), (9, 1, 2), (-1, 1, 1), (8, 2, 2), (1, -1, 3)]:
+        dims = [rows, (0, 1, 6)]
+        block = np.zeros((rows[2], 6), values.dtype)
+        for call in (engine.read, engine.write):
+            with pytest.raises(BoundsCheckError, match=r"dims\[0\]: .* leaves the 10 elements"):
+                call(dims, block)
+    for call in (engine.read_points, engine.write_points):
+        with pytest.raises(BoundsCheckError, match="indices leave the 10 elements"):
+            call([points, points * 0], values[0, :2])
+    assert array.nchunks_initialized == 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore._typed import NamedTuple
+from zarrcore.errors import BoundsCheckError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -144,6 +145,8 @@ def _forward(start: int, step: int, count: int, axis: Axis) -> Iterator[Piece]:
         valid = axis.valid_length(chunk)
         inside = index - offset
         taken = min(count - done, -(-(valid - inside) // step))
+        if taken < 1:  # another thread has made the array smaller; this would go on without end
+            raise BoundsCheckError(f"element {index} leaves the {axis.length} elements of the dimension")
         complete = inside == 0 and taken == valid
         stop = inside + (taken - 1) * step + 1
         yield Piece(chunk, slice(inside, stop, step), slice(done, done + taken), complete)

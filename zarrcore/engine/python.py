@@ -29,7 +29,13 @@ from zarrcore.engine.projection import (
     raw_field,
 )
 from zarrcore.engine.shard_parts import ShardParts
-from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkIOError, ChunkNotFoundError
+from zarrcore.errors import (
+    BoundsCheckError,
+    ChunkDecodeError,
+    ChunkEncodeError,
+    ChunkIOError,
+    ChunkNotFoundError,
+)
 from zarrcore.keys.base import key_maker
 from zarrcore.metadata.layout import fill_array, grid_edges
 from zarrcore.storage.validation import answers, key_prefix
@@ -47,6 +53,7 @@ _MOST_ENCODED = 32 << 20  # bytes of chunks that are encoded before the first of
 _WORTH_SHARING = 1 << 16  # bytes of a chunk; fewer are done with before another thread wakes
 
 _T = TypeVar("_T")
+_Dims = TypeVar("_Dims", bound="Sequence[Any]")
 
 
 class _How(NamedTuple):
@@ -105,13 +112,13 @@ class PythonEngine:
         self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0, field: FieldNames | None = None
     ) -> None:
         """Fill `out` (every dimension kept) with the selected elements, or with fields of these."""
-        self._read(project(dims, self._axes), out, threads, field)
+        self._read(project(self._within(dims), self._axes), out, threads, field)
 
     def read_points(
         self, coords: Sequence[np.ndarray], out: np.ndarray, threads: int = 0, field: FieldNames | None = None
     ) -> None:
         """Fill the flat `out` with the elements at `coords`, or with fields of these."""
-        self._read(project_points(coords, self._axes), out, threads, field)
+        self._read(project_points(self._within(coords), self._axes), out, threads, field)
 
     def write(
         self,
@@ -129,9 +136,8 @@ class PythonEngine:
         """
         if field is None and value.dtype != self._dtype and not self._chain.takes_text:
             value = value.astype(self._dtype)
-        self._write(
-            project(dims, self._axes), value, _How(write_empty, self._sharing(threads), field, encoded)
-        )
+        how = _How(write_empty, self._sharing(threads), field, encoded)
+        self._write(project(self._within(dims), self._axes), value, how)
 
     def write_points(
         self,
@@ -143,7 +149,20 @@ class PythonEngine:
     ) -> None:
         """Store the flat `value` in the elements at `coords`; of repeated points the last one stays."""
         how = _How(write_empty, self._sharing(threads), field)
-        self._write(project_points(coords, self._axes), value, how)
+        self._write(project_points(self._within(coords), self._axes), value, how)
+
+    def _within(self, dims: _Dims) -> _Dims:
+        """Refuse a selection that another thread has made the array too small for, since it was checked."""
+        for number, (dim, axis) in enumerate(zip(dims, self._axes, strict=True)):
+            if isinstance(dim, np.ndarray):
+                ends = [dim.min(), dim.max()] if dim.size else []
+            else:
+                start, step, count = dim
+                ends = [start, start + (count - 1) * step] if count else []
+            if not all(0 <= end < axis.length for end in ends):
+                what = "indices leave" if isinstance(dim, np.ndarray) else f"{tuple(dim)} leaves"
+                raise BoundsCheckError(f"dims[{number}]: {what} the {axis.length} elements of the dimension")
+        return dims
 
     def check_objects(
         self, selected: Sequence[Any], value: np.ndarray, *, points: bool
@@ -159,7 +178,7 @@ class PythonEngine:
         encoded: dict[tuple[int, ...], Any] = {}
         is_first = codec is chain.array_bytes and not chain.array_array
         room = _MOST_ENCODED if is_first and not points and not chain.has_codec_of_user else 0
-        for part in (project_points if points else project)(selected, self._axes):
+        for part in (project_points if points else project)(self._within(selected), self._axes):
             values = value[part.outside_of(value)]
             with self._place(part.coords).errors_as(ChunkEncodeError):
                 if room > 0 and part.is_whole((spec := self._spec(part.coords)).shape):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from zarrcore._locks import RLock, forkable
 from zarrcore._typing import Buffer
+from zarrcore._validate import describe
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage import validation
 from zarrcore.storage.announced import announce_changes
@@ -520,7 +521,9 @@ class Store(ABC):
         """
         start = validate_prefix(prefix)
         for key in self.list_prefix(prefix):
-            if not isinstance(key, str) or not key.startswith(start):
+            if not isinstance(key, str):
+                raise TypeError(f"expected the names of keys from a listing, got {describe(key)}")
+            if not key.startswith(start):
                 raise StoreError(f"prefix {start!r}: {self} lists what is not below: {key!r:.200}")
             yield key
 
