@@ -616,4 +616,10 @@ class Store(ABC):
         return None
 
 
+# What some stores have beside.  All have it, so that no `__getattr__` of a user is asked, which passes on to
+# another store what it does not know: the engine would read past the `get` that is the user's.
+_BESIDE = ("_lend_chunks", "_serve", "_recheck", "_window", "_awaiting", "_remove_temporary", "_small_shard")
+for _name in _BESIDE:
+    setattr(Store, _name, 0 if _name == "_small_shard" else None)
+
 _VERBS = frozenset(name for name, member in vars(Store).items() if isfunction(member) and name[0] != "_")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from zarrcore.storage import (
     LocalStore,
     LoggingStore,
     MemoryStore,
+    ObjectStore,
     Store,
     WrapperStore,
     resolve_range,
@@ -379,3 +381,78 @@ def test_verify_ends_where_a_store_lists_what_is_no_name(name: str) -> None:
     assert sorted(root) == [key for key, _ in root.members(max_depth=None)] == ["a", "b"]
     assert str(root.tree()).count("\n") == 2
     assert store.values == before
+
+
+def inverted(value: Any) -> Any:
+    return None if value is None else bytes(255 - byte for byte in bytes(value))
+
+
+class Delegating(Store):
+    """Inverts all values, and passes on by `__getattr__` whatever it does not know."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["inner"], name)
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        return inverted(self.inner.get(key, byte_range))
+
+    def set(self, key: str, value: Any) -> None:
+        self.inner.set(key, inverted(value))
+
+    def delete(self, key: str) -> None:
+        self.inner.delete(key)
+
+    def list(self) -> Iterator[str]:
+        return iter(self.inner.list())
+
+
+class DelegatingWrapper(WrapperStore[Any]):
+    """The same, made from a wrapper."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["_store"], name)
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        return inverted(self._store.get(key, byte_range))
+
+    def set(self, key: str, value: Any) -> None:
+        self._store.set(key, inverted(value))
+
+
+def object_store(tmp_path: Path) -> Store:
+    return ObjectStore(pytest.importorskip("obstore.store").MemoryStore())
+
+
+INNER = {
+    "object": object_store,
+    "cache": lambda path: CacheStore(MemoryStore(), path, max_bytes=1 << 20, immutable=True, name="inner"),
+    "local": LocalStore,
+    "memory": lambda path: MemoryStore(),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", [Delegating, DelegatingWrapper])
+@pytest.mark.parametrize("inner", INNER)
+def test_a_store_that_passes_on_what_it_does_not_know_is_not_passed_by(
+    inner: str, kind: Any, layout: str, tmp_path: Path
+) -> None:
+    """Over an object store, chunks were read past its `get`."""
+    store = kind(INNER[inner](tmp_path))
+    root = zarrcore.open_group(store, mode="a", zarr_format=LAYOUTS[layout].get("zarr_format", 3))
+    options = {key: value for key, value in LAYOUTS[layout].items() if key != "zarr_format"}
+    values = VALUES.astype("T") if layout == "text" else VALUES
+    array = root.create_array("a", shape=24, dtype=str if layout == "text" else "i4", **options)
+    array[...] = values
+    for selection in (..., slice(3, 17), [20, 1, 9]):
+        assert np.array_equal(array[selection], values[selection])
+    assert np.array_equal(array.read_many([slice(2, 20)])[0], values[2:20])
+    assert np.array_equal(asyncio.run(array.async_array.getitem(...)), values)
+    assert zarrcore.verify(store).ok
+    plain = MemoryStore()
+    zarrcore.copy_store(store, plain)
+    assert np.array_equal(zarrcore.open_array(plain, path="a", mode="r")[...], values)
