@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar, Unpack
 
 from zarrcore._log import info
 from zarrcore.arrays.options import CopyNodeOptions, takes
-from zarrcore.node import state_of
+from zarrcore.node import Node, state_of
 from zarrcore.storage import make_store_path
 from zarrcore.storage.path import StoreLike
 
@@ -159,7 +159,11 @@ def _check_nodes(function: str, source: Any, dest: Any) -> None:
     from zarrcore.groups.opened import OpenGroup
 
     for role, node, fits in (
-        ("source", source, hasattr(source, "name") and hasattr(source, "attrs")),
+        (
+            "source",
+            source,
+            isinstance(source, Node) or (hasattr(source, "name") and hasattr(source, "attrs")),
+        ),
         ("dest", dest, isinstance(state_of(dest), OpenGroup)),
     ):
         if not fits:

@@ -14,7 +14,6 @@ def print_debug_info() -> None:
     zarrcore: ...
     """
     import platform
-    from importlib.metadata import PackageNotFoundError, version
 
     from zarrcore.show import show_config
 
@@ -24,8 +23,28 @@ def print_debug_info() -> None:
     print(f"zarrcore: {built['version']}")
     for name, linked in built["libraries"].items():
         print(f"{name} (linked): {linked or 'not built in'}")
+    found = _installed()
     for name in ("numpy", "numcodecs", "zarr", "fsspec", "obstore", "h5py", "xarray", "dask"):
+        print(f"{name}: {found.get(name, 'not installed')}")
+
+
+def _installed() -> dict[str, str]:
+    """Return the versions of installed packages by the names of the directories of their metadata.
+
+    importlib.metadata looks there, too, and takes longer to import than all that zarrcore needs to answer.
+    """
+    import os
+    import sys
+
+    found: dict[str, str] = {}
+    for directory in sys.path:
         try:
-            print(f"{name}: {version(name)}")
-        except PackageNotFoundError:
-            print(f"{name}: not installed")
+            entries = os.listdir(directory or ".")
+        except OSError:  # such as an archive of the standard library
+            continue
+        for entry in entries:
+            stem, _, kind = entry.rpartition(".")
+            name, _, version = stem.partition("-")
+            if kind in ("dist-info", "egg-info"):
+                found.setdefault(name.lower(), version.partition("-py")[0] or "installed")
+    return found

@@ -41,18 +41,28 @@ def alone(place: StorePath) -> Iterator[None]:
 
 def _path(scope: str) -> str | None:
     """Return the path of the file for a place; None if there is no directory that is this user's alone."""
-    from hashlib import sha256
-    from stat import S_ISDIR
-    from tempfile import gettempdir
+    from binascii import crc32
 
-    directory = os.path.join(gettempdir(), f"zarrcore-{os.getuid()}")
+    # Where tempfile looks; importing it and hashlib takes as long as a small copy.  Of two places that
+    # share a number, one could not be copied to while the other is.
+    name = scope.encode("utf-8", "surrogateescape")
+    for above in (*map(os.environ.get, ("TMPDIR", "TEMP", "TMP")), "/tmp", "/var/tmp"):
+        if above and (directory := _own_directory(above)):
+            return os.path.join(directory, f"{crc32(name):08x}-{len(name)}.copying")
+    return None
+
+
+def _own_directory(above: str) -> str | None:
+    """Return the directory of this user, which is made; None if it is not this user's alone."""
+    from stat import S_ISDIR
+
+    directory = os.path.join(above, f"zarrcore-{os.getuid()}")
     with suppress(OSError):
         os.mkdir(directory, 0o700)
     with suppress(OSError):
         found = os.lstat(directory)
         if S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
-            name = sha256(scope.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-            return os.path.join(directory, f"{name}.copying")
+            return directory
     return None
 
 

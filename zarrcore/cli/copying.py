@@ -10,9 +10,9 @@ import click
 
 from zarrcore.cli.alone import alone
 from zarrcore.cli.places import (
+    find_node,
     is_remote,
     json_option,
-    open_place,
     place_argument,
     split_place,
     store_path,
@@ -69,11 +69,13 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
     zarrcore copy data.zarr data.zip
     zarrcore copy data.zarr s3://bucket/data.zarr --shards 1000,1000
     """
+    from zarrcore.groups.opened import OpenGroup
+
     if chosen["resume"] and chosen["overwrite"]:
         raise click.UsageError("--resume and --overwrite exclude each other")
     one_takes_none = is_remote(source) != is_remote(target)
-    node = open_place(source, () if one_takes_none and not is_remote(source) else options)
-    is_group = hasattr(node, "members")
+    node = find_node(source, () if one_takes_none and not is_remote(source) else options)
+    is_group = isinstance(node, OpenGroup)
     options = () if one_takes_none and not is_remote(target) else options
     with _errors_name_options():
         if is_group and not chosen["skip_unreadable"]:
@@ -139,18 +141,17 @@ def _layout(chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 def _copy_array(array: Any, place: StorePath, chosen: dict[str, Any], create: dict[str, Any]) -> Counts:
-    import zarrcore
+    from zarrcore.arrays.derived import from_array_at
     from zarrcore.groups.copying import is_left_out
-    from zarrcore.node import state_of
 
     if chosen["skip_unreadable"]:
         raise click.UsageError("--skip-unreadable is for groups: of an array nothing would be left")
-    skip, replace = is_left_out(state_of(array), place, _if_exists(chosen))
+    skip, replace = is_left_out(array, place, _if_exists(chosen))
     if (chosen["verbose"] or chosen["dry_run"]) and not chosen["as_json"]:
         _named(f"{'skip' if skip else 'copy'} {array.name} {array.shape} {array.dtype}")
     if skip or chosen["dry_run"]:
         return int(not skip), int(skip), 0
-    copied = zarrcore.from_array(place, data=array, overwrite=replace, **create)
+    copied = from_array_at(place, data=array, overwrite=replace, **create)
     return 1, 0, copied.nbytes
 
 
@@ -159,12 +160,12 @@ def _if_exists(chosen: dict[str, Any]) -> str:
 
 
 def _copy_group(group: Any, place: StorePath, chosen: dict[str, Any], create: dict[str, Any]) -> Counts:
-    import zarrcore
+    from zarrcore.api.copying import copy_all
     from zarrcore.groups.copying import refuse_own_source
 
     refuse_own_source(group, place)  # before there is a group at the target
     number = create.get("zarr_format", group.metadata.zarr_format)
-    return zarrcore.copy_all(
+    return copy_all(
         group,
         _target(place, number, chosen["dry_run"]),
         if_exists=_if_exists(chosen),
@@ -177,15 +178,16 @@ def _copy_group(group: Any, place: StorePath, chosen: dict[str, Any], create: di
 
 def _target(place: StorePath, zarr_format: int, dry_run: bool) -> Any:
     """Return the group to copy into; a dry run that finds none takes one in memory."""
-    import zarrcore
-    from zarrcore.errors import NodeNotFoundError
+    from zarrcore.errors import GroupNotFoundError
+    from zarrcore.groups.creating import create_group_at
+    from zarrcore.groups.opened import open_group_at
+    from zarrcore.storage import make_store_path
 
-    if not dry_run:
-        return zarrcore.open_group(place, mode="a", zarr_format=zarr_format)
     try:
-        return zarrcore.open_group(place, mode="r")
-    except NodeNotFoundError:
-        return zarrcore.create_group({}, zarr_format=zarr_format)
+        return open_group_at(place, None if dry_run else zarr_format)
+    except GroupNotFoundError:
+        place = make_store_path({}) if dry_run else place
+        return create_group_at(place, zarr_format, None, overwrite=False)
 
 
 def _named(line: str) -> None:

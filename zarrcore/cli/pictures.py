@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zarrcore.cli.places import json_option, open_array, place_argument, selection_of, takes_options
-from zarrcore.cli.text import can_print, print_json
+from zarrcore.cli.text import can_print, print_json, terminal_size
 from zarrcore.info import size_text
 
 if TYPE_CHECKING:
@@ -153,16 +153,14 @@ def _chunk_sizes(array: Any) -> tuple[Any, str]:
 
 
 def _show(scaled: Any) -> None:
-    import shutil
-
     from zarrcore.cli import png
 
-    size = shutil.get_terminal_size()
+    columns, lines = terminal_size()
     has_colors = (
         sys.stdout.isatty() and click.get_current_context().color is not False and can_print("\u2580")
     )
-    height = max(4, size.lines - 3) * (2 if has_colors else 1)
-    drawn = png.thinned(scaled, height, max(8, size.columns))
+    height = max(4, lines - 3) * (2 if has_colors else 1)
+    drawn = png.thinned(scaled, height, max(8, columns))
     if len(drawn) < 4 and drawn.shape[1] < 16:
         drawn = png.enlarged(drawn, 16)[:height]
     for line in (png.blocks if has_colors else png.shades)(drawn):

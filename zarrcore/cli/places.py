@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from zarrcore.arrays.opened import OpenArray
+    from zarrcore.groups.opened import OpenGroup
     from zarrcore.storage import StorePath
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -52,17 +53,24 @@ def is_remote(text: str) -> bool:
     return "://" in text and not text.startswith("file://")
 
 
-def find_place(text: str, options: tuple[str, ...] = ()) -> tuple[StorePath, Any]:
+def find_place(text: str, options: tuple[str, ...] = (), mode: str = "r") -> tuple[StorePath, Any]:
     """Find the array or group that an argument names, without loading what opening it needs."""
     from zarrcore.metadata import GroupMetadata
     from zarrcore.nodes.open import open_node
 
-    place, metadata = open_node(store_path(text, options))
+    place, metadata = open_node(store_path(text, options, mode))
     if isinstance(metadata, GroupMetadata):
         from zarrcore.nodes.consolidated import with_consolidated
 
         metadata = with_consolidated(place, metadata, None)
     return place, metadata
+
+
+def find_node(text: str, options: tuple[str, ...] = (), mode: str = "r") -> OpenArray | OpenGroup:
+    """Find an array or a group for functions that need none of what users call on it."""
+    from zarrcore.groups.opened import opened_node
+
+    return opened_node(*find_place(text, options, mode))
 
 
 def open_place(text: str, options: tuple[str, ...] = (), mode: str = "r") -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -54,14 +56,24 @@ def can_print(text: str) -> bool:
     return True
 
 
+def terminal_size() -> tuple[int, int]:
+    """Return the columns and lines of the terminal, as `shutil`, which takes longer to import than a plot."""
+    sizes = [0, 0]
+    with suppress(AttributeError, ValueError, OSError):  # no terminal
+        sizes = [*os.get_terminal_size(sys.__stdout__.fileno())]  # type: ignore[union-attr]
+    for k, name in enumerate(("COLUMNS", "LINES")):
+        with suppress(KeyError, ValueError):
+            sizes[k] = max(0, int(os.environ[name])) or sizes[k]
+    return sizes[0] or 80, sizes[1] or 24
+
+
 def in_lines(text: str, first: str, others: str) -> str:
     """Return a text after `first`; on a terminal that is narrow in lines, the others after `others`."""
     if not sys.stdout.isatty():
         return first + text
-    import shutil
     import textwrap
 
-    room = shutil.get_terminal_size().columns - len(others)
+    room = terminal_size()[0] - len(others)
     if room < 20:
         return first + text
     whole = text.replace(" x ", "\0x\0")  # shapes stay on one line; names with that character are escaped

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from zarrcore.cli.places import json_option, open_place, split_place, storage_options, store_path, takes_place
+from zarrcore.cli.places import find_node, json_option, split_place, storage_options, store_path, takes_place
 from zarrcore.cli.progress import progress_bar
 from zarrcore.cli.text import print_json
 from zarrcore.errors import printable
@@ -107,13 +107,15 @@ def compact(place: str, options: tuple[str, ...], as_json: bool) -> None:
     \b
     zarrcore compact data.zarr/temperature
     """
-    import zarrcore
+    from zarrcore.arrays.opened import OpenArray
+    from zarrcore.groups import members
+    from zarrcore.inspection.compacting import compacted
 
-    node = open_place(place, options, mode="r+")
-    members = (
-        [node] if isinstance(node, zarrcore.Array) else [each for _, each in node.members(max_depth=None)]
-    )
-    done = {each.path: zarrcore.compact(each) for each in members if isinstance(each, zarrcore.Array)}
+    node = find_node(place, options, mode="r+")
+    nodes = [node]
+    if not isinstance(node, OpenArray):
+        nodes = [members.opened(node, found) for found in [*members.usable(node, None)]]
+    done = {each.path: compacted(each) for each in nodes if isinstance(each, OpenArray)}
     reports = {path: report for path, report in done.items() if report.shards}
     if as_json:
         print_json({path: asdict(report) for path, report in reports.items()})

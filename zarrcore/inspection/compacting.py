@@ -15,6 +15,7 @@ from zarrcore.errors import ChunkError, ChunkIOError, ChunkMemoryError
 from zarrcore.inspection.census import shards_of, stored_in_order, unused_bytes
 from zarrcore.inspection.encoded import chunk_lock, patch_shard
 from zarrcore.inspection.indexes import ShardLayout, layout_of
+from zarrcore.node import state_of
 from zarrcore.nodes.users import writing
 
 if TYPE_CHECKING:
@@ -82,9 +83,14 @@ def compact(array: Array) -> CompactReport:
     >>> zarrcore.compact(array)
     CompactReport(shards=1, rewritten=0, nbytes_before=52, nbytes_after=52, damaged=())
     """
-    opened = getattr(array, "_opened", None)
+    opened = state_of(array)
     if not isinstance(opened, OpenArray):
         raise TypeError(f"compact: expected an array that is open, got {type(array).__name__}")
+    return compacted(opened)
+
+
+def compacted(opened: OpenArray) -> CompactReport:
+    """Do the same with an array that nobody holds."""
     opened.check_writable()
     opened.follow()
     if layout_of(opened.metadata) is None:
@@ -108,7 +114,7 @@ def compact(array: Array) -> CompactReport:
                 continue
             saved, rewritten = saved + less, rewritten + (less > 0)
     damaged += [(stored.key_at(row), why) for row, why in short]
-    info("compacted %s: %s shards rewritten, %s bytes less", array.store_path, rewritten, saved)
+    info("compacted %s: %s shards rewritten, %s bytes less", opened.store_path, rewritten, saved)
     return CompactReport(stored.number, rewritten, before, before - saved, tuple(damaged))
 
 
@@ -126,7 +132,7 @@ def _rewrite(array: OpenArray, shard: ShardLayout, coords: tuple[int, ...], key:
     """Store a shard without unused bytes; returns how many these were."""
     less = 0
 
-    def compacted(old: Any, _: bool) -> Any:
+    def without_unused(old: Any, _: bool) -> Any:
         nonlocal less
         less = 0
         if old is None or not is_within(coords, grid_axes(array)):
@@ -140,5 +146,5 @@ def _rewrite(array: OpenArray, shard: ShardLayout, coords: tuple[int, ...], key:
     with writing(array):
         array.follow()
         with chunk_lock(array, key):
-            patch_shard(array, coords, key, compacted)
+            patch_shard(array, coords, key, without_unused)
     return less

@@ -1,23 +1,27 @@
-"""Putting right what verify has found, as far as nothing is lost by it."""
+"""Putting right what verify has found, as far as nothing is lost by it.
+
+What changes a kind of things is imported when one of them is to be changed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zarrcore._log import info
 from zarrcore._records import dataclass
 from zarrcore.arrays.opened import open_array_at
 from zarrcore.errors import StoreError
-from zarrcore.inspection.encoded import EncodedChunk, chunk_lock
 from zarrcore.inspection.report import Finding, VerifyReport, reason
 from zarrcore.metadata.departures import collected
-from zarrcore.nodes.consolidate import check, consolidate
 from zarrcore.nodes.open import open_group_node
 from zarrcore.nodes.users import writing
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StoreLike, StorePath, make_store_path
 from zarrcore.storage.validation import as_view
+
+if TYPE_CHECKING:
+    from zarrcore.inspection.encoded import EncodedChunk
 
 _DAMAGED = ("chunk", "size", "index")
 
@@ -167,6 +171,8 @@ class _Repairs:
         return remove(key, self._min_age, self._dry_run)  # type: ignore[no-any-return]
 
     def _refresh(self, finding: Finding) -> tuple[bool, str]:
+        from zarrcore.nodes.consolidate import check, consolidate
+
         group = StorePath(self._place.store, finding.path)
         zarr_format = 2 if finding.key is not None and finding.key.endswith(".zmetadata") else 3
         place, metadata = open_group_node(group, zarr_format, use_consolidated=True)
@@ -183,6 +189,8 @@ class _Repairs:
         return True, "written again"
 
     def _quarantine(self, finding: Finding) -> tuple[bool, str]:
+        from zarrcore.inspection.encoded import EncodedChunk, chunk_lock
+
         array = open_array_at(StorePath(self._place.store, finding.path))
         key = finding.key or ""
         chunk = EncodedChunk(array, finding.chunk or (), finding.inner_chunk)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import subprocess
@@ -32,6 +33,9 @@ print(*sys.modules, file=sys.stderr)
         ("explain", {"zarrcore.arrays.array", "zarrcore.codecs.blosc", "zarrcore.inspection.indexes"}),
         ("stat", {"zarrcore.arrays.array", "zarrcore.kernels", "zarrcore.storage.byte_range"}),
         ("verify", {"concurrent.futures", "logging", "zarrcore.kernels", "zarrcore.storage.remote"}),
+        ("repair", {"zarrcore.arrays.chunks", "zarrcore.nodes.create", "zarrcore.nodes.consolidate"}),
+        ("compact", {"zarrcore.api.nodes", "zarrcore.arrays.array", "zarrcore.groups.group"}),
+        ("plot", {"shutil", "zarrcore.api.nodes", "zarrcore.inspection.census"}),
     ],
 )
 def test_what_a_command_does_not_use_is_not_imported(command: str, unused: set[str], tmp_path: Path) -> None:
@@ -51,6 +55,31 @@ def test_describing_a_group_imports_nothing_that_creates_nodes(tmp_path: Path) -
     assert done.stdout.rstrip() == str(zarrcore.open_group(tmp_path / "a.zarr", mode="r").info)
     unused = {"zarrcore.api.nodes", "zarrcore.arrays.array", "zarrcore.groups.group"}
     assert unused & set(done.stderr.split()) == set()
+
+
+@pytest.mark.parametrize("what", ["", "/inner"])
+def test_copying_imports_nothing_that_users_hold(what: str, tmp_path: Path) -> None:
+    """Nor tempfile and hashlib, to find a directory for the lock and a name in it."""
+    group = zarrcore.create_group(tmp_path / "a.zarr")
+    group.create_array("inner", data=[1, 2, 3])
+    code = LISTED.format(arguments=["copy", f"{tmp_path}/a.zarr{what}", str(tmp_path / "b.zarr")])
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    copied = zarrcore.open_array(tmp_path / "b.zarr", path="" if what else "inner", mode="r")
+    assert copied[...].tolist() == [1, 2, 3]
+    unused = {"hashlib", "tempfile", "zarrcore.api.nodes", "zarrcore.arrays.array", "zarrcore.groups.group"}
+    assert unused & set(done.stderr.split()) == set()
+
+
+def test_versions_of_other_packages_are_found_without_importing_what_reads_their_metadata() -> None:
+    code = LISTED.format(arguments=["version"])
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert {"email", "importlib.metadata"} & set(done.stderr.split()) == set()
+    shown = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    for name in ("numpy", "numcodecs", "zarr", "fsspec", "obstore", "h5py", "xarray", "dask"):
+        try:
+            assert shown[name] == importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            assert shown[name] == "not installed"
 
 
 def test_consolidating_imports_nothing_of_arrays_and_groups_that_users_hold(tmp_path: Path) -> None:
