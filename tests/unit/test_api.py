@@ -340,6 +340,16 @@ def test_debug_info(capsys):
     assert f"zarrcore: {zarrcore.__version__}" in capsys.readouterr().out
 
 
+def test_debug_info_finds_versions_that_are_not_in_the_name_of_a_directory(tmp_path, monkeypatch, capsys):
+    (tmp_path / "h5py.egg-info").mkdir()
+    (tmp_path / "h5py.egg-info/PKG-INFO").write_text("Metadata-Version: 2.1\nName: h5py\nVersion: 9.8.7\n")
+    (tmp_path / "dask-7.6-py3.9.egg-info").write_text("Metadata-Version: 2.1\nName: dask\nVersion: 7.6\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    zarrcore.print_debug_info()
+    shown = capsys.readouterr().out
+    assert "\nh5py: 9.8.7\n" in shown and "\ndask: 7.6" in shown
+
+
 def test_a_group_where_an_array_is_wanted():
     store = zarrcore.create_group({}).store
     with pytest.raises(NodeTypeValidationError):

@@ -25,11 +25,11 @@ def print_debug_info() -> None:
         print(f"{name} (linked): {linked or 'not built in'}")
     found = _installed()
     for name in ("numpy", "numcodecs", "zarr", "fsspec", "obstore", "h5py", "xarray", "dask"):
-        print(f"{name}: {found.get(name, 'not installed')}")
+        print(f"{name}: {found[name] or _version_of(name) if name in found else 'not installed'}")
 
 
 def _installed() -> dict[str, str]:
-    """Return the versions of installed packages by the names of the directories of their metadata.
+    """Return the versions of installed packages, as the names of the directories of their metadata have them.
 
     importlib.metadata looks there, too, and takes longer to import than all that zarrcore needs to answer.
     """
@@ -46,5 +46,12 @@ def _installed() -> dict[str, str]:
             stem, _, kind = entry.rpartition(".")
             name, _, version = stem.partition("-")
             if kind in ("dist-info", "egg-info"):
-                found.setdefault(name.lower(), version.partition("-py")[0] or "installed")
+                found.setdefault(name.lower(), version.partition("-py")[0])
     return found
+
+
+def _version_of(name: str) -> str:
+    """Return what the metadata say, where the name of their directory does not."""
+    from importlib.metadata import version
+
+    return version(name)
