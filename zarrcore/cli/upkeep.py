@@ -107,15 +107,15 @@ def compact(place: str, options: tuple[str, ...], as_json: bool) -> None:
     \b
     zarrcore compact data.zarr/temperature
     """
+    import zarrcore
     from zarrcore.arrays.opened import OpenArray
     from zarrcore.groups import members
-    from zarrcore.inspection.compacting import compacted
 
     node = find_node(place, options, mode="r+")
-    nodes = [node]
+    nodes: list[Any] = [node]
     if not isinstance(node, OpenArray):
         nodes = [members.opened(node, found) for found in [*members.usable(node, None)]]
-    done = {each.path: compacted(each) for each in nodes if isinstance(each, OpenArray)}
+    done = {each.path: zarrcore.compact(each) for each in nodes if isinstance(each, OpenArray)}
     reports = {path: report for path, report in done.items() if report.shards}
     if as_json:
         print_json({path: asdict(report) for path, report in reports.items()})

@@ -86,11 +86,6 @@ def compact(array: Array) -> CompactReport:
     opened = state_of(array)
     if not isinstance(opened, OpenArray):
         raise TypeError(f"compact: expected an array that is open, got {type(array).__name__}")
-    return compacted(opened)
-
-
-def compacted(opened: OpenArray) -> CompactReport:
-    """Do the same with an array that nobody holds."""
     opened.check_writable()
     opened.follow()
     if layout_of(opened.metadata) is None:
@@ -132,7 +127,7 @@ def _rewrite(array: OpenArray, shard: ShardLayout, coords: tuple[int, ...], key:
     """Store a shard without unused bytes; returns how many these were."""
     less = 0
 
-    def without_unused(old: Any, _: bool) -> Any:
+    def compacted(old: Any, _: bool) -> Any:
         nonlocal less
         less = 0
         if old is None or not is_within(coords, grid_axes(array)):
@@ -146,5 +141,5 @@ def _rewrite(array: OpenArray, shard: ShardLayout, coords: tuple[int, ...], key:
     with writing(array):
         array.follow()
         with chunk_lock(array, key):
-            patch_shard(array, coords, key, without_unused)
+            patch_shard(array, coords, key, compacted)
     return less
