@@ -112,10 +112,11 @@ def compact(place: str, options: tuple[str, ...], as_json: bool) -> None:
     from zarrcore.groups import members
 
     node = find_node(place, options, mode="r+")
-    nodes: list[Any] = [node]
+    nodes = [node]
     if not isinstance(node, OpenArray):
         nodes = [members.opened(node, found) for found in [*members.usable(node, None)]]
-    done = {each.path: zarrcore.compact(each) for each in nodes if isinstance(each, OpenArray)}
+    arrays: list[Any] = [each for each in nodes if isinstance(each, OpenArray)]
+    done = {each.path: zarrcore.compact(each) for each in arrays}
     reports = {path: report for path, report in done.items() if report.shards}
     if as_json:
         print_json({path: asdict(report) for path, report in reports.items()})
