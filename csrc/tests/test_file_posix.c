@@ -183,7 +183,7 @@ static void directories_are_held_between_files(void)
 {
     static const char *const names[] = {"c/0", "c/d/1", "e/2", "c/1"};
     const int lowest = lowest_descriptor();
-    zc_dir *root;
+    zc_dir *root = NULL;
 
     CHECK(mkdir("root", 0777) == 0 && mkdir("root/e", 0777) == 0 && mkdir("root/c", 0777) == 0);
     CHECK(mkdir("root/c/d", 0777) == 0 && zc_dir_open("root", 4, ZC_SYMLINKS_INSIDE, &root, &err) == ZC_OK);
