@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the process has done since it began, as users see it.  Each thread counts for itself, without an atomic operation,
- * and hands over what it has when it hands its workspace back, under a lock that is held there anyway.
+ * and hands over what it has when it hands its workspace back, to a place that it shares with few others or none.
  */
 #ifndef ZC_BASE_METRICS_H
 #define ZC_BASE_METRICS_H

@@ -9,6 +9,7 @@
 #include "base/counts.h"
 #include "check.h"
 #include "codecs/contexts.h"
+#include "threads.h"
 
 static zc_error err;
 
@@ -139,6 +140,21 @@ static void spares(void)
     drop_spares();
 }
 
+/* The next one that a job had: not one with little, which may lie on the shelf of this thread. */
+static zc_workspace *borrow_used(void)
+{
+    zc_workspace *small[MANY], *ws;
+    int n = 0;
+
+    while (kept(ws = zc_pool_borrow(NULL)) <= 256 << 10 && n < MANY) {
+        small[n++] = ws;
+    }
+    while (n > 0) {
+        zc_pool_release(small[--n]);
+    }
+    return ws;
+}
+
 /* What the last jobs needed stays where an earlier one left much, in the same workspace or in others. */
 static void what_is_not_needed_goes_first(void)
 {
@@ -146,8 +162,8 @@ static void what_is_not_needed_goes_first(void)
 
     job(MANY, 9 * MIB);
     for (int round = 0; round < 3; round++) {
-        a = zc_pool_borrow(NULL);
-        b = zc_pool_borrow(NULL);
+        a = borrow_used();
+        b = borrow_used();
         zc_scratch *const large = &a->scratch[2];
         CHECK(round == 0 || (large->capacity >= 15 * (size_t)MIB && b->scratch[2].capacity >= 15 * (size_t)MIB));
         for (int i = 0; i < 3; i++) {
@@ -159,6 +175,49 @@ static void what_is_not_needed_goes_first(void)
         CHECK(held_by_spares() <= 60 * (size_t)MIB);
     }
     drop_spares();
+}
+
+static void *borrow_small(void *arg)
+{
+    zc_workspace **const out = arg;
+
+    for (int i = 0; i < 2; i++) {
+        zc_workspace *const ws = zc_pool_borrow(NULL);
+        CHECK(zc_scratch_push(ws, 1000, &err) != NULL);
+        CHECK(i == 0 || ws == *out);
+        *out = ws;
+        zc_pool_release(ws);
+    }
+    return NULL;
+}
+
+/* A thread takes the small workspace again that it has handed back, whatever others do meanwhile; a large one, and that of a thread
+ * which does nothing, is for everybody. */
+static void small_ones_stay_with_their_thread(void)
+{
+    test_thread thread;
+    zc_workspace *own, *others = NULL, *ws;
+
+    zc_pool_free_spares();
+    own = zc_pool_borrow(NULL);
+    thread_start(&thread, borrow_small, &others);
+    thread_join(&thread);
+    CHECK(others != own);
+    zc_pool_release(own);
+    ws = zc_pool_borrow(NULL);
+    CHECK(ws == own);
+    CHECK(zc_scratch_push(ws, MIB, &err) != NULL);
+    zc_pool_release(ws);
+    thread_start(&thread, borrow_small, &others);
+    thread_join(&thread);
+    CHECK(others == own);
+    zc_pool_free_spares();
+    thread_start(&thread, borrow_small, &others);
+    thread_join(&thread);
+    ws = zc_pool_borrow(NULL);
+    CHECK(ws == others);                 /* of a thread that has ended: no other is made for each */
+    zc_pool_release(ws);
+    zc_pool_free_spares();
 }
 
 /* Large buffers come in huge pages, where there are such, and those that fit stay between jobs. */
@@ -244,6 +303,7 @@ int main(void)
     RUN(refusals);
     RUN(spares);
     RUN(what_is_not_needed_goes_first);
+    RUN(small_ones_stay_with_their_thread);
     RUN(large_buffers_take_few_pages);
     RUN(contexts);
     RUN(cancelled);
