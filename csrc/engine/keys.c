@@ -94,6 +94,7 @@ typedef struct bucket {
     zc_held *held;
     zc_cond opened;                          /* one of them is held no longer */
     int waiting;                             /* threads */
+    uint64_t wanted;                         /* by all of them; 0: not by all the same */
 } bucket;
 
 static bucket buckets[N_BUCKETS];
@@ -245,6 +246,7 @@ static zc_status wait_for(bucket *b, uint64_t hash, const zc_workspace *ws, zc_e
 
     int64_t asked = zc_now_ns();
 
+    b->wanted = b->waiting == 0 || b->wanted == hash ? hash : 0;
     b->waiting++;
     while (status == ZC_OK && held_of(b, hash) != NULL) {
         zc_cond_wait_for(&b->opened, &b->guard, LOOK_AGAIN_NS);
@@ -256,6 +258,9 @@ static zc_status wait_for(bucket *b, uint64_t hash, const zc_workspace *ws, zc_e
         }
     }
     b->waiting--;
+    if (status != ZC_OK && b->waiting > 0) {
+        zc_cond_broadcast(&b->opened);       /* it may have been this one that was woken */
+    }
     return status;
 }
 
@@ -313,8 +318,10 @@ void zc_key_unlock(zc_held *held)
         at = &(*at)->next;
     }
     *at = held->next;
-    if (b->waiting > 0) {
+    if (b->waiting > 0 && b->wanted == 0) {
         zc_cond_broadcast(&b->opened);
+    } else if (b->waiting > 0 && b->wanted == held->hash) {
+        zc_cond_signal(&b->opened);          /* one takes the lock: more would be in its way */
     }
     zc_rank_unlock(&b->guard, ZC_RANK_BUCKET);
 }
