@@ -34,6 +34,9 @@ typedef struct zc_job {
     int wanted;                  /* more helpers that would be of use */
     bool relieved;               /* a worker has been asked in place of the caller */
 
+    _Atomic bool waits_for_slow; /* items may turn out to be slow (zc_run.most), and have not yet */
+    int64_t since_ns;            /* when the job was begun, where they may */
+
     _Alignas(64) _Atomic uint64_t turns;     /* that were taken; on a cache line of its own */
 } zc_job;
 

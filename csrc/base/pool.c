@@ -43,7 +43,7 @@ static _Atomic int watches_forks;
 static void orphan_jobs(void)
 {
     for (zc_job *j = zc_current_job; j != NULL; j = j->outer) {
-        if (j->order.threads == 1) {
+        if (j->order.threads == 1 && j->run->most <= 1) {
             continue;
         }
         zc_mutex_init(&j->lock);
@@ -120,6 +120,47 @@ static bool needed_elsewhere(const zc_job *j)
            < atomic_load_explicit(&j->helpers, memory_order_relaxed) - 1;
 }
 
+/* ---- items that turn out to be slow ---- */
+
+#define SLOW_TIMES 8         /* as long as was thought */
+
+static void grow(int n);
+
+/* Are they, at turn t?  Looked at rarely. */
+static bool is_slow(const zc_job *j, uint64_t t)
+{
+    if (t < 8 || (t & (t - 1)) != 0) {
+        return false;
+    }
+    const double each = (double)(zc_exact_ns() - j->since_ns) * j->order.threads / (double)t;
+    return each > SLOW_TIMES * j->run->item_ns * (double)j->order.grain;
+}
+
+/* Take on more threads if a job waits for a slow file system: these are not in each other's way. */
+static void widen_if_slow(zc_job *j)
+{
+    if (!is_slow(j, atomic_load_explicit(&j->turns, memory_order_relaxed)) || !atomic_exchange(&j->waits_for_slow, false)) {
+        return;
+    }
+    const int more = (j->run->most < ZC_MAX_THREADS ? j->run->most : ZC_MAX_THREADS) - j->order.threads;
+    zc_count_add(ZC_COUNT_HELPERS, (size_t)more);
+    zc_mutex_lock(&pool.lock);
+    want_locked(j, j->wanted + more);
+    const int n_wake = to_wake_locked();
+    zc_mutex_unlock(&pool.lock);
+
+    wake(n_wake);
+    grow(j->run->most - 1);
+}
+
+static bool run_unit(zc_job *j, zc_workspace *ws, zc_error *err)
+{
+    if (atomic_load_explicit(&j->waits_for_slow, memory_order_relaxed)) {
+        widen_if_slow(j);
+    }
+    return zc_job_run_unit(j, ws, err);
+}
+
 /* Work on a job until nothing is left (false) or another job needs this worker more (true). */
 static bool help(zc_job *j)
 {
@@ -133,7 +174,7 @@ static bool help(zc_job *j)
     zc_error_clear(&err);
     zc_job_watch(j, ws);
     zc_current_job = j;
-    while (!moving && zc_job_run_unit(j, ws, &err)) {
+    while (!moving && run_unit(j, ws, &err)) {
         moving = needed_elsewhere(j);
     }
     zc_current_job = NULL;
@@ -309,7 +350,7 @@ static void work_as_caller(zc_job *j, zc_workspace **ws, zc_error *err)
             return;
         }
         zc_job_watch(j, *ws);
-        if (!zc_job_run_unit(j, *ws, err)) {
+        if (!run_unit(j, *ws, err)) {
             return;
         }
         if (j->poll != NULL && zc_now_ns() - start > SLOW_UNIT_NS && relieve_caller(j, ws)) {
@@ -353,6 +394,10 @@ static void run_shared(zc_job *j, zc_workspace **ws)
     zc_error err = {0};
 
     zc_cond_init(&j->idle);
+    if (j->run->most > j->order.threads) {
+        j->since_ns = zc_exact_ns();
+        atomic_store_explicit(&j->waits_for_slow, true, memory_order_relaxed);
+    }
     post(j);
     do {
         work_as_caller(j, ws, &err);
@@ -384,7 +429,7 @@ zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
     zc_job_schedule_poll(&j);
     zc_job_watch(&j, ws);
     zc_current_job = &j;
-    if (j.order.threads == 1) {
+    if (j.order.threads == 1 && run->most <= 1) {
         zc_job_run_items(&j, 0, run->n_items, ws, &(zc_error){0});
     } else {
         zc_job_share(&j);

@@ -31,6 +31,8 @@ typedef struct zc_run {
     size_t grain;            /* items taken at a time; 0: one */
     zc_poll poll;            /* NULL in a job started by a task: that of the job around it */
     void *poll_arg;
+    int most;                /* threads, once items turn out to take several times as long as item_ns; fewer than `threads`: no more */
+    double item_ns;
 } zc_run;
 
 /*

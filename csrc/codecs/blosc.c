@@ -319,13 +319,15 @@ static double blosc_byte_ns(const zc_codec *codec, bool encode)
 {
     switch (codec->blosc.compressor) {
     case ZC_BLOSC_LZ4HC:
-        return encode ? 10 : 1;
+        return encode ? 10 : 0.3;
     case ZC_BLOSC_ZLIB:
         return encode ? 10 : 2;
     case ZC_BLOSC_ZSTD:
         return encode ? 8 : 1;
+    case ZC_BLOSC_LZ4:
+        return encode ? 0.4 : 0.3;
     default:
-        return encode ? 2 : 1;
+        return encode ? 0.8 : 0.3;
     }
 }
 

@@ -211,8 +211,8 @@ struct zc_codec_class {
     uint32_t (*checksum)(const zc_codec *codec, const uint8_t *data, size_t n);
 
     /*
-     * About how many nanoseconds each decoded byte takes: what the number of threads is chosen by.  NULL: as few as most
-     * codecs need.
+     * About how many nanoseconds each decoded byte takes: what the number of threads is chosen by.  NULL: what most
+     * filters need.
      */
     double (*byte_ns)(const zc_codec *codec, bool encode);
 

@@ -99,9 +99,9 @@ static inline bool zc_chunk_is_covered(const zc_context *ctx, const zc_chunk *ch
     return zc_selection_covers(chunk->selection, ctx->keeps_beyond ? chunk->shape : chunk->bounds);
 }
 
-/* Are n parts of a chunk, nbytes in all, worth several threads to decode or encode, and are there any to spare?  chain: of each
- * of them. */
-bool zc_shares_parts(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes, bool encode);
+/* How many threads n parts of a chunk, nbytes in all, are worth, be there more or fewer, to decode or encode; 1: the others are all
+ * busy, too.  chain: of each of them. */
+int zc_part_threads(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes, bool encode);
 
 /* Are the elements of a call so few that to copy them is not worth several threads? */
 bool zc_copies_alone(const zc_call *call);

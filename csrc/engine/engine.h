@@ -112,12 +112,15 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err);
 zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg, zc_fault *fault,
                        zc_error *err);
 
-/* How many threads the reads of n chunks, or the write of them, are worth; threads: what the caller said, 0 the default. */
-int zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads);
-int zc_write_threads(const zc_call *call, size_t n);
+/* How many threads something is worth: see `most` and `item_ns` of zc_run. */
+typedef struct zc_threads {
+    int n, most;
+    double item_ns;
+} zc_threads;
 
-/* Does a call have more threads than n parts of its work, so that these are worth dividing further? */
-bool zc_has_more_threads(const zc_call *call, size_t n);
+/* Of the reads of n chunks, or the write of them; threads: what the caller said, 0 the default. */
+zc_threads zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads);
+zc_threads zc_write_threads(const zc_call *call, size_t n);
 
 /* ---- the plan of a call: its work, chunk by chunk ---- */
 

@@ -27,7 +27,8 @@
 static zc_run run_of(zc_read_job *job, size_t n)
 {
     return (zc_run){.task = zc_read_item, .job = job, .n_items = n, .threads = job->threads,
-                    .grain = n >= 1024 ? 16 : 1, .poll = job->poll, .poll_arg = job->poll_arg};
+                    .grain = n >= 1024 ? 16 : 1, .poll = job->poll, .poll_arg = job->poll_arg,
+                    .most = job->worth.most, .item_ns = job->worth.item_ns};
 }
 
 static zc_status run_items(zc_read_job *job, size_t n, size_t *failed, zc_error *err)
@@ -372,7 +373,8 @@ static zc_status read_calls(zc_read_job *job, const zc_call *calls, size_t n, zc
         return status;
     }
     zc_pool_expect(job->wants.n_items);
-    job->threads = zc_read_threads(calls, n, job->wants.n_items, threads);
+    job->worth = zc_read_threads(calls, n, job->wants.n_items, threads);
+    job->threads = job->worth.n;
     job->split = job->wants.n_items < (size_t)job->threads;
     job->shared = job->wants.shares ? zc_cache_new(SHARED_BYTES) : NULL;
     status = read_all(job, &failed, err);

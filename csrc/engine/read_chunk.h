@@ -14,6 +14,7 @@
 typedef struct zc_read_job {
     zc_wants wants;
     int threads;
+    zc_threads worth;                /* where chunks are opened by their keys */
     bool split;
     zc_cache *shared;                /* for chunks that several calls want; NULL: none is */
     atomic_bool *absent;             /* for each call: a chunk was */

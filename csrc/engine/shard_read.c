@@ -35,6 +35,7 @@ typedef struct shard {
     size_t n_runs;
     zc_cached *pin;                  /* keeps the extents, if they are in a cache */
     int mark;
+    int threads;                     /* that the work is worth */
     bool split;                      /* fewer runs than threads: these share inner chunks */
     atomic_bool *announced;          /* the system has been asked for the bytes of all runs; NULL: it is not to be */
 } shard;
@@ -467,6 +468,31 @@ static zc_status shard_task(void *job, size_t item, zc_workspace *ws, zc_error *
     return shard_item(s, item, &ctx);
 }
 
+/* How many threads are worth it for n inner chunks. */
+static int threads_for(const shard *s, size_t n)
+{
+    const zc_chain *inner = s->chain->inner;
+    size_t bytes;
+
+    if (inner->ops->is_plain) {
+        bytes = zc_selection_count(s->selection) * inner->item.size;         /* that are moved */
+    } else if (!zc_mul_size(n, s->chain->inner_size, &bytes)) {
+        bytes = ZC_SIZE_MAX;
+    }
+    return zc_part_threads(s->ctx, inner, n, bytes, false);
+}
+
+/* How many inner chunks of a row of `length` are read at a time: so few that there is something for each thread. */
+static int64_t run_length(const shard *s, size_t rows, int64_t length)
+{
+    const size_t fitting = SLAB / s->chain->inner_size, threads = (size_t)s->threads;
+    const int64_t most = fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
+    const int64_t each = length / (int64_t)(rows < threads ? threads / rows : 1);
+
+    /* An inner shard is read by its own index: its total length does not matter. */
+    return s->chain->inner->ops->list != NULL || most < 1 || each < 1 ? 1 : each < most ? each : most;
+}
+
 /* Find out which inner chunks are wanted, and divide them into runs. */
 static zc_status plan_runs(shard *s, const zc_grid_axis *axes)
 {
@@ -478,35 +504,27 @@ static zc_status plan_runs(shard *s, const zc_grid_axis *axes)
         s->groups = &s->found;
         status = zc_points_group(s->selection, axes, &s->found, ctx->ws, ctx->err);
         s->n_runs = s->found.n;
+        s->threads = threads_for(s, s->n_runs);
         return status;
     }
     status = zc_spans_make(s->ndim, s->selection->axis, axes, s->span, ctx->ws, ctx->err);
     if (status != ZC_OK) {
         return status;
     }
-    const size_t fitting = SLAB / s->chain->inner_size;
     const int64_t length = s->ndim > 0 ? s->span[s->ndim - 1].n : 1;
-    /* An inner shard is read by its own index: its total length does not matter. */
-    s->run = fitting < 1 || s->chain->inner->ops->list != NULL ? 1 : fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
-    s->runs_a_row = (size_t)((length + s->run - 1) / s->run);
+    size_t n;
     status = zc_span_count(s->ndim > 0 ? s->ndim - 1 : 0, s->span, &rows, ctx->err);
-    if (status == ZC_OK && !zc_mul_size(rows, s->runs_a_row, &s->n_runs)) {
-        status = zc_fail(ctx->err, ZC_ERR_OVERFLOW, "too many inner chunks to count");
+    if (status != ZC_OK || rows == 0 || length == 0) {
+        return status;
     }
-    return status;
-}
-
-/* Bytes that the runs decode, or move where inner chunks are not encoded. */
-static size_t bytes_of_runs(const shard *s)
-{
-    const zc_chain *inner = s->chain->inner;
-    const size_t each = (size_t)(s->groups != NULL ? 1 : s->run) * s->chain->inner_size;
-    size_t bytes;
-
-    if (inner->ops->is_plain) {
-        return zc_selection_count(s->selection) * inner->item.size;
+    if (!zc_mul_size(rows, (uint64_t)length, &n)) {
+        return zc_fail(ctx->err, ZC_ERR_OVERFLOW, "too many inner chunks to count");
     }
-    return zc_mul_size(s->n_runs, each, &bytes) ? bytes : ZC_SIZE_MAX;
+    s->threads = threads_for(s, n);
+    s->run = run_length(s, rows, length);
+    s->runs_a_row = (size_t)((length + s->run - 1) / s->run);
+    s->n_runs = rows * s->runs_a_row;
+    return ZC_OK;
 }
 
 static zc_status read_runs(shard *s)
@@ -514,9 +532,9 @@ static zc_status read_runs(shard *s)
     const zc_call *call = s->ctx->call;
     zc_status status = ZC_OK;
 
-    if (zc_shares_parts(s->ctx, s->chain->inner, s->n_runs, bytes_of_runs(s), false)) {
-        s->split = zc_has_more_threads(call, s->n_runs);
-        const zc_run job = {.task = shard_task, .job = s, .n_items = s->n_runs, .threads = call->threads,
+    if (s->threads > 1 && s->n_runs > 1) {
+        s->split = s->n_runs < (size_t)s->threads;
+        const zc_run job = {.task = shard_task, .job = s, .n_items = s->n_runs, .threads = s->threads,
                             .poll = call->poll, .poll_arg = call->poll_arg};
         return zc_pool_run(&job, NULL, s->ctx->err);
     }

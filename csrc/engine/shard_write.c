@@ -27,6 +27,7 @@ typedef struct shard {
     uint8_t *data;                   /* where inner chunk number i may put its bytes: data + i * slot ... */
     zc_extent *extents;              /* ... and what it put there, offset from data */
     const zc_point_groups *groups;   /* for points: by inner chunk */
+    int threads;                     /* that the work is worth */
     size_t n_tasks;                  /* for parallel work: ranges of inner chunks */
 } shard;
 
@@ -273,7 +274,7 @@ static zc_status make_range(void *job, size_t task, zc_workspace *ws, zc_error *
 static zc_status make_in_parallel(shard *s, size_t *end)
 {
     const zc_call *call = s->ctx->call;
-    const zc_run run = {.task = make_range, .job = s, .n_items = s->n_tasks, .threads = call->threads,
+    const zc_run run = {.task = make_range, .job = s, .n_items = s->n_tasks, .threads = s->threads,
                         .poll = call->poll, .poll_arg = call->poll_arg};
     zc_status status = zc_pool_run(&run, NULL, s->ctx->err);
 
@@ -317,27 +318,25 @@ static zc_status add_index(const shard *s, uint8_t *dst, size_t index_size, size
     return status;
 }
 
-/* Is so much written to the shard that threads should share it? */
-static bool is_worth_sharing(const shard *s)
+/* How many threads what is written to the shard is worth. */
+static int threads_for(const shard *s)
 {
-    bool worth = false;
+    size_t n = 0;
 
-    for (size_t i = 0, n = 0; i < s->n_inner && s->ctx->split && !worth; i++) {
+    for (size_t i = 0; i < s->n_inner && s->ctx->split; i++) {
         n += is_given(s, i);
-        worth = zc_shares_parts(s->ctx, s->chain->inner, n, n * s->chain->inner_size, true);
     }
-    return worth;
+    return zc_part_threads(s->ctx, s->chain->inner, n, n * s->chain->inner_size, true);
 }
 
 static zc_status make_shard(shard *s, size_t index_size, zc_output *out)
 {
-    const zc_call *call = s->ctx->call;
-    const int threads = call->threads > 0 ? call->threads : zc_pool_threads();
     size_t end = 0;
 
+    s->threads = threads_for(s);
     s->data = s->chain->index_at_start ? out->data + index_size : out->data;
-    s->n_tasks = (size_t)threads * 8 < s->n_inner ? (size_t)threads * 8 : s->n_inner;
-    bool parallel = s->n_tasks > 1 && is_worth_sharing(s);
+    s->n_tasks = (size_t)s->threads * 8 < s->n_inner ? (size_t)s->threads * 8 : s->n_inner;
+    bool parallel = s->threads > 1;
     for (size_t i = 0; i < s->n_inner && parallel && s->old != NULL; i++) {
         parallel = zc_extent_empty(s->old_extents[i]) || s->old_extents[i].nbytes <= s->slot;
     }

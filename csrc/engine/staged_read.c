@@ -230,16 +230,23 @@ static int64_t part_length(const chunk_job *job, const reader *r)
     return block % itemsize != 0 ? 0 : (int64_t)((block < PART ? PART / block * block : block) / itemsize);
 }
 
-static bool is_worth_sharing(const reading *all, const reader *r)
+static size_t parts_of(const reading *all)
+{
+    return (size_t)(all->range.last / all->part - all->range.first / all->part + 1);
+}
+
+/* How many threads all parts are worth. */
+static int threads_for(const reading *all, const reader *r)
 {
     const piece_range *range = &all->range;
     const chunk_job *job = all->job;
     const size_t nbytes = (size_t)(range->last - range->first + 1) * job->chunk->chain->item.size;
 
-    return job->ctx->split && r->from->has_parts && all->part > 0 &&
-           (all->dst != NULL || job->chunk->selection->kind != ZC_SELECT_POINTS) &&
-           range->first / all->part < range->last / all->part &&
-           (r->from->blocks ? nbytes >= SHARED_FROM : range->all && nbytes >= PLAIN_SHARED_FROM);
+    if (!r->from->has_parts || all->part == 0 || (all->dst == NULL && job->chunk->selection->kind == ZC_SELECT_POINTS) ||
+        (r->from->blocks ? nbytes < SHARED_FROM : !range->all || nbytes < PLAIN_SHARED_FROM)) {
+        return 1;
+    }
+    return zc_part_threads(job->ctx, job->chunk->chain, parts_of(all), nbytes, false);
 }
 
 static zc_status fetch_part(const reading *all, const chunk_job *job, reader *r, const piece_range *part)
@@ -300,11 +307,11 @@ static zc_status read_parts(reading *all, reader *r)
     const zc_call *call = all->job->ctx->call;
 
     all->part = part_length(all->job, r);
-    if (!is_worth_sharing(all, r)) {
+    const int threads = threads_for(all, r);
+    if (threads == 1) {
         return read_part(all, all->job, r, &all->range);
     }
-    const zc_run run = {.task = part_task, .job = all, .threads = call->threads,
-                        .n_items = (size_t)(all->range.last / all->part - all->range.first / all->part + 1),
+    const zc_run run = {.task = part_task, .job = all, .threads = threads, .n_items = parts_of(all),
                         .poll = call->poll, .poll_arg = call->poll_arg};
     return zc_pool_run(&run, NULL, all->job->ctx->err);
 }

@@ -6,22 +6,52 @@
 #include "base/arith.h"
 #include "engine/chunk.h"
 
-/* Work that one thread has done by then is not shared: to wake another one takes up to half of it. */
+/* Work that one thread has done by then is not shared: to wake another one takes up to half of it.  Each that is woken gets at
+ * least EACH_NS of it. */
 #define SHARED_FROM_NS 128e3
+#define EACH_NS 32e3
 
 /* A byte: copied (which memory bounds), decoded or encoded by most codecs, or put into a file as it is; an element that is
  * copied alone. */
-#define COPIED_NS 0.1
+#define COPIED_NS 0.08
 #define ELEMENT_NS 2.0
 #define DECODED_NS 1.0
 #define ENCODED_NS 2.0
 #define STORED_NS 0.5
 
+/* More for each byte of chunks that outgrow the cache of a core. */
+#define CACHED_MAX 524288.0
+#define UNCACHED_NS 0.2
+
+/* What a codec takes for a chunk of nothing, as if it had so many bytes. */
+#define CODED_MORE 3072.0
+
 /* A chunk in memory, or in a file, which is opened; an inner chunk; a file that is written. */
-#define CHUNK_NS 1e3
+#define CHUNK_NS 100.0
 #define FILE_NS 2e3
 #define INNER_NS 500.0
 #define WRITTEN_NS 8e3
+
+/* Of these, what the threads of a process do one after the other in the system, and the more slowly the more wait for it: files
+ * are opened and closed under one lock, and made under one of their directory. */
+#define OPENED_ALONE_NS 700.0
+#define MADE_ALONE_NS 6e3
+
+/* One more is worth it where all takes longer, whatever waits for what. */
+#define LONG_NS 1e6
+
+/* Of many calls, what so many want stands for what all want. */
+#define LOOKED_AT 16
+
+/* Inner chunks without codecs: moved into a shard, or out of one. */
+#define MOVED_FROM_NS (5 * SHARED_FROM_NS)
+#define COPIES_FROM_NS (2 * SHARED_FROM_NS)
+
+/* So many items that take longer than was thought are begun by threads that wait for a slow file system, not for each other. */
+#define SLOW_FROM 32
+
+/* Shorter rows are copied element by element. */
+#define ROW_MIN 32.0
 
 /* A point, or a row far from others, that is read out of a file. */
 #define POINT_NS 400.0
@@ -30,8 +60,7 @@
 /* Of a compressed chunk at least about so many bytes are decoded for a single element. */
 #define DECODED_MIN 65536.0
 
-/* As long as less than that is written, threads that encode nothing wait for each other in the system: sharing pays later. */
-#define STORED_MIN 262144.0
+/* Threads that encode nothing wait for each other in the system: sharing pays later. */
 #define STORED_SHARED_FROM_NS (3 * SHARED_FROM_NS)
 
 /* With fewer bytes in each chunk, threads wait longer for a store that serves one at a time than they copy. */
@@ -42,11 +71,6 @@ static int given_or_usual(int threads)
     return threads > 0 ? threads : zc_pool_threads();
 }
 
-bool zc_has_more_threads(const zc_call *call, size_t n)
-{
-    return n < (size_t)given_or_usual(call->threads);
-}
-
 static double least(double a, double b)
 {
     return a < b ? a : b;
@@ -55,6 +79,25 @@ static double least(double a, double b)
 static double most(double a, double b)
 {
     return a > b ? a : b;
+}
+
+/* Is work in n items too little for a second thread?  Of two items one thread has done the first by the time that another has begun
+ * with the second; of many there is always something left. */
+static bool is_little(double ns, double n, double from)
+{
+    return ns < (n > 1 ? from * (1 + 1 / n) : from);
+}
+
+/* As many threads as work is worth that one would do in so many nanoseconds, in `items` pieces with `alone` nanoseconds of each
+ * that are done one after the other. */
+static zc_threads threads_for(double ns, double items, double alone, int threads)
+{
+    const int usual = given_or_usual(threads);
+    const double worth = least(ns / EACH_NS, alone > 0 ? ns / (items * alone) : ZC_MAX_THREADS);
+    const double limited = ns > LONG_NS ? most(worth, 2) : most(worth, 1);
+    const int n = limited < usual ? (int)limited : usual;
+
+    return (zc_threads){.n = n, .most = n < usual && items >= SLOW_FROM ? usual : n, .item_ns = ns / items};
 }
 
 /* ---- what a call moves ----------------------------------------------------------------------------- */
@@ -80,17 +123,19 @@ static bool is_copied(const zc_chain *chain)
     return chain->filtered == NULL && chain->block == NULL && !chain->sharded;
 }
 
-/* Nanoseconds for each byte that the stages of a chain decode or encode: those of the slowest. */
-static double coded_ns(const zc_chain *chain, bool encode)
+/* Nanoseconds for each byte that the stages of a chain decode or encode, of chunks of so many bytes: those of the slowest. */
+static double coded_ns(const zc_chain *chain, bool encode, double chunk)
 {
-    double ns = encode ? ENCODED_NS : DECODED_NS;
+    const double usual = encode ? ENCODED_NS : DECODED_NS;
+    double ns = 0;
 
     chain = innermost(chain);
     for (int s = 0; s < chain->n_stages; s++) {
         const zc_codec *codec = &chain->stages[s];
-        ns = codec->cls->byte_ns != NULL ? most(ns, codec->cls->byte_ns(codec, encode)) : ns;
+        ns = most(ns, codec->cls->strip != NULL ? 0 : codec->cls->byte_ns != NULL ? codec->cls->byte_ns(codec, encode) : usual);
     }
-    return ns;
+    ns = chain->filtered != NULL || chain->block != NULL || ns == 0 ? most(ns, usual) : ns;
+    return chunk > CACHED_MAX ? ns + UNCACHED_NS : ns;
 }
 
 /* Bytes of the elements of a selection. */
@@ -154,6 +199,29 @@ static double ns_of_files(const zc_selection *selection, const zc_array *array)
     return least(span, rows);
 }
 
+/* Bytes that are decoded of *chunks chunks; of shards *chunks is set to how many of their inner chunks. */
+static double decoded_bytes(const zc_call *call, double *chunks)
+{
+    const zc_array *array = call->array;
+    const zc_chain *chain = array->chain;
+    const zc_selection *selection = call->selection;
+    const bool sharded = chain->ops->list != NULL;
+    const double chunk = bytes_of_chunk(array, sharded);
+    double touched = 1, share = 1;
+
+    if (selection->kind != ZC_SELECT_REGION) {
+        return *chunks * (innermost(chain)->blocks != NULL ? least(chunk, DECODED_MIN) : chunk);
+    }
+    for (int d = 0; d < selection->ndim; d++) {
+        const double length = (double)(sharded ? chain->inner_shape[d] : array->grid[d].chunk);
+        const double along = least((double)selection->axis[d].count, most(reach(&selection->axis[d]) / length, 1));
+        share = d == 0 ? least(reach(&selection->axis[d]) / (along * length), 1) : share;
+        touched *= along;
+    }
+    *chunks = sharded ? touched : *chunks;
+    return *chunks * (innermost(chain)->blocks != NULL ? most(least(chunk, DECODED_MIN), share * chunk) : chunk);
+}
+
 /* ---- reading --------------------------------------------------------------------------------------- */
 
 /* To decode what a call wants of n chunks.  Where there is a single one, how much of it is worth sharing is decided where it
@@ -171,8 +239,12 @@ static double read_ns(const zc_call *call, size_t n)
     if (is_copied(chain)) {
         return copied + (chain->ops->list != NULL ? wanted / (double)chain->inner_size * INNER_NS : 0);
     }
-    const double chunk = bytes_of_chunk(array, n > 1 && chain->ops->list != NULL);
-    return coded_ns(chain, false) * most(wanted, n == 1 ? chunk : (double)n * least(chunk, DECODED_MIN));
+    if (wanted == 0) {
+        return 0;
+    }
+    double chunks = (double)n;
+    const double bytes = n == 1 ? bytes_of_chunk(array, false) : decoded_bytes(call, &chunks);
+    return coded_ns(chain, false, bytes / chunks) * (CODED_MORE * chunks + most(wanted, bytes));
 }
 
 bool zc_copies_alone(const zc_call *call)
@@ -180,20 +252,47 @@ bool zc_copies_alone(const zc_call *call)
     return copy_ns(call->selection, call->array->chain) < SHARED_FROM_NS;
 }
 
-bool zc_shares_parts(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes, bool encode)
+/* To move each byte of the inner chunks of a call, one by one where their rows are short. */
+static double moved_ns(const zc_call *call)
 {
-    return ctx->split && n > 1 && (is_copied(chain) ? COPIED_NS * (double)nbytes + INNER_NS * (double)n
-                                                    : coded_ns(chain, encode) * (double)nbytes) >= SHARED_FROM_NS;
+    const zc_array *array = call->array;
+    const zc_chain *chain = array->chain;
+    const double item = (double)chain->item.size;
+    const int last = array->ndim - 1;
+    const bool rows = chain->order_ndim == 0 && innermost(chain)->order_ndim == 0 &&
+                      (last < 0 || (double)chain->inner_shape[last] * item >= ROW_MIN);
+
+    return COPIED_NS + (rows ? 0 : ELEMENT_NS / item);
 }
 
-int zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads)
+int zc_part_threads(const zc_context *ctx, const zc_chain *chain, size_t n, size_t nbytes, bool encode)
 {
-    double ns = (double)n * (calls->store->values_in_memory ? CHUNK_NS : FILE_NS);
+    const bool copied = is_copied(chain);
+    const double parts = (double)n, bytes = (double)nbytes;
 
-    for (size_t i = 0; i < n_calls && ns < SHARED_FROM_NS; i++) {
-        ns += read_ns(&calls[i], n_calls == 1 ? n : 1);
+    if (!ctx->split || n < 2) {
+        return 1;
     }
-    return ns < SHARED_FROM_NS ? 1 : given_or_usual(threads);
+    const double moved = ctx->call->array->chain->sharded ? moved_ns(ctx->call) : COPIED_NS;
+    const double ns = copied ? moved * bytes + (encode ? 0 : INNER_NS * parts)
+                             : coded_ns(chain, encode, bytes / parts) * (bytes + CODED_MORE * parts);
+    const double from = !copied ? SHARED_FROM_NS : encode ? MOVED_FROM_NS : COPIES_FROM_NS;
+    return is_little(ns, parts, from) ? 1 : threads_for(ns, parts, 0, ctx->call->threads).n;
+}
+
+zc_threads zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads)
+{
+    const double opened = (double)n * (calls->store->values_in_memory ? CHUNK_NS : FILE_NS);
+    double read = 0;
+    size_t i = 0;
+
+    for (; i < n_calls && (i < LOOKED_AT || opened + read < SHARED_FROM_NS); i++) {
+        read += read_ns(&calls[i], n_calls == 1 ? n : 1);
+    }
+    const double ns = opened + read * (double)n_calls / (double)i;
+    return is_little(ns, (double)n, SHARED_FROM_NS)
+               ? (zc_threads){1, 1, 0}
+               : threads_for(ns, (double)n, calls->store->is_local ? OPENED_ALONE_NS : 0, threads);
 }
 
 /* ---- writing --------------------------------------------------------------------------------------- */
@@ -215,21 +314,38 @@ static int waiting_threads(const zc_call *call, size_t n)
     return (int)(threads > usual ? threads : usual);
 }
 
-int zc_write_threads(const zc_call *call, size_t n)
+/* In how many directories the chunks of a call are: all of a row are in one. */
+static double directories(const zc_call *call, double chunks)
+{
+    const zc_array *array = call->array;
+    const zc_selection *selection = call->selection;
+
+    if (array->keys.separator != '/' || selection->ndim < 2 || selection->kind == ZC_SELECT_POINTS) {
+        return 1;
+    }
+    const int last = selection->ndim - 1;
+    return most(chunks / (1 + reach(&selection->axis[last]) / (double)array->grid[last].chunk), 1);
+}
+
+zc_threads zc_write_threads(const zc_call *call, size_t n)
 {
     const zc_chain *chain = call->array->chain;
     const double given = bytes_of(call->selection, chain->item.size), chunks = (double)n;
 
     if (call->threads == 0 && call->store->waits > 0 && n > 1) {
-        return waiting_threads(call, n);
+        const int waiting = waiting_threads(call, n);
+        return (zc_threads){waiting, waiting, 0};
     }
     if (chain->ops->is_plain && call->store->fetch != NULL && given < COPIED_MIN * chunks) {
-        return 1;
+        return (zc_threads){1, 1, 0};
     }
     /* A chunk that is written in part is decoded and encoded as a whole, or copied. */
     const bool copied = is_copied(chain);
-    const double chunk = bytes_of_chunk(call->array, n > 1 && chain->ops->list != NULL);
-    const double bytes = most(given, n == 1 || copied ? chunks * chunk : chunks * least(chunk, DECODED_MIN));
-    const double ns = (copied ? STORED_NS : coded_ns(chain, true)) * bytes + WRITTEN_NS * chunks;
-    return ns < (copied && given < STORED_MIN ? STORED_SHARED_FROM_NS : SHARED_FROM_NS) ? 1 : given_or_usual(call->threads);
+    const double chunk = bytes_of_chunk(call->array, n > 1 && chain->ops->list != NULL), bytes = most(given, chunks * chunk);
+    const double made = copied ? STORED_NS * bytes : coded_ns(chain, true, chunk) * (bytes + CODED_MORE * chunks);
+    const double ns = made + WRITTEN_NS * chunks;
+    const double alone = most(MADE_ALONE_NS / directories(call, chunks), 2 * OPENED_ALONE_NS);
+    return is_little(ns, chunks, copied ? STORED_SHARED_FROM_NS : SHARED_FROM_NS)
+               ? (zc_threads){1, 1, 0}
+               : threads_for(ns, chunks, call->store->is_local ? alone : 0, call->threads);
 }

@@ -323,11 +323,12 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
         return status;
     }
     zc_pool_expect(job.plan.n_items);
-    const int threads = zc_write_threads(call, job.plan.n_items);
+    const zc_threads threads = zc_write_threads(call, job.plan.n_items);
     job.context = (zc_context){.call = call, .fill = call->array->fill,
-                               .split = job.plan.n_items < (size_t)threads,
+                               .split = job.plan.n_items < (size_t)threads.n,
                                .blocks = call->blocks};
-    const zc_run run = {.task = write_item, .job = &job, .n_items = job.plan.n_items, .threads = threads,
+    const zc_run run = {.task = write_item, .job = &job, .n_items = job.plan.n_items, .threads = threads.n,
+                        .most = threads.most, .item_ns = threads.item_ns,
                         .grain = job.plan.n_items >= 1024 && call->store->waits == 0 ? 8 : 1,
                         .poll = call->poll, .poll_arg = call->poll_arg};
     status = zc_plan_hold(&job.plan, err);

@@ -283,6 +283,80 @@ static void slow_codecs_are_shared_sooner(void)
     }
 }
 
+/* How many of 16 threads the read, or the write, of a square of side x side elements in chunks of edge x edge is worth. */
+static int threads_worth(fixture *f, bool write, int64_t side, int64_t edge)
+{
+    zc_selection selection = {.ndim = NDIM};
+    const zc_call call = {.array = &f->array, .store = &f->store, .selection = &selection, .threads = 16};
+    const size_t n = (size_t)(side / edge * (side / edge));
+    zc_arena arena = {NULL};
+
+    choose_kinds(&f->chain, &arena);
+    for (int d = 0; d < NDIM; d++) {
+        f->array.grid[d] = (zc_grid_axis){.length = side, .chunk = edge};
+        selection.axis[d] = (zc_axis){.count = side, .step = 1, .stride = d == 0 ? side * 2 : 2};
+    }
+    const zc_threads worth = write ? zc_write_threads(&call, n) : zc_read_threads(&call, 1, n, 16);
+    CHECK(worth.n == worth.most || worth.most == 16);
+    zc_arena_free(&arena);
+    return worth.n;
+}
+
+/* With 16 threads each call of some size woke 15 others, which took twice the CPU time, and now and then longer than one thread. */
+static void threads_are_as_many_as_the_work_is_worth(void)
+{
+    static const struct { const char *codec; int64_t edge, side; int least, most; } cases[] = {
+        {"zstd", 128, 1024, 16, 16}, {"zstd", 32, 256, 8, 12}, {"blosc", 128, 1024, 13, 16}, {"blosc", 128, 512, 4, 7},
+        {"blosc", 128, 256, 1, 1},
+    };
+    fixture f;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        open_fixture(&f, "worth/", cases[i].edge, cases[i].edge);
+        add_stage(&f.chain, cases[i].codec);
+        const int worth = threads_worth(&f, false, cases[i].side, cases[i].edge);
+        CHECK(worth >= cases[i].least && worth <= cases[i].most);
+    }
+}
+
+/* Files are opened under one lock of the process, and made under one of their directory: 16 threads took 10 times the CPU time of
+ * one, and no less time than two. */
+static void small_files_are_left_to_few_threads(void)
+{
+    fixture f;
+
+    for (int apart = 0; apart < 2; apart++) {
+        open_fixture(&f, "small/", 16, 16);
+        f.array.keys.separator = apart ? '/' : '.';      /* in 32 directories, or in one */
+        CHECK(threads_worth(&f, false, 512, 16) == 2);
+        const int writing = threads_worth(&f, true, 512, 16);
+        CHECK(apart ? writing > 3 && writing < 8 : writing == 2);
+    }
+}
+
+/* The only shard of a call is divided among all threads, be its inner chunks small or in few rows. */
+static void a_shard_has_something_for_each_thread(void)
+{
+    enum { LONG = 512 << 10, EACH = 32 << 10 };
+    static uint16_t values[LONG], found[LONG];
+    zc_fault fault;
+    zc_error err;
+    fixture f;
+
+    for (int i = 0; i < LONG; i++) {
+        values[i] = (uint16_t)(i / 3 + rand() % 16);
+    }
+    open_fixture(&f, "one-shard/", 1, LONG);
+    f.array.grid[0].length = 1;
+    f.array.grid[1].length = LONG;
+    make_sharded(&f, 1, EACH, false);
+    CHECK(transfer(&f, true, 0, 1, 0, LONG, values, 16, &fault, &err) == ZC_OK);
+    zc_counts_reset();
+    CHECK(transfer(&f, false, 0, 1, 0, LONG, found, 16, &fault, &err) == ZC_OK);
+    CHECK(!ZC_ASSERTIONS || zc_counted(ZC_COUNT_HELPERS) == LONG / EACH - 1);
+    CHECK(memcmp(found, values, sizeof values) == 0);
+}
+
 /* Memory bounds what is only copied: sharing it pays later than sharing what is decoded. */
 static void copies_are_shared_where_it_pays(void)
 {
@@ -548,6 +622,9 @@ int main(void)
     RUN(no_thread_is_woken_for_little);
     RUN(a_few_rows_of_files_are_written_by_one_thread);
     RUN(slow_codecs_are_shared_sooner);
+    RUN(threads_are_as_many_as_the_work_is_worth);
+    RUN(small_files_are_left_to_few_threads);
+    RUN(a_shard_has_something_for_each_thread);
     RUN(copies_are_shared_where_it_pays);
     RUN(rows_of_kept_chunks_are_copied);
     RUN(shards);

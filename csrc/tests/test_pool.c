@@ -25,6 +25,7 @@ int main(void)
 #include <time.h>
 #include <unistd.h>
 
+#include "base/counts.h"
 #include "base/pool.h"
 
 #define MS INT64_C(1000000)
@@ -183,6 +184,41 @@ static void shutdown_beside_a_thread_that_is_refused(void)
 }
 
 #endif
+
+/* ---- items that turn out to be slow ---- */
+
+typedef struct slowness {
+    pthread_t self;
+    int ms;
+    atomic_int by_others;
+} slowness;
+
+static zc_status sleep_or_not(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    slowness *const s = job;
+
+    (void)item, (void)ws, (void)err;
+    if (s->ms > 0) {
+        sleep_ms(s->ms);
+    }
+    atomic_fetch_add(&s->by_others, !pthread_equal(pthread_self(), s->self));
+    return ZC_OK;
+}
+
+/* Few threads are enough for quick items, which wait for each other; a file system that answers slowly is asked by all. */
+static void slow_items_get_more_threads(void)
+{
+    for (int threads = 1; threads < 3; threads++) {
+        for (int ms = 0; ms < 3; ms++) {
+            slowness s = {.self = pthread_self(), .ms = ms};
+            const zc_run run = {.task = sleep_or_not, .job = &s, .n_items = 200, .threads = threads, .most = 8, .item_ns = 5e3};
+            zc_counts_reset();
+            CHECK(zc_pool_run(&run, NULL, NULL) == ZC_OK);
+            CHECK(!ZC_ASSERTIONS || ms == 0 || zc_counted(ZC_COUNT_HELPERS) == 7);
+            CHECK(ms == 0 || atomic_load(&s.by_others) > 100);
+        }
+    }
+}
 
 /* ---- every item once ---- */
 
@@ -375,7 +411,7 @@ static void interrupt_is_answered_in_long_items(void)
     for (int threads = 1; threads <= 4; threads += threads) {
         for (size_t n = 1; n <= 9; n += 8) {
             polled p = polled_for(20000, 120 * MS);
-            const zc_run run = {long_item, &p, n, threads, 1, poll_note, &p};
+            const zc_run run = {.task = long_item, .job = &p, .n_items = n, .threads = threads, .grain = 1, .poll = poll_note, .poll_arg = &p};
             size_t failed = 0;
             zc_error err;
 
@@ -395,7 +431,7 @@ static void interrupt_is_answered_in_long_items(void)
 static void slow_items_relieve_the_caller(void)
 {
     polled p = polled_for(300, 0);
-    const zc_run run = {deaf_item, &p, 6, 2, 1, poll_note, &p};
+    const zc_run run = {.task = deaf_item, .job = &p, .n_items = 6, .threads = 2, .grain = 1, .poll = poll_note, .poll_arg = &p};
     const int64_t start = now_ns();
 
     CHECK(zc_pool_run(&run, NULL, NULL) == ZC_OK);
@@ -404,7 +440,7 @@ static void slow_items_relieve_the_caller(void)
     CHECK(now_ns() - start < soon(1700));     /* two at a time: 900 ms, one alone 1800 ms */
 
     p = polled_for(300, 400 * MS);
-    const zc_run cancelled = {deaf_item, &p, 1000, 2, 1, poll_note, &p};
+    const zc_run cancelled = {.task = deaf_item, .job = &p, .n_items = 1000, .threads = 2, .grain = 1, .poll = poll_note, .poll_arg = &p};
     CHECK(zc_pool_run(&cancelled, NULL, NULL) == ZC_ERR_CANCELLED);
     CHECK(p.asked_at - p.cancel_at < soon(200));
     CHECK(p.done <= 6);
@@ -412,7 +448,7 @@ static void slow_items_relieve_the_caller(void)
 
 static zc_status run_short_job(polled *p)
 {
-    const zc_run run = {deaf_item, p, 2, 1, 1, poll_note, p};
+    const zc_run run = {.task = deaf_item, .job = p, .n_items = 2, .threads = 1, .grain = 1, .poll = poll_note, .poll_arg = p};
 
     return zc_pool_run(&run, NULL, NULL);
 }
@@ -470,7 +506,7 @@ static void interrupt_reaches_nested_jobs(void)
         atomic_int leaves = 0;
         polled p = polled_for(20000, 100 * MS);
         nesting top = {.levels = 2, .threads = threads, .width = 3, .leaves = &leaves, .polled = &p};
-        const zc_run run = {nest, &top, 3, threads, 1, poll_note, &p};
+        const zc_run run = {.task = nest, .job = &top, .n_items = 3, .threads = threads, .grain = 1, .poll = poll_note, .poll_arg = &p};
 
         CHECK(zc_pool_run(&run, NULL, NULL) == ZC_ERR_CANCELLED);
         CHECK(now_ns() - p.asked_at < soon(200));
@@ -691,7 +727,7 @@ static void fork_inside_of_poll(void)
     for (int threads = 1; threads <= 3; threads += 2) {
         polled p = polled_for(60, 0);
         forking f = {.child = -1};
-        const zc_run run = {deaf_item, &p, 8, threads, 1, fork_once, &f};
+        const zc_run run = {.task = deaf_item, .job = &p, .n_items = 8, .threads = threads, .grain = 1, .poll = fork_once, .poll_arg = &f};
         zc_error err;
         const zc_status status = zc_pool_run(&run, NULL, &err);
         int child_status = 0;
@@ -714,6 +750,7 @@ int main(void)
 #ifdef ZC_WRAPPED_THREADS
     RUN(shutdown_beside_a_thread_that_is_refused);
 #endif
+    RUN(slow_items_get_more_threads);
     RUN(every_item_runs_once);
     RUN(first_failure_wins);
     RUN(rest_is_skipped);
