@@ -32,6 +32,7 @@ ITSELF = (
     Measure("2 threads against 1", "threads=2", ("threads=1",)),
     Measure("the default number of threads against 1", "threads=default", ("threads=1",)),
     Measure("CPU time with 2 threads against 1", "threads=2", ("threads=1",), clock="cpu", low=1 / 1.1),
+    Measure("CPU time with the default number", "threads=default", ("threads=1",), clock="cpu", low=1 / 1.1),
 )
 
 

@@ -233,6 +233,26 @@ def test_the_floor_reads_and_writes(plain: Any, tmp_path: Path, chain: str) -> N
     np.testing.assert_array_equal(zarrcore.open_array(tmp_path / "floor", mode="r")[...], values)
 
 
+# ---- numbers of threads ----
+
+
+@pytest.mark.parametrize("what", ["reading", "into", "writing"])
+def test_libraries_read_and_write_on_several_numbers_of_threads(
+    plain: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    pytest.importorskip("tensorstore")
+    from benchmarks import scaling
+
+    sizes = ["--mib", "16", "--threads", "1,2", "--rounds", "1", "--seconds", "0"]
+    with zarrcore.config.set({"threading.max_workers": 2}):
+        scaling.main([what, "--layouts", "raw", "--scratch", str(tmp_path), *sizes])
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == f"{what} machine: ms with 1, 2 threads"
+    libraries = ["zarrcore", *["tensorstore"] * (what != "into"), "floor"]
+    assert [line.split(" | ")[0] for line in shown[4:]] == libraries
+    assert all(len(line.split(" | ")) == 3 and "GB/s" in line for line in shown[4:])
+
+
 # ---- what the repository shows ----
 
 

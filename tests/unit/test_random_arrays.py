@@ -163,8 +163,10 @@ def test_the_fastest_of_the_others_counts() -> None:
     assert PEERS.best(first) == "a" and PEERS.ratio(first) == 2.0
     assert PEERS.ratio(replace(first, wall={"zarrcore": 2.0})) is None
     assert PEERS.ratio(replace(first, wall={"a": 2.0})) is None
-    cpu = Outcome(0, first.array, first.selection, cpu={"threads=1": 1.0, "threads=2": 4.0})
-    assert [measure.ratio(cpu) for measure in ITSELF] == [None, None, 0.25]
+    cpu = Outcome(
+        0, first.array, first.selection, cpu={"threads=1": 1.0, "threads=2": 4.0, "threads=default": 2.0}
+    )
+    assert [measure.ratio(cpu) for measure in ITSELF] == [None, None, 0.25, 0.5]
 
 
 def test_tables_show_the_distribution_the_families_and_the_worst() -> None:
