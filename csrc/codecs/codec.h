@@ -261,12 +261,13 @@ zc_status zc_codec_copy(const zc_coding *c, size_t *written);
 /* Refuse a configuration that cannot be encoded with; names the codec in err. */
 zc_status zc_codec_check(const zc_codec *codec, zc_error *err);
 
-/* Is cap as large as encode needs it for n bytes?  For assertions. */
+/* Is cap as large as encode needs it for n bytes?  For assertions.  What a callback needs is learnt, by any thread and at any time: it
+ * says itself when there is too little (ZC_ERR_ROOM). */
 static inline bool zc_codec_has_room(const zc_codec *codec, size_t n, size_t cap)
 {
     size_t most;
 
-    return !codec->cls->bound(codec, n, &most) || cap >= most;
+    return codec->callback != NULL || !codec->cls->bound(codec, n, &most) || cap >= most;
 }
 
 /* Encode src[0..n) to dst[0..cap); *written is the size.  Names the codec in err, as the next two do. */

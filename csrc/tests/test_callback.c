@@ -13,6 +13,7 @@ enum { TIMES = 37 };                 /* the encoding is so many times as long */
 
 static atomic_int calls;
 static int failing;
+static const zc_callback *meanwhile;     /* what another thread finds out about, as it were */
 static bool fails_to_encode;
 
 static zc_status repeat(const zc_callback *callback, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
@@ -30,6 +31,9 @@ static zc_status repeat(const zc_callback *callback, zc_workspace *ws, const uin
     }
     for (size_t i = 0; i < *written; i++) {
         dst[i] = src[i % n];
+    }
+    if (meanwhile != NULL && callback != meanwhile) {
+        zc_callback_grow(meanwhile, 1, 1000000);
     }
     return ZC_OK;
 }
@@ -99,6 +103,19 @@ static void encodings_of_any_length(void)
     }
 }
 
+/* Another thread notes a longer encoding when this one has made room by what was known before: that is no fault. */
+static void lengths_are_learnt_at_any_time(void)
+{
+    fixture f;
+
+    open_fixture(&f, "meanwhile/", 5, 7);
+    add_callback(&f.chain, 0);
+    add_callback(&f.chain, 1);
+    meanwhile = &callbacks[1];
+    check_all(&f, 1);
+    meanwhile = NULL;
+}
+
 static void failures_name_the_codec(void)
 {
     static uint16_t values[ROWS * COLUMNS];
@@ -141,6 +158,7 @@ int main(void)
         return 1;
     }
     RUN(encodings_of_any_length);
+    RUN(lengths_are_learnt_at_any_time);
     RUN(failures_name_the_codec);
     RUN(no_job_has_no_caller);
     return check_report("callback") | !close_root();
