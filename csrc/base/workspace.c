@@ -125,27 +125,31 @@ static size_t scratch_nbytes(const zc_workspace *ws)
 
 /*
  * Small ones lie on a shelf of their thread, out of the way of all others: with a list alone, 16 threads that read small chunks wait
- * for it, and for its cache lines, as long as they read.  More threads than shelves share them.
+ * for it, and for its cache lines, as long as they read.  Threads beyond the first SHELVES share them, but for the counts.
  */
 enum { SHELVES = 128 };
 #define SHELVED_MOST ((size_t)256 << 10)     /* bytes of scratch */
 
 typedef struct shelf {
     _Alignas(128) _Atomic(zc_workspace *) spare;
-    _Atomic uint64_t handed_over[ZC_METRIC_KINDS];
+    _Atomic uint64_t handed_over[ZC_METRIC_KINDS];       /* by its first thread */
 } shelf;
 
 static shelf shelves[SHELVES];
 
-static shelf *own_shelf(void)
-{
-    static _Atomic unsigned threads;
-    static _Thread_local shelf *own;
+static _Thread_local shelf *own_shelf;
+static _Thread_local bool is_first;
 
-    if (own == NULL) {
-        own = &shelves[atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % SHELVES];
+static shelf *find_shelf(void)
+{
+    static _Atomic size_t threads;
+
+    if (own_shelf == NULL) {
+        const size_t number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+        own_shelf = &shelves[number % SHELVES];
+        is_first = number < SHELVES;
     }
-    return own;
+    return own_shelf;
 }
 
 /* One from any shelf: its thread may have ended, or is doing nothing. */
@@ -176,21 +180,25 @@ static void hand_over_locked(void)
     }
 }
 
-static void hand_over_to(shelf *to)
-{
-    for (int kind = 0; kind < ZC_METRIC_KINDS; kind++) {
-        if (zc_metrics_here.n[kind] != 0) {
-            atomic_fetch_add_explicit(&to->handed_over[kind], zc_metrics_here.n[kind], memory_order_relaxed);
-            zc_metrics_here.n[kind] = 0;
-        }
-    }
-}
-
 void zc_metrics_hand_over(void)
 {
     zc_mutex_lock(&spares_lock);
     hand_over_locked();
     zc_mutex_unlock(&spares_lock);
+}
+
+/* No other thread writes there: loads and stores are enough. */
+static void hand_over_to(shelf *own)
+{
+    if (!is_first) {
+        zc_metrics_hand_over();
+        return;
+    }
+    for (int kind = 0; kind < ZC_METRIC_KINDS; kind++) {
+        const uint64_t n = atomic_load_explicit(&own->handed_over[kind], memory_order_relaxed);
+        atomic_store_explicit(&own->handed_over[kind], n + zc_metrics_here.n[kind], memory_order_relaxed);
+        zc_metrics_here.n[kind] = 0;
+    }
 }
 
 void zc_metrics_get(zc_metrics *out)
@@ -261,7 +269,7 @@ zc_workspace *zc_pool_borrow(zc_error *err)
     static _Atomic int watches_forks;
 
     zc_at_fork_once(&watches_forks, forget_spares);
-    zc_workspace *ws = atomic_exchange(&own_shelf()->spare, NULL);
+    zc_workspace *ws = atomic_exchange(&find_shelf()->spare, NULL);
     if (ws != NULL) {
         return ws;
     }
@@ -331,7 +339,7 @@ void zc_pool_release(zc_workspace *ws)
     ws->cancelled = NULL;
     ws->poll = NULL;
     ws->watch = NULL;
-    shelf *const own = own_shelf();
+    shelf *const own = find_shelf();
     zc_workspace *none = NULL;
     hand_over_to(own);
     if (scratch_nbytes(ws) <= SHELVED_MOST && atomic_compare_exchange_strong(&own->spare, &none, ws)) {
