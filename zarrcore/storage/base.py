@@ -431,6 +431,10 @@ class Store(ABC):
         """Return a value of `most` bytes at most, and its version; None: the store compares none."""
         return self.get(key), None
 
+    def _recent_version(self, key: str) -> tuple[Buffer | None, Any] | None:
+        """Return what :meth:`_get_version` has returned of a document a moment ago; None: ask for it."""
+        return None
+
     def _replace_version(self, key: str, value: Buffer, version: Any, attempt: int = 0) -> bool:
         """Store a value unless another process has replaced the version, of :meth:`_get_version`, meanwhile.
 
