@@ -24,7 +24,7 @@ from zarrcore.errors import (
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes import users
-from zarrcore.nodes.above import look_above
+from zarrcore.nodes.above import look_above, note_nodes
 from zarrcore.nodes.copies import (
     Follow,
     consolidations,
@@ -103,8 +103,8 @@ def create_node(
         for attempts_left in reversed(range(_REPLACEMENTS)):
             with _cleared(place, metadata.zarr_format, overwrite, group=group) as cleared:
                 # New groups have no copies; to see that in a slow store would take another wave.
-                new = (*cleared.made, *cleared.missing) if is_slow else ()
-                follow = documents_follow([place], documents, new, n_before)
+                without = (*cleared.made, *cleared.missing, *cleared.plain) if is_slow else ()
+                follow = documents_follow([place], documents, without, n_before)
                 try:
                     if cleared.missing:
                         _store_with_groups(place, documents, cleared.missing)
@@ -116,6 +116,8 @@ def create_node(
                         _note_removal(error, place, cleared.replaces)
                         raise
             # Somebody was faster after the place was cleared: that is replaced as well.
+    if is_slow:
+        note_nodes(place.store)
     follow()
     debug("created %s", place)
 
@@ -148,6 +150,7 @@ class _Cleared(NamedTuple):
     made: list[StorePath]  # groups above it
     missing: list[StorePath]  # groups above it that are stored with the node: see :func:`_store_with_groups`
     still_there: StillThere | None  # see :meth:`Store._alone`
+    plain: list[StorePath]  # groups above it that have just been read and have no consolidated metadata
 
 
 @holding
@@ -166,7 +169,7 @@ def _cleared(
     may_replace = _is_replaced(place, overwrite)
     for attempts_left in reversed(range(_REPLACEMENTS)):
         with writing(place):
-            missing, is_new = look_above(place, zarr_format, group, claims=True)
+            missing, is_new, plain = look_above(place, zarr_format, group, claims=True)
         replaces = may_replace and not is_new
         # Those who wait for a directory that is removed go on waiting until the new node is in another one:
         # each of them would create its own first, and have it replaced at once.
@@ -182,12 +185,13 @@ def _cleared(
                     if attempts_left:
                         continue
                     refuse_existing(place, _REPLACE)
-                yield _Cleared(replaces, is_new, made, missing if together else [], still_there)
+                new = missing if together else []
+                yield _Cleared(replaces, is_new, made, new, still_there, [] if replaces else plain)
                 return
 
 
 def _made_last(place: StorePath, documents: dict[str, bytes], cleared: _Cleared) -> Iterator[bool]:
-    replaces, is_new, _, _, still_there = cleared
+    replaces, is_new, _, _, still_there, _ = cleared
     store = place.store
     if store._is_near:  # where another process may have been waited for
         refuse_existing(place, _REPLACE)
@@ -361,8 +365,7 @@ def _existing(store: Store, keys: Sequence[str]) -> list[str]:
 
 def create_parents(place: StorePath, zarr_format: int) -> list[StorePath]:
     """Create the groups above a place that are missing, and return them; no array may be among them."""
-    missing, _ = look_above(place, zarr_format)
-    return _store_parents(missing, zarr_format)
+    return _store_parents(look_above(place, zarr_format).missing, zarr_format)
 
 
 def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> list[StorePath]:

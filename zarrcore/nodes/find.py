@@ -12,6 +12,7 @@ from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
 from zarrcore.nodes.reading import get_many, names_below, reading, which_exist
+from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import answers, join_path, key_prefix, node_names
 
@@ -83,6 +84,11 @@ def _read_all(place: StorePath, zarr_format: int | None) -> dict[str, Any] | Non
     if known:
         notes[_ONLY_3] = notes.get(_ONLY_3, True) and ZARR_JSON in known
     return known
+
+
+def has_shown_nodes(store: Store) -> bool:
+    """Return whether nodes have been found in a slow store."""
+    return _ONLY_3 in store._notes()
 
 
 def read_documents(
