@@ -100,7 +100,7 @@ def verify(
 
 
 def _look_at_all(place: StorePath, level: Level, found: Findings, max_bytes: int, threads: int) -> None:
-    def look(at: StorePath, node: Node) -> None:
+    def look(at: StorePath, node: Node, found: Findings) -> None:
         def run() -> None:
             ArrayCheck(at, node, found, max_bytes=max_bytes, threads=threads).run(level)
 

@@ -123,7 +123,9 @@ def create_node(
 
 
 @holding
-def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False) -> Iterator[bool]:
+def new_node(
+    place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False, group: StorePath | None = None
+) -> Iterator[bool]:
     """A place for a node whose documents are stored when the block ends, once all its chunks are there.
 
     Transactions that take no chunks without a node, and show nothing before they end, get them first.
@@ -135,7 +137,7 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     documents = metadata.to_documents()
     with (
         reserved(place),
-        _cleared(place, metadata.zarr_format, overwrite, with_values=True) as cleared,
+        _cleared(place, metadata.zarr_format, overwrite, group=group, with_values=True) as cleared,
         # Who removes or moves what is above waits for the end: else chunks from before would be missing.
         users.writing(users.Made(place)),
     ):
