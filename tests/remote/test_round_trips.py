@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from threading import current_thread
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 from object_server import ObjectServer
 
 import zarrcore
-from zarrcore.storage import make_store, tags, versions
+from zarrcore.storage import clients, make_store, object_reads, tags, versions
 from zarrcore.storage.ends import Ends
 
 pytest.importorskip("obstore")
@@ -413,6 +415,34 @@ def test_chunks_are_one_wave(server: ObjectServer, place: Any) -> None:
     with server.watch() as seen, zarrcore.config.set({"async.concurrency": 5}):
         array[:20]
     assert (len(seen.requests), seen.waves) == (20, 4)
+
+
+def test_answers_that_come_at_once_were_waited_for_by_256_threads(
+    server: ObjectServer, place: Any, monkeypatch: Any
+) -> None:
+    """Each switch between them costs; where answers take a while, all requests are one wave."""
+    monkeypatch.setattr(clients, "_NEAR", 20)
+    monkeypatch.setattr(object_reads, "_SLOW", 20)
+    asking: set[str] = set()
+    array = zarrcore.create_array(place(), data=np.arange(200), chunks=1)
+    array = zarrcore.open_array(place(), mode="r")
+    server.before_get = lambda request: sleep(0.001)
+    ask = array.store._ask
+
+    def noted(*args: Any, **options: Any) -> Any:
+        asking.add(current_thread().name)
+        return ask(*args, **options)
+
+    monkeypatch.setattr(array.store, "_ask", noted)
+    assert np.array_equal(array[...], np.arange(200))
+    assert len(asking) <= 16
+    monkeypatch.undo()
+    monkeypatch.setattr(clients, "_NEAR", 20)
+    for wave in (1, 1):
+        with server.watch() as seen:
+            assert np.array_equal(array[...], np.arange(200))
+        assert (len(seen.requests), seen.waves) == (200, wave), str(seen)
+        assert not array.store._client.is_near
 
 
 def test_a_large_chunk_is_sent_by_one_request(server: ObjectServer, place: Any) -> None:

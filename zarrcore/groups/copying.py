@@ -266,7 +266,7 @@ class _Copy:
 
     def _slow_store(self) -> Any:
         """Return a store that is a network away, if both sides may be asked by several threads."""
-        if not isinstance(self.source, OpenArray | OpenGroup):
+        if self.options.threads == 1 or not isinstance(self.source, OpenArray | OpenGroup):
             return None
         return next((s for s in (self.dest.store, self.source.store) if s._concurrent_requests()), None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from time import perf_counter as clock
 from typing import TYPE_CHECKING, Any, cast
 
 from zarrcore._typing import Buffer
@@ -21,7 +22,7 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.clients import obstore
 from zarrcore.storage.objects import NO_BUCKET, Objects
-from zarrcore.storage.remote import in_parallel, serve
+from zarrcore.storage.remote import in_parallel, serve, serve_near
 from zarrcore.storage.validation import is_document, too_large, validate_key
 from zarrcore.storage.versions import RECENT, Fetched, replaced, strong
 
@@ -32,6 +33,8 @@ MOST_AT_ONCE = 20 << 20  # bytes of one request; more are sent in parts, so that
 _PART = 8 << 20  # bytes of a large value that are held at a time, while it is copied
 _MOST_ROOM = 256 << 20  # bytes of an answer for which room is made before they have come
 ABSENT = ()  # the version of no value
+_FEW = 16  # requests at the same time are enough where answers come at once: more threads only cost
+_SLOW = 0.005  # seconds, after which an answer did not come at once
 _LOOKS = 8  # at a value that is replaced between a look at its size and the request for a part of it
 
 
@@ -53,10 +56,11 @@ class ReadObjects(Objects):
 
     def _document(self, key: str) -> tuple[bytes | None, Any]:
         """Return a metadata document and its version; None for one that is absent."""
-        since = RECENT.begin()
+        since, began = RECENT.begin(), clock()
         with self._failures(validate_key(key)):
             try:
                 found = self._whole(key, MAX_DOCUMENT_NBYTES)
+                self._client.note_wait(clock() - began)
                 value, version = bytes(self._taken(found)), version_of(found.meta)
             except FileNotFoundError:
                 self._refuse_hidden(key)
@@ -154,7 +158,10 @@ class ReadObjects(Objects):
                 return self._whole_value(key, most, each)
             return self._part(key, as_request(byte_range), versions)
 
-        serve(feed, n, get)
+        if n > _FEW and self._client.is_near:
+            serve_near(feed, n, get, _FEW, _SLOW, self._client.forget_waits)
+        else:
+            serve(feed, n, get)
 
     @property
     def _versioned(self) -> bool:  # type: ignore[override]
