@@ -25,7 +25,8 @@ class Look(NamedTuple):
     """What is above the place of a new node."""
 
     missing: list[StorePath]  # places without a node yet, from the root down
-    is_new: bool  # it is certain that nothing is at the place itself
+    is_new: bool  # it is certain that nothing is at the place itself, and below it
+    is_free: bool  # or that no node is at the place itself
     plain: list[StorePath]  # groups above that were read and have no consolidated metadata
 
 
@@ -68,11 +69,10 @@ def look_above(
     all that is there.
     """
     store, unknown = place.store, _unknown_above(place, zarr_format, group)
-    claim: Callable[[], bool] = partial(store._claim, place.path) if claims else bool
     if store._concurrent_requests():
         if claims and place.path and group is None and _claims_all(store):
-            return Look([above.place for above in unknown][::-1], True, [])
-        look = _look_at_once(store, unknown, zarr_format, claim)
+            return Look([above.place for above in unknown][::-1], True, True, [])
+        look = _look_at_once(place, unknown, zarr_format, claims=claims)
         if group is not None and group in look.missing:  # somebody has removed it, and perhaps those above
             return look_above(place, zarr_format, claims=claims)
         return look
@@ -81,7 +81,8 @@ def look_above(
     for above, name in _hidden(missing[::-1], zarr_format):
         if store.exists(join_path(above.path, name)):
             raise _hides(above, name)
-    return Look(missing, claim(), plain)
+    is_new = claims and store._claim(place.path)
+    return Look(missing, is_new, is_new, plain)
 
 
 def _claims_all(store: Store) -> bool:
@@ -104,29 +105,33 @@ def note_nodes(store: Store) -> None:
 
 
 def _look_at_once(
-    store: Store, unknown: Sequence[_Above], zarr_format: int, claim: Callable[[], bool]
+    place: StorePath, unknown: Sequence[_Above], zarr_format: int, *, claims: bool
 ) -> Look:
     """Do what :func:`look_above` does; a slow store is asked for everything in one wave."""
+    store = place.store
     places, names = [above.place for above in unknown], node_documents.NAMES[zarr_format]
     # Most probably a group is at the root, so that there is nothing to hide.
     likely = [above.place for above in unknown if not above.place.path and _is_likely(store)]
     unlikely = [above.place for above in unknown if not above.is_opened and above.place not in likely]
     hidden = _hidden(unlikely, zarr_format)
+    has_claims = type(store)._claim is not Store._claim
+    own = [name for names in node_documents.NAMES.values() for name in names if claims and not has_claims]
     looks: list[Callable[[], Any]] = [
         *(partial(document_at, above, name) for above in places for name in names),
         *(partial(store.exists, join_path(above.path, name)) for above, name in hidden),
-        claim,
+        *(partial(store.exists, join_path(place.path, name)) for name in own),
+        partial(store._claim, place.path) if claims else bool,
     ]
     *found, is_new = at_once(store, lambda look: look(), looks)
     values = iter(found)
     stored = [{name: value for name in names if (value := next(values)) is not None} for _ in places]
     nodes = (parse_node(above, zarr_format, each) for above, each in zip(places, stored, strict=True))
     missing, plain = _missing(unknown, nodes, zarr_format)
-    _refuse_to_hide(missing, hidden, values)
+    _refuse_to_hide(missing, hidden, [next(values) for _ in hidden])
     again = _hidden([above for above in likely if above in missing], zarr_format)
     exists = which_exist(store, [join_path(above.path, name) for above, name in again])
     _refuse_to_hide(missing, again, exists)
-    return Look(missing, is_new, plain)
+    return Look(missing, is_new, is_new or (bool(own) and not any(values)), plain)
 
 
 def _refuse_to_hide(

@@ -171,14 +171,14 @@ def _cleared(
     may_replace = _is_replaced(place, overwrite)
     for attempts_left in reversed(range(_REPLACEMENTS)):
         with writing(place):
-            missing, is_new, plain = look_above(place, zarr_format, group, claims=True)
+            missing, is_new, is_free, plain = look_above(place, zarr_format, group, claims=True)
         replaces = may_replace and not is_new
         # Those who wait for a directory that is removed go on waiting until the new node is in another one:
         # each of them would create its own first, and have it replaced at once.
         with place.store._alone(place.path) if replaces else nullcontext():
             if replaces:
                 _clear(place, overwrite)
-            elif not is_new:
+            elif not is_free:
                 refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
             together = not (with_values or replaces) and is_stored_together(place.store)
             made = [] if together else _store_parents(missing, zarr_format)

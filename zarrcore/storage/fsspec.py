@@ -26,7 +26,7 @@ from zarrcore.storage.byte_range import (
 from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
 from zarrcore.storage.derived import overrides
 from zarrcore.storage.remote import RemoteStore, concurrency, lists_documents, reads_at_once
-from zarrcore.storage.servers import place_of_files
+from zarrcore.storage.servers import KINDS, SCHEMES, place_of_files
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -59,7 +59,7 @@ _SERVERS = (  # in the environment, which of those that have buckets of the same
 _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns when it removes several
 
 
-_creating = forkable(Lock())
+_creating = [forkable(Lock()) for _ in range(1024)]  # by the hash of a path
 
 
 class FsspecStore(RemoteStore):
@@ -276,6 +276,9 @@ class FsspecStore(RemoteStore):
         return bytes(answer)
 
     def exists(self, key: str) -> bool:
+        if self._has_objects and not overrides(self, FsspecStore):
+            # Where nothing is, they are asked once for a byte, and twice for what there is.
+            return self.get_partial_values([(key, (0, 1))])[0] is not None
         return self._info(key) is not None
 
     def _size(self, key: str) -> int | None:
@@ -352,7 +355,8 @@ class FsspecStore(RemoteStore):
             if not is_new:
                 self._pipe(path, data)
                 return True
-            with _creating:  # filesystems without a way to create a file alone: one thread at a time
+            # Filesystems without a way to create a file alone: one thread at a time for each path.
+            with _creating[hash(self._address(key)) % len(_creating)]:
                 if self.exists(key):
                     return False
                 try:
@@ -514,6 +518,11 @@ class FsspecStore(RemoteStore):
     @property
     def _is_web(self) -> bool:
         return "http" in _protocols(self._below_others[0])
+
+    @property
+    def _has_objects(self) -> bool:
+        """Whether the filesystem is an object store in a cloud, and nothing over one."""
+        return self._files.async_impl and any(KINDS.get(word) in SCHEMES for word in _protocols(self._files))
 
     def _path(self, key: str) -> str:
         validate_key(key)
