@@ -259,7 +259,10 @@ class _Copy:
                 else:
                     complete = ", ".join(repr(done.path) for done in copied) or "nothing"
                     error.add_note(f"while {step.path!r} was copied; complete are: {complete}")
-                    raise error
+                    try:
+                        raise error
+                    finally:
+                        del error  # which has this frame, and so what the caller holds open
         skipped = sum(step.skip for step in steps)
         nbytes = 0 if options.dry_run else sum(step.nbytes for step in copied)
         return Counts(len(copied), skipped + self.failed, nbytes)

@@ -13,7 +13,7 @@ from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes.copies import is_unchanged, note_group
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import has_shown_nodes, parse_node, read_node
-from zarrcore.nodes.reading import at_once, document_at, which_exist
+from zarrcore.nodes.reading import at_once, document_at, reading, which_exist
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
@@ -51,13 +51,18 @@ def _unknown_above(place: StorePath, zarr_format: int, group: StorePath | None) 
         # Before it is read.  In format 2 nobody notes documents of groups that have been read already.
         version = None if is_opened and zarr_format == 2 else store._version(key)
         is_known = is_unchanged(store, key, version, is_group=not is_opened)
-        if is_opened and (is_known or (not is_slow and store.exists(key))):
+        if is_opened and (is_known or (not is_slow and _exists(place, key))):
             break
         if not is_known:
             unknown.append(_Above(place, key, version, is_opened))
         if is_opened and is_slow:  # it is looked at together with all else, and most probably there
             break
     return unknown
+
+
+def _exists(place: StorePath, key: str) -> bool:
+    with reading(place, key):
+        return place.store.exists(key)
 
 
 def look_above(
