@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from threading import current_thread
 from time import sleep
 from typing import Any
@@ -292,6 +295,56 @@ def test_attributes_that_others_have_just_changed_are_not_lost(
     with pytest.raises(zarrcore.errors.ArrayNotFoundError):
         array.attrs["f"] = 6
     assert not server.objects
+
+
+def test_attributes_that_an_event_loop_changes_were_read_again(server: ObjectServer, place: Any) -> None:
+    zarrcore.create_array(place(), shape=3, dtype="i4")
+    zarrcore.open_array(place())
+
+    async def change(name: str) -> None:
+        array = await zarrcore.AsyncArray.open(place())
+        await array.update_attributes({name: 1})
+
+    async def several() -> None:
+        await asyncio.gather(*(change(f"n{number}") for number in range(8)))
+
+    with server.watch() as seen:
+        asyncio.run(change("a"))
+    assert [request.method for request in seen.requests] == ["GET", "PUT"], str(seen)
+    asyncio.run(several())
+    names = {"a", *(f"n{number}" for number in range(8))}
+    assert zarrcore.open_array(place()).attrs.keys() == names
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_changes_attributes_that_its_parent_has_just_read(server: ObjectServer, place: Any) -> None:
+    array = zarrcore.create_array(place(), shape=3, dtype="i4")
+    array.attrs["a"] = 1
+    child = os.fork()
+    if child == 0:
+        try:
+            array.attrs["b"] = 2
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    array.attrs["c"] = 3  # the child has changed what is kept here
+    assert array.attrs.asdict() == {"a": 1, "b": 2, "c": 3}
+
+
+@pytest.mark.parametrize("fault", [503, "reset", "lost"])
+def test_attributes_after_an_answer_that_failed(
+    server: ObjectServer, place: Any, words: Any, fault: Any
+) -> None:
+    words["retry_config"] = {"max_retries": 2, "backoff": {"init_backoff": timedelta(milliseconds=1)}}
+    array = zarrcore.create_array(str(place()), storage_options=words, shape=3, dtype="i4")
+    server.fail(fault, method="PUT", times=1)
+    array.attrs["a"] = 1
+    server.fail(403, method="PUT", times=1)
+    with pytest.raises(zarrcore.errors.StoreError, match="403"):
+        array.attrs["b"] = 2
+    array.attrs["c"] = 3
+    assert zarrcore.open_array(place()).attrs.asdict() == {"a": 1, "c": 3}
 
 
 def test_documents_are_read_again_after_a_while_and_after_other_changes(

@@ -120,7 +120,7 @@ def _look_at_once(
     unlikely = [above.place for above in unknown if not above.is_opened and above.place not in likely]
     hidden = _hidden(unlikely, zarr_format)
     has_claims = type(store)._claim is not Store._claim
-    own = [name for names in node_documents.NAMES.values() for name in names if claims and not has_claims]
+    own = node_documents.DECIDING if claims and not has_claims else ()
     looks: list[Callable[[], Any]] = [
         *(partial(document_at, above, name) for above in places for name in names),
         *(partial(store.exists, join_path(above.path, name)) for above, name in hidden),
