@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from object_server import ObjectServer
 
@@ -71,3 +72,16 @@ def test_whether_an_empty_value_is_there(server: ObjectServer, place: Any) -> No
     server.fail(403, "dir/one")
     with pytest.raises(zarrcore.errors.StoreError):
         store.exists("dir/one")
+
+
+def test_chunks_waited_for_ten_connections(server: ObjectServer, place: Any) -> None:
+    array = zarrcore.create_array(place("bucket"), data=np.arange(40), chunks=1)
+    with server.watch() as seen:
+        assert np.array_equal(array[...], np.arange(40))
+    assert (len(seen.requests), seen.waves) == (40, 1), str(seen)
+    words = {"key": "testing", "secret": "s", "endpoint_url": server.url}
+    given = {**words, "config_kwargs": {"max_pool_connections": 5}}
+    array = zarrcore.open_array(FsspecStore.from_url("s3://bucket/data", given), mode="r")
+    with server.watch() as seen:
+        assert np.array_equal(array[...], np.arange(40))
+    assert seen.waves == 8, str(seen)

@@ -59,6 +59,7 @@ _SERVERS = (  # in the environment, which of those that have buckets of the same
 _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns when it removes several
 
 
+_CONNECTIONS = {"max_pool_connections": 64}
 _creating = [forkable(Lock()) for _ in range(1024)]  # by the hash of a path
 
 
@@ -132,7 +133,7 @@ class FsspecStore(RemoteStore):
         url : str
             Such as ``s3://bucket/path`` or ``simplecache::https://host/path``.
         storage_options : dict, optional
-            Options of the filesystem.
+            Options of the filesystem.  Where they do not say how many connections s3fs may have, it has 64.
         read_only, allowed_exceptions
             As for the class.
 
@@ -149,7 +150,7 @@ class FsspecStore(RemoteStore):
                 "pip install zarrcore[remote]"
             ) from error
         try:
-            fs, path = url_to_fs(url, **(storage_options or {}))
+            fs, path = url_to_fs(url, **_with_connections(url, storage_options or {}))
         except (ImportError, ValueError) as error:  # of a package that is missing, or for an unknown scheme
             raise StoreError(masked(f"{url!r}: fsspec has no filesystem for it: {error}")) from error
         return cls(fs, read_only, path, allowed_exceptions)
@@ -535,6 +536,13 @@ class FsspecStore(RemoteStore):
         """Return what the paths of all keys below a prefix begin with."""
         prefix = quote(validate_prefix(prefix)) if self._is_web else validate_prefix(prefix)
         return f"{self._root}/{prefix}" if self._root else f"{self._files.root_marker}{prefix}"
+
+
+def _with_connections(url: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return options with as many connections as requests are made, where s3fs would have ten."""
+    if url.partition("://")[0] not in ("s3", "s3a"):
+        return options
+    return {**options, "config_kwargs": {**_CONNECTIONS, **(options.get("config_kwargs") or {})}}
 
 
 class _Withheld:
