@@ -19,7 +19,6 @@ from zarrcore.arrays.options import (
 )
 from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, ZarrRuntimeWarning
 from zarrcore.nodes import users
-from zarrcore.nodes.copies import changes_known
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.open import open_node
 from zarrcore.storage import Store, StorePath, make_store_path
@@ -95,7 +94,7 @@ def open(
         return _open_array_at(place, mode, zarr_format, config, arguments, {**arguments})
     opened = None
     if mode in _READ_MODES:
-        losses, changes = users.losses, changes_known()
+        losses, changes = users.losses, users.changes_known()
         try:
             found, metadata = open_node(place, zarr_format)
         except GroupNotFoundError:
