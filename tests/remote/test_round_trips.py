@@ -491,11 +491,11 @@ def test_answers_that_come_at_once_were_waited_for_by_256_threads(
     assert len(asking) <= 16
     monkeypatch.undo()
     monkeypatch.setattr(clients, "_NEAR", 20)
-    for wave in (1, 1):
+    for is_near in (True, True, False):
         with server.watch() as seen:
             assert np.array_equal(array[...], np.arange(200))
-        assert (len(seen.requests), seen.waves) == (200, wave), str(seen)
-        assert not array.store._client.is_near
+        assert (len(seen.requests), seen.waves) == (200, 1), str(seen)
+        assert array.store._client.is_near == is_near
 
 
 def test_a_large_chunk_is_sent_by_one_request(server: ObjectServer, place: Any) -> None:

@@ -31,6 +31,7 @@ _MOST_SHARED = 64
 _MOST_NOTES = 1000
 _MOST_WAITS = 16
 _NEAR = 0.001  # seconds
+_MOST_LATE = 3
 _EXTENSION = "obstore._obstore"
 _OF_CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_", "MSI_")
 _REGION = "x-amz-bucket-region"
@@ -120,6 +121,7 @@ class Client:
     __slots__ = (
         "__weakref__",
         "_is_withheld",
+        "_late",
         "_made",
         "_notes",
         "_process",
@@ -152,6 +154,7 @@ class Client:
         self.compares = kind in _COMPARING and self.config("conditional_put") != "disabled"
         self.knows_absence = False  # whether it has told that something is not there
         self._waits: tuple[float, ...] = ()  # seconds until the last documents began to arrive
+        self._late = 0  # reads in a row without an answer that came at once
         self._is_withheld = False  # whether it came out of a pickle without its credentials
         _clients.add(self)
 
@@ -193,9 +196,11 @@ class Client:
         """Note how long an answer has taken."""
         self._waits = (*self._waits[1 - _MOST_WAITS :], seconds)
 
-    def forget_waits(self) -> None:
-        """Forget how long answers have taken, as they take longer now."""
-        self._waits = ()
+    def settle(self, is_near: bool) -> None:
+        """Note whether an answer has come at once: a machine that is busy takes longer now and then."""
+        self._late = 0 if is_near else self._late + 1
+        if self._late == _MOST_LATE:
+            self._waits, self._late = (), 0
 
     @property
     def is_near(self) -> bool:

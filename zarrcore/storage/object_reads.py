@@ -159,7 +159,7 @@ class ReadObjects(Objects):
             return self._part(key, as_request(byte_range), versions)
 
         if n > _FEW and self._client.is_near:
-            serve_near(feed, n, get, _FEW, _SLOW, self._client.forget_waits)
+            serve_near(feed, n, get, _FEW, _SLOW, self._client.settle)
         else:
             serve(feed, n, get)
 

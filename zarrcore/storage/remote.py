@@ -89,11 +89,11 @@ def serve_near(
     get: Callable[[str, Any, int | None], Any],
     few: int,
     slow: float,
-    is_far: Callable[[], object],
+    settle: Callable[[bool], object],
 ) -> None:
-    """Do what :func:`serve` does with a few threads.
+    """Do what :func:`serve` does with a few threads, and with all if there is no answer in `slow` seconds.
 
-    If there is no answer in `slow` seconds, `is_far` is called, and others come to help.
+    `settle` is called with whether there was one.
     """
     is_answered = False
 
@@ -105,8 +105,8 @@ def serve_near(
 
     def watch(_: None) -> None:
         sleep(slow)
+        settle(is_answered)
         if not is_answered:
-            is_far()
             serve(feed, n, get)
 
     if serve(feed, few, noted) == few:  # the read has just begun
