@@ -75,7 +75,7 @@ def look_above(
     """
     store, unknown = place.store, _unknown_above(place, zarr_format, group)
     if store._concurrent_requests():
-        if claims and place.path and group is None and _claims_all(store):
+        if claims and place.path and group is None and claims_all(store):
             return Look([above.place for above in unknown][::-1], True, True, [])
         look = _look_at_once(place, unknown, zarr_format, claims=claims)
         if group is not None and group in look.missing:  # somebody has removed it, and perhaps those above
@@ -90,7 +90,7 @@ def look_above(
     return Look(missing, is_new, is_new, plain)
 
 
-def _claims_all(store: Store) -> bool:
+def claims_all(store: Store) -> bool:
     """Return whether one look shows that a slow store is empty; nothing must be known of it so far."""
     notes = store._notes()
     if _IS_IN_USE in notes or _is_likely(store):

@@ -24,7 +24,7 @@ from zarrcore.errors import (
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes import users
-from zarrcore.nodes.above import look_above, note_nodes
+from zarrcore.nodes.above import Look, look_above, note_nodes
 from zarrcore.nodes.copies import (
     Follow,
     consolidations,
@@ -76,7 +76,12 @@ def store_unfollowed(place: StorePath, documents: dict[str, bytes], versions: Ve
 
 
 def create_node(
-    place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False, group: StorePath | None = None
+    place: StorePath,
+    metadata: Metadata,
+    *,
+    overwrite: Overwrite = False,
+    group: StorePath | None = None,
+    is_first: bool = False,
 ) -> None:
     """Store a new node and the groups above it that are missing.
 
@@ -89,6 +94,8 @@ def create_node(
         Remove what is at the place and below it first; ``"all"``: even if it belongs to no Zarr node.
     group : StorePath, optional
         A group above the place that has been read: if its document is still there, so is what is above it.
+    is_first : bool
+        The store was empty a moment ago, and the caller has made the groups above the place.
 
     Raises
     ------
@@ -101,7 +108,9 @@ def create_node(
     is_slow, n_before = place.store._concurrent_requests() > 0, consolidations()
     with after_others(place):
         for attempts_left in reversed(range(_REPLACEMENTS)):
-            with _cleared(place, metadata.zarr_format, overwrite, group=group) as cleared:
+            look = Look([], is_first, is_first, place._above()) if is_first else None
+            with _cleared(place, metadata.zarr_format, overwrite, group=group, look=look) as cleared:
+                is_first = False
                 # New groups have no copies; to see that in a slow store would take another wave.
                 without = (*cleared.made, *cleared.missing, *cleared.plain) if is_slow else ()
                 follow = documents_follow([place], documents, without, n_before)
@@ -163,15 +172,16 @@ def _cleared(
     *,
     group: StorePath | None = None,
     with_values: bool = False,
+    look: Look | None = None,
 ) -> Iterator[_Cleared]:
     """Make sure that a node can be stored at a place, and keep other processes away until the block ends.
 
-    What one of them has created there before is cleared as well.
+    What one of them has created there before is cleared as well.  A `look` that was taken is not taken again.
     """
     may_replace = _is_replaced(place, overwrite)
     for attempts_left in reversed(range(_REPLACEMENTS)):
         with writing(place):
-            missing, is_new, is_free, plain = look_above(place, zarr_format, group, claims=True)
+            missing, is_new, is_free, plain = look or look_above(place, zarr_format, group, claims=True)
         replaces = may_replace and not is_new
         # Those who wait for a directory that is removed go on waiting until the new node is in another one:
         # each of them would create its own first, and have it replaced at once.

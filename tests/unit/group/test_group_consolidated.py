@@ -666,8 +666,6 @@ def test_a_copy_that_cannot_be_updated_is_named(zarr_format: int) -> None:
 
 def test_nothing_is_kept_of_groups_that_were_consolidated() -> None:
     """A process that works on many hierarchies grew by each of them."""
-    from zarrcore.nodes import users
-
     before = {name: len(value) for name, value in vars(copies).items() if isinstance(value, (dict, set))}
     for _ in range(20):
         values: dict[str, Any] = {}
