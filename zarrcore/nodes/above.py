@@ -75,7 +75,7 @@ def look_above(
     """
     store, unknown = place.store, _unknown_above(place, zarr_format, group)
     if store._concurrent_requests():
-        if claims and place.path and group is None and claims_all(store):
+        if claims and place.path and group is None and store._claims_places and claims_all(store):
             return Look([above.place for above in unknown][::-1], True, True, [])
         look = _look_at_once(place, unknown, zarr_format, claims=claims)
         if group is not None and group in look.missing:  # somebody has removed it, and perhaps those above
@@ -119,8 +119,7 @@ def _look_at_once(
     likely = [above.place for above in unknown if not above.place.path and _is_likely(store)]
     unlikely = [above.place for above in unknown if not above.is_opened and above.place not in likely]
     hidden = _hidden(unlikely, zarr_format)
-    has_claims = type(store)._claim is not Store._claim
-    own = node_documents.DECIDING if claims and not has_claims else ()
+    own = node_documents.DECIDING if claims and not store._claims_places else ()
     looks: list[Callable[[], Any]] = [
         *(partial(document_at, above, name) for above in places for name in names),
         *(partial(store.exists, join_path(above.path, name)) for above, name in hidden),

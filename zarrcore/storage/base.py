@@ -447,6 +447,9 @@ class Store(ABC):
         """Return whether all keys with a prefix can be removed."""
         return self.supports_deletes
 
+    _claims_places = False
+    """Whether one request is enough to :meth:`_claim` any prefix, and not only the root for many nodes."""
+
     def _claim(self, prefix: str) -> bool:
         """Return whether one look shows that no key is below a prefix, where one will be set."""
         return False

@@ -14,7 +14,7 @@ from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import InvalidKeyError, StoreError, masked, shown
+from zarrcore.errors import BaseZarrError, InvalidKeyError, StoreError, masked, shown
 from zarrcore.storage import files
 from zarrcore.storage.byte_range import (
     ByteRange,
@@ -338,6 +338,14 @@ class FsspecStore(RemoteStore):
         found = self._ask(prefix, "ls", start.rstrip("/"), detail=False) or ()
         names = (path[len(start) :].rstrip("/") for path in found if path.startswith(start))
         return iter(dict.fromkeys(name for name in names if name and _is_listed(name)))
+
+    def _claim(self, prefix: str) -> bool:
+        if prefix or not self._root or not self._has_objects or overrides(self, FsspecStore):
+            return False
+        try:
+            return next(iter(self.list_dir("")), None) is None
+        except (BaseZarrError, OSError):  # not everyone who may write may list
+            return False
 
     # --- writing ---
 
