@@ -12,6 +12,7 @@
 #include "engine/read_chunk.h"
 
 /* Memory for chunks that several calls share, beside what the decoders need anyway. */
+#define CONFIRMED_BYTES (1 << 20)
 #define SHARED_BYTES ((size_t)64 << 20)
 
 #define BATCH_MAX ((size_t)4096)     /* items whose values are fetched together */
@@ -334,17 +335,28 @@ static zc_status read_all(zc_read_job *job, size_t *failed, zc_error *err)
     return status;
 }
 
-/* Where chunks were absent, is the array itself gone? */
+/* Does it cost next to nothing to look whether all chunks are of one array? */
+static bool is_confirmed(const zc_plan *plan)
+{
+    const size_t size = plan->call->array->chain->item.size;
+
+    return plan->held || (plan->n_items > 1 && size > 0 && zc_selection_count(plan->call->selection) >= CONFIRMED_BYTES / size);
+}
+
+/* Are all chunks of one array?  Where some were absent, is the array itself gone? */
 static zc_status check_places(const zc_read_job *job, zc_fault *fault, zc_error *err)
 {
     zc_status status = ZC_OK;
 
     for (size_t i = 0; i < job->wants.n_calls && status == ZC_OK; i++) {
-        const zc_call *call = &job->wants.calls[i];
-        if (job->absent[i] && call->store->check != NULL) {
-            status = call->store->check(call->store, call->array->prefix, call->array->prefix_len, err);
-            fault->call = status != ZC_OK ? i : fault->call;
+        const zc_store *store = job->wants.calls[i].store;
+        const zc_array *array = job->wants.calls[i].array;
+        if (job->absent[i] && store->check != NULL) {
+            status = store->check(store, array->prefix, array->prefix_len, err);
+        } else if (store->confirm != NULL && is_confirmed(&job->wants.plans[i])) {
+            status = store->confirm(store, array->prefix, array->prefix_len, err);
         }
+        fault->call = status != ZC_OK ? i : fault->call;
     }
     return status;
 }

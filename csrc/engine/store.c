@@ -315,16 +315,27 @@ static zc_status local_open_dir(const zc_local *local, const char *prefix, size_
 }
 
 /* The metadata document of an array in its directory; NULL if there is none. */
-static const char *document_in(const zc_dir *dir)
+static const char *document_in(const zc_dir *dir, zc_mark *mark)
 {
     static const char *const names[] = {"zarr.json", ".zarray", "attributes.json"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (zc_dir_has(dir, names[i])) {
+        if (zc_dir_has(dir, names[i], mark)) {
             return names[i];
         }
     }
     return NULL;
+}
+
+static bool is_known(const zc_local *local, const zc_mark *mark)
+{
+    return local->known == NULL || zc_mark_is_same(local->known, mark);
+}
+
+/* Another array may have come to the place of this one, or its metadata alone have changed. */
+static zc_status fail_other(zc_error *err)
+{
+    return zc_fail(err, ZC_ERR_STALE, "the metadata of the array are others than when it was opened");
 }
 
 /* Hold the directory of the prefix open, so that the files below it open faster.  If there is none, whole paths
@@ -332,19 +343,25 @@ static const char *document_in(const zc_dir *dir)
 static zc_status local_begin(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
 {
     zc_local *local = store->self;
+    zc_mark mark;
     const zc_status status = local_open_dir(local, prefix, prefix_len, &local->dir, err);
 
     local->dir_prefix = prefix_len;
-    local->document = status == ZC_OK && local->documents ? document_in(local->dir) : NULL;
+    local->document = status == ZC_OK && local->documents ? document_in(local->dir, &mark) : NULL;
     if (status == ZC_ERR_MISSING) {
         zc_error_clear(err);
         return ZC_OK;
     }
+    if (local->document != NULL && !is_known(local, &mark)) {
+        zc_dir_close(local->dir);
+        local->dir = NULL;
+        return fail_other(err);
+    }
     return status;
 }
 
-/* Are the metadata still where they were?  One look, in place of opening and closing the directory. */
-static bool has_document(const zc_local *local, const char *prefix, size_t prefix_len)
+/* One look, in place of opening and closing the directory. */
+bool zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, zc_mark *mark)
 {
     const zc_dir rules = zc_dir_none(local->root_len, local->links);
     const size_t size = local->root_len + prefix_len + strlen(local->documented) + 2;
@@ -354,9 +371,20 @@ static bool has_document(const zc_local *local, const char *prefix, size_t prefi
         return false;                    /* the directory is looked at, which finds no memory either */
     }
     snprintf(path, size, "%s/%.*s%s", local->root, (int)prefix_len, prefix, local->documented);
-    const bool is_there = zc_dir_has(&rules, path);
+    const bool is_there = zc_dir_has(&rules, path, mark);
     free(path);
     return is_there;
+}
+
+static zc_status local_confirm(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
+{
+    const zc_local *local = store->self;
+    zc_mark mark;
+
+    if (local->known == NULL || (zc_local_mark(local, prefix, prefix_len, &mark) && is_known(local, &mark))) {
+        return ZC_OK;
+    }
+    return fail_other(err);
 }
 
 /* If a directory with metadata in it is gone, or its metadata are, nobody knows what the chunks held. */
@@ -364,12 +392,14 @@ static zc_status local_check(const zc_store *store, const char *prefix, size_t p
 {
     const zc_local *local = store->self;
     zc_dir *dir;
+    zc_mark mark;
 
     if (!local->documents) {
         return ZC_OK;
     }
-    if (local->dir == NULL && local->documented != NULL && has_document(local, prefix, prefix_len)) {
-        return ZC_OK;
+    if (local->documented != NULL && (local->dir == NULL || local->known != NULL) &&
+        zc_local_mark(local, prefix, prefix_len, &mark)) {
+        return is_known(local, &mark) ? ZC_OK : fail_other(err);
     }
     zc_status status = local_open_dir(local, prefix, prefix_len, &dir, err);
     if (status == ZC_ERR_MISSING) {
@@ -378,10 +408,10 @@ static zc_status local_check(const zc_store *store, const char *prefix, size_t p
     }
     if (status == ZC_OK && local->dir != NULL && !zc_dir_is_same(local->dir, dir)) {
         status = zc_fail(err, ZC_ERR_IO, "the directory of the array was replaced while it was read");
-    } else if (status == ZC_OK && local->document != NULL && !zc_dir_has(dir, local->document)) {
+    } else if (status == ZC_OK && local->document != NULL && !zc_dir_has(dir, local->document, &mark)) {
         status = zc_fail(err, ZC_ERR_IO, "%s of the array was removed while it was read", local->document);
     } else if (status == ZC_OK && local->document == NULL && local->documented != NULL &&
-               document_in(dir) == NULL) {
+               document_in(dir, &mark) == NULL) {
         status = zc_fail(err, ZC_ERR_IO, "the metadata of the array are gone");
     }
     zc_dir_close(dir);
@@ -423,6 +453,7 @@ void zc_store_local(zc_local *local, zc_store *out)
         .settle = local_settle,
         .begin = local_begin,
         .end = local_end,
+        .confirm = local_confirm,
         .check = local_check,
         .is_local = true,
         .waits = local->sync ? SYNCING_THREADS : 0,

@@ -108,7 +108,11 @@ struct zc_store {
     zc_status (*begin)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
     void (*end)(const zc_store *store);
 
-    /* Keys below a prefix were absent: fail if that is because the place of the prefix is gone.  May be NULL. */
+    /* Many keys below a prefix were read, or much of several, before end.  Fail with ZC_ERR_STALE if they may be of two arrays,
+     * one of which came to the place of the other.  May be NULL. */
+    zc_status (*confirm)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
+
+    /* The same where some were absent; and fail if that is because the place of the prefix is gone.  May be NULL. */
     zc_status (*check)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
 
     /*
@@ -191,12 +195,16 @@ typedef struct zc_local {
     zc_symlinks links;          /* which symbolic links are followed */
     bool documents;          /* an array's directory holds its metadata too, so that it cannot be missing */
     const char *documented;  /* what of it was there when the array was opened, or NULL */
+    const zc_mark *known;    /* its version then, if it is to be compared, or NULL */
     zc_dir *dir;             /* held open for one call, or NULL */
     const char *document;    /* metadata that was in it then, or NULL */
     size_t dir_prefix;       /* length of the part of all keys that dir stands for */
     zc_unsynced *unsynced;   /* directories that one call has changed, or NULL */
     zc_dir paths;            /* the rules for whole paths, for a call that writes several files */
 } zc_local;
+
+/* The version that an array's document has now; false if it is not there. */
+bool zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, zc_mark *mark);
 
 /* A store over local, which the caller keeps. */
 void zc_store_local(zc_local *local, zc_store *out);

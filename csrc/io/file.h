@@ -72,8 +72,20 @@ int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes);
  * that has been made in its place. */
 bool zc_dir_is_same(const zc_dir *a, const zc_dir *b);
 
-/* Is there something of that name? */
-bool zc_dir_has(const zc_dir *dir, const char *name);
+/* What distinguishes the versions of a file that is not opened. */
+typedef struct zc_mark {
+    uint64_t size;
+    int64_t mtime_ns;
+    uint64_t inode;          /* as of zc_file */
+} zc_mark;
+
+static inline bool zc_mark_is_same(const zc_mark *a, const zc_mark *b)
+{
+    return a->size == b->size && a->mtime_ns == b->mtime_ns && a->inode == b->inode;
+}
+
+/* Is there something of that name?  Of a link the mark is its own. */
+bool zc_dir_has(const zc_dir *dir, const char *name, zc_mark *mark);
 
 void zc_dir_close(zc_dir *dir);
 

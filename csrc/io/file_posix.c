@@ -96,11 +96,21 @@ bool zc_dir_is_same(const zc_dir *a, const zc_dir *b)
            of_a.st_dev == of_b.st_dev;
 }
 
-bool zc_dir_has(const zc_dir *dir, const char *name)
+/* Times of files may be any; one that 64 bits cannot hold wraps, and is only compared. */
+static int64_t ns_of(struct timespec time)
+{
+    return (int64_t)((uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec);
+}
+
+bool zc_dir_has(const zc_dir *dir, const char *name, zc_mark *mark)
 {
     struct stat st;
 
-    return fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        return false;
+    }
+    *mark = (zc_mark){.size = (uint64_t)st.st_size, .mtime_ns = ns_of(MTIME(st)), .inode = (uint64_t)st.st_ino};
+    return true;
 }
 
 /* ---- reading ---- */
@@ -120,12 +130,6 @@ static const char *kind_of(mode_t mode)
            : S_ISFIFO(mode) ? "a FIFO"
            : S_ISSOCK(mode) ? "a socket"
                             : "a device";
-}
-
-/* Times of files may be any; one that 64 bits cannot hold wraps, and is only compared. */
-static int64_t ns_of(struct timespec time)
-{
-    return (int64_t)((uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec);
 }
 
 static int64_t ns_between(int64_t before, int64_t after)

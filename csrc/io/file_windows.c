@@ -205,11 +205,17 @@ bool zc_dir_is_same(const zc_dir *a, const zc_dir *b)
     return wcscmp(a->path, b->path) == 0;
 }
 
-bool zc_dir_has(const zc_dir *dir, const char *name)
+bool zc_dir_has(const zc_dir *dir, const char *name, zc_mark *mark)
 {
     wchar_t wide[PATH_CHARS];
+    WIN32_FILE_ATTRIBUTE_DATA found;
 
-    return join(dir, name, wide) && GetFileAttributesW(wide) != INVALID_FILE_ATTRIBUTES;
+    if (!join(dir, name, wide) || !GetFileAttributesExW(wide, GetFileExInfoStandard, &found)) {
+        return false;
+    }
+    *mark = (zc_mark){.size = (uint64_t)found.nFileSizeHigh << 32 | found.nFileSizeLow,
+                      .mtime_ns = ns_of(found.ftLastWriteTime)};
+    return true;
 }
 
 /* ---- reading ---- */

@@ -103,7 +103,7 @@ def open(
             mode = "w-"  # there is nothing: it is not looked for again
         else:
             if is_array_metadata(metadata):
-                return Array._of(OpenArray(metadata, found, config, losses=losses))
+                return Array._of(OpenArray(metadata, found, config, losses=losses, documented=True))
             opened = found, metadata, changes
     if config is not None:
         raise TypeError("open: config is for arrays; groups have no run-time settings")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +15,9 @@ from zarrcore._locks import RLock
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Select
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
+from zarrcore.engine.base import Engine
 from zarrcore.engine.projection import axes_of, raw_dtype
+from zarrcore.errors import ChunkError, ChunkIOError
 from zarrcore.indexing import Dim, Fields, Selection, plain_selection
 from zarrcore.metadata import layout
 from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
@@ -21,6 +25,8 @@ from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
 if TYPE_CHECKING:
     from zarrcore.progress import Step
 
+_MOST_CHANGES = 3  # of the metadata, by another process, during a read: attributes may change all the time
+_MOST_ATTEMPTS = 10  # of a read during which others replace the array each time
 _MOST_POINTS = 1 << 22  # of one call of the engine, unless the array has more elements
 
 # --- reading ---
@@ -102,9 +108,46 @@ def fill(
     **options: str | tuple[str, ...],
 ) -> None:
     """Read into `result`, which has the shape that the user sees; `options` go to the engine."""
-    engine = array.engine()
+    metadata, engine = array._metadata, array.engine()
     if result.size == 0:
         return
+    try:
+        fill_by(array, selection, result, threads, engine, step, options)
+    except ChunkError:
+        if not (engine.is_left or engine.is_stale):
+            raise
+    if engine.is_left or engine.is_stale:
+        again = partial(fill_by, array, selection, result, threads, step=step, options=options)
+        of_one_array(array, again, array.engine_after(engine, metadata))
+
+
+def of_one_array(
+    array: OpenArray, read: Callable[[Engine], object], engine: Engine | None = None
+) -> None:
+    """Have an array read by an engine; again, if another array may have come to its place meanwhile."""
+    for attempt in range(_MOST_ATTEMPTS):
+        metadata, engine = array._metadata, engine or array.engine()
+        try:
+            read(engine)
+        except ChunkError:
+            if not (engine.is_left or engine.is_stale):
+                raise
+        if not (engine.is_left or engine.is_stale):
+            return
+        engine = array.engine_after(engine, metadata, compares=attempt < _MOST_CHANGES)
+    raise ChunkIOError("other arrays keep coming to the place of this one", array=array.path or "/")
+
+
+def fill_by(
+    array: OpenArray,
+    selection: Selection,
+    result: np.ndarray,
+    threads: int,
+    engine: Engine,
+    step: Step | None = None,
+    options: Any = MappingProxyType({}),
+) -> None:
+    """Read as :func:`fill` does, once and by this engine."""
     if not selection.points:
         block = result.reshape(selection.block)
         if step is None:

@@ -22,16 +22,18 @@ from zarrcore.nodes import users
 from zarrcore.nodes.open import open_array_node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from zarrcore._typing import ArrayLike, Out, PrototypeLike, SelectionLike, ShapeLike, ValueLike
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.selections import Select
     from zarrcore.arrays.tolerant import OnError
+    from zarrcore.engine.base import Engine
     from zarrcore.indexing import Fields
     from zarrcore.info import NodeInfo
     from zarrcore.storage import StoreLike
 
+_MOST_ATTEMPTS = 3  # before a thread tries, too
 _MOST_AWAITED = 16 << 20  # bytes; more are read with a thread, which decodes what has arrived meanwhile
 
 
@@ -87,7 +89,7 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
         with suppress(Elsewhere):
             found, metadata = await awaited(place, open_array_node, zarr_format)
             if not metadata.separator_is_open:  # else the store is asked for more
-                return cls._of(OpenArray(metadata, found, config, losses=losses))
+                return cls._of(OpenArray(metadata, found, config, losses=losses, documented=True))
         return cls._of(await in_thread(open_array_at, place, zarr_format, config=config))
 
     async def info_complete(self) -> NodeInfo:
@@ -116,10 +118,9 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
 
             nbytes = math.prod(select(selection, awaited.shape).shape) * array.dtype.itemsize
             if nbytes <= _MOST_AWAITED:
+                call = partial(get_by, awaited, select, selection, out, fields)
                 with suppress(Elsewhere):
-                    store: Any = awaited.store
-                    call = partial(get_by, awaited, select, selection, out, fields)
-                    return await store.run(call, inline=not awaited.metadata.chain().has_codec_of_user)
+                    return await _get_awaited(awaited, call)
         return await in_thread(get_by, array, select, selection, out, fields)
 
     async def _set(self, select: Select, selection: Any, value: Any, fields: Fields | None = None) -> None:
@@ -218,6 +219,20 @@ class AsyncVIndex(AsyncIndex):
     """Vectorised indexing."""
 
     __slots__ = ()
+
+
+async def _get_awaited(array: OpenArray, call: Callable[[], Any]) -> Any:
+    """Make a call that reads an array in a store of what arrives, all of which is of one array."""
+    from zarrcore.storage.arriving import Elsewhere
+
+    store: Any = array.store
+    inline = not array.metadata.chain().has_codec_of_user
+    for _ in range(_MOST_ATTEMPTS):
+        engine: Engine = array._engine or await store.run(array.engine, inline=inline)
+        result = await store.run(call, inline=inline)
+        if array._engine is engine and not engine.is_left:
+            return result
+    raise Elsewhere
 
 
 def _unpickled(*parts: Any) -> AsyncArray:

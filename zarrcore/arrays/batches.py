@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore._core import engine
 from zarrcore._typing import Memory, Out, SelectionLike, ShapedArray
-from zarrcore.arrays.access import fill
+from zarrcore.arrays.access import fill, fill_by, of_one_array
 from zarrcore.arrays.memory import is_memory
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
+from zarrcore.errors import ChunkError
 from zarrcore.indexing import Selection
 from zarrcore.node import state_of
 
@@ -149,10 +151,11 @@ def _common(reads: Reads) -> tuple[tuple[int, ...], np.dtype]:
 def _read(reads: Reads, results: Sequence[np.ndarray] | np.ndarray, threads: int) -> None:
     """Read natively what can be, in one call, and all else one by one."""
     requests: list[Any] = []
-    later, positions = [], []
-    for number, (array, selection) in enumerate(reads):
-        result = results[number, ...] if isinstance(results, np.ndarray) else results[number]
-        compiled = array.engine()
+    later, positions, known = [], [], []
+    if isinstance(results, np.ndarray):
+        results = [results[number, ...] for number in range(len(reads))]
+    for number, ((array, selection), result) in enumerate(zip(reads, results, strict=True)):
+        metadata, compiled = array._metadata, array.engine()
         if result.size == 0:
             continue
         if not compiled.is_native or (selection.points and not result.flags.c_contiguous):
@@ -160,6 +163,21 @@ def _read(reads: Reads, results: Sequence[np.ndarray] | np.ndarray, threads: int
         else:
             requests.append((compiled, selection.dims, selection.points, result.reshape(selection.block)))
             positions.append(number)
-    engine.read_many(requests, threads, positions)
+            known.append(metadata)
     for array, selection, result in later:
         fill(array, selection, result, threads)
+    for i in _read_natively(requests, threads, positions):
+        array, selection = reads[positions[i]]
+        compiled, metadata = requests[i][0], known[i]
+        again = array.engine_after(compiled, metadata) if compiled.is_left or compiled.is_stale else compiled
+        of_one_array(array, partial(fill_by, array, selection, results[positions[i]], threads), again)
+
+
+def _read_natively(requests: list[Any], threads: int, numbers: list[int]) -> Iterable[int]:
+    """Return which requests are to be read again: another array has come to the place of theirs."""
+    try:
+        return engine.read_many(requests, threads, numbers)
+    except ChunkError:
+        if any(request[0].is_left or request[0].is_stale for request in requests):
+            return range(len(requests))
+        raise

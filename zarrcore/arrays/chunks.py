@@ -227,7 +227,7 @@ def _resize(
     note_shape(metadata, array.store_path)
     save(array, metadata, documents, versions)
     if shrinks:
-        note_loss(array.store_path)
+        note_loss(array.store_path, is_shrinking=True)
     array.adopt(metadata)
     if outside is not None:
         wait_for_writes(array.store_path)  # they may go by the old shape; later ones have seen the new one

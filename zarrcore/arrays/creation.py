@@ -456,7 +456,7 @@ def create_new(
 def _stored(place: StorePath, metadata: ArrayMetadata, config: ArrayConfig) -> OpenArray:
     """Return the new array at a place."""
     note_shape(metadata, place, created=True)
-    return OpenArray(metadata, place, config)
+    return OpenArray(metadata, place, config, documented=True)
 
 
 def _sharded(inner: tuple[int, ...], codecs: Iterable[Any], shards: Any) -> Any:

@@ -40,6 +40,9 @@ class OpenArray(ArrayDescription):
         None as long as there is no engine, and for arrays that are read in the order F.
     dtype_in_memory : dtype
         The data type, as the very object that the engine compares with; None as long as there is no engine.
+    documented : bool
+        Whether the array's own document was read, or is about to be stored: where that is gone, so is the
+        array.  Others may be known from consolidated metadata alone.
     stored : tuple
         Metadata that were stored by this object, and the documents that they became.
     """
@@ -52,6 +55,7 @@ class OpenArray(ArrayDescription):
         "_metadata",
         "_store_path",
         "cache",
+        "documented",
         "dtype_in_memory",
         "get",
         "losses",
@@ -70,8 +74,10 @@ class OpenArray(ArrayDescription):
         cache: ChunkCache | None = None,
         *,
         losses: int | None = None,
+        documented: bool = False,
     ) -> None:
         self._store_path = store_path
+        self.documented = documented
         self._config = parse_array_config(config)
         self.cache = cache
         self._awaited: OpenArray | None = None
@@ -83,7 +89,10 @@ class OpenArray(ArrayDescription):
         """Return the same array with other settings, or in a store that stands for its own."""
         losses = self.losses  # before the metadata, which know of at least so many
         place = self._store_path if place is None else place
-        return OpenArray(self._metadata, place, config, cache, losses=losses)
+        return OpenArray(self._metadata, place, config, cache, losses=losses, documented=self.documented)
+
+    def _with_metadata(self, metadata: ArrayMetadata) -> OpenArray:
+        return OpenArray(metadata, self._store_path, self._config, self.cache, documented=self.documented)
 
     def with_config(self, config: ArrayConfigLike) -> OpenArray:
         """Return the same array with other settings; what a mapping leaves out stays as it is."""
@@ -147,9 +156,38 @@ class OpenArray(ArrayDescription):
         self._engine: Engine | None = None
         self.get: Callable[[Any], Any] | None = None
 
+    def leave_engine(self) -> None:
+        """Do the same where another array may come to the place of this one: reads under way begin again."""
+        if self._engine is not None:
+            self._engine.is_left = True
+        self.forget_engine()
+
+    def engine_after(self, engine: Engine, metadata: ArrayMetadata, *, compares: bool = True) -> Engine:
+        """Return an engine for a read that has to be made again, as the one before may be of two arrays.
+
+        That had this engine, for these metadata.  If the array that is there now is of another kind, or
+        smaller, an ArrayNotFoundError is raised.  Unless it `compares`, reads do not look any more whether
+        the metadata are others.
+        """
+        if engine.is_stale and not engine.is_left:
+            if self._engine is not engine or users.is_changing(self._store_path):
+                # This process has not replaced it, but has given it another shape: reads have the old one.
+                self._refuse_other(stored_metadata(self), metadata)
+                return self._build(metadata, documented=False)
+            with BINDING:
+                if self._engine is engine:
+                    self.forget_engine()
+                    self.losses = -1
+        if reason := self.out_of_date(metadata.shape, or_larger=True):
+            raise ArrayNotFoundError(f"{reason}, and while it was read")
+        if engine.is_stale and not compares:
+            self.documented = False
+            self.forget_engine()
+        return self.engine()
+
     def with_shape_of(self, metadata: ArrayMetadata) -> OpenArray:
         """Return the same array with another shape, for one change: it sees nothing of what others change."""
-        array = OpenArray(metadata, self._store_path, self._config, self.cache)
+        array = self._with_metadata(metadata)
         array._engine = array._build(array._metadata)
         array.dtype_in_memory = array._metadata.np_dtype
         return array
@@ -163,9 +201,15 @@ class OpenArray(ArrayDescription):
             if other.losses == users.losses:
                 self._bind(other._engine)
 
-    def _build(self, metadata: ArrayMetadata) -> Engine:
+    def _build(self, metadata: ArrayMetadata, *, documented: bool | None = None) -> Engine:
         missing_is_error = not self._config.read_missing_chunks
-        return build_engine(metadata, self._store_path, missing_is_error=missing_is_error, cache=self.cache)
+        return build_engine(
+            metadata,
+            self._store_path,
+            missing_is_error=missing_is_error,
+            cache=self.cache,
+            documented=self.documented if documented is None else documented,
+        )
 
     def _bind(self, engine: Any) -> None:
         self._engine = engine
@@ -176,7 +220,7 @@ class OpenArray(ArrayDescription):
     def engine(self) -> Engine:
         """Return the engine, compiled on the first access to the data."""
         engine = self._engine
-        if engine is None:
+        while engine is None:
             self.follow()
             metadata = self._metadata
             if metadata.separator_is_open:
@@ -185,7 +229,9 @@ class OpenArray(ArrayDescription):
             engine = self._build(metadata)
             with BINDING:
                 self.dtype_in_memory = metadata.np_dtype
-                if self._metadata is metadata:  # else another thread has given the array a new shape
+                if self.losses != users.losses:  # of this array, perhaps, which nobody could tell of it
+                    engine = None
+                elif self._metadata is metadata:  # else another thread has given the array a new shape
                     self._bind(engine)
         return engine
 
@@ -202,22 +248,26 @@ class OpenArray(ArrayDescription):
         while self.losses != users.losses:
             known, losses = self._metadata, users.losses
             found = stored_metadata(self)
+            self.documented = True
             if found.separator_is_open and not known.separator_is_open:
                 found = self._with_separator(found)
-            if not is_resized(found, known):
-                raise ArrayNotFoundError(
-                    f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it "
-                    "was opened: open it again"
-                )
+            self._refuse_other(found, known)
             shrunk = any(now < was for now, was in zip(found.shape, known.shape, strict=True))
             # Where it has only grown, the old shape stays valid.
             self.adopt(found if shrunk else known, losses=losses, instead_of=known)
+
+    def _refuse_other(self, found: ArrayMetadata, known: ArrayMetadata) -> None:
+        if not is_resized(found, known):
+            raise ArrayNotFoundError(
+                f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it "
+                "was opened: open it again"
+            )
 
     def as_it_is(self) -> OpenArray:
         """Return the same array, which others do not give another shape, with its engine."""
         while True:
             losses, metadata = self.losses, self._metadata
-            array = OpenArray(metadata, self._store_path, self._config, self.cache)
+            array = self._with_metadata(metadata)
             array.losses = losses
             array._engine = self.engine()
             if self._metadata is metadata:
@@ -252,7 +302,7 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
     """Open the array at a place; the errors are those of :func:`zarrcore.nodes.open.open_array_node`."""
     losses = users.losses
     place, metadata = open_array_node(place, zarr_format)
-    return OpenArray(metadata, place, config, losses=losses)
+    return OpenArray(metadata, place, config, losses=losses, documented=True)
 
 
 def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:

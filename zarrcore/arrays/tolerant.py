@@ -13,6 +13,7 @@ from zarrcore.arrays import access
 from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
+from zarrcore.engine.base import Engine
 from zarrcore.engine.projection import Axis, ChunkPart, axes_of, dims_of, project, project_points
 from zarrcore.errors import ChunkError, ChunkLockError, ChunkMemoryError, ZarrUserWarning
 from zarrcore.indexing import Fields
@@ -40,7 +41,8 @@ def read(
     except ChunkError:
         array.engine()
         values = np.empty(chosen.block, array.dtype_in_memory)
-        result = _Tolerant(array, threads, failures).read(chosen, values).reshape(chosen.shape)
+        access.of_one_array(array, _Tolerant(array, threads, failures, chosen, values).read)
+        result = values.reshape(chosen.shape)
         if fields:
             result = result[fields].astype(indexing.field_dtype(fields, array.dtype).base, copy=False)
         if out is not None:
@@ -62,21 +64,31 @@ def read(
 class _Tolerant:
     """Reads chunk by chunk, and of a shard inner chunk by inner chunk where it cannot be read as a whole."""
 
-    def __init__(self, array: OpenArray, threads: int, failures: list[ChunkError]) -> None:
-        self._engine = array.engine()
+    _engine: Engine
+
+    def __init__(
+        self,
+        array: OpenArray,
+        threads: int,
+        failures: list[ChunkError],
+        chosen: indexing.Selection,
+        block: np.ndarray,
+    ) -> None:
         self._threads = threads
         self._failures = failures
+        self._chosen, self._block = chosen, block
         self._fill = layout.fill_array(array.metadata)
         self._levels: list[Sequence[Axis]] = [grid_axes(array)]
         inner = layout.inner_chunks(array.metadata)
         if inner is not None:
             self._levels.append(axes_of(array.shape, inner))
 
-    def read(self, chosen: Any, block: np.ndarray) -> np.ndarray:
-        """Fill the block of a selection."""
-        if block.size:
-            self._read(chosen.dims, block, chosen.points, 0)
-        return block
+    def read(self, by: Engine) -> None:
+        """Fill the block of the selection."""
+        self._engine = by
+        self._failures.clear()
+        if self._block.size:
+            self._read(self._chosen.dims, self._block, self._chosen.points, 0)
 
     def _read(self, dims: Sequence[Any], block: np.ndarray, points: bool, level: int) -> None:
         axes = self._levels[level]

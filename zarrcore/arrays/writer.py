@@ -23,6 +23,7 @@ from zarrcore.arrays.selections import Indexable
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.engine.build import chunk_store
 from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarning, named, said
+from zarrcore.indexing import Selection
 from zarrcore.metadata import layout
 from zarrcore.node import state_of
 from zarrcore.nodes.users import note_growth, writing
@@ -370,7 +371,7 @@ class ArrayWriter(Indexable):
     def _read_block(self, start: Coords, out: np.ndarray) -> None:
         """Read what is stored of a block."""
         dims = tuple((first, 1, n) for first, n in zip(start, out.shape, strict=True))
-        self._target().engine().read(dims, out, self._threads)
+        fill(self._target(), Selection(dims, out.shape, out.shape), out, self._threads)
 
     def _entered(self, coords: Coords) -> PendingChunk:
         """Return the pending chunk at `coords`, a new one if there is none."""

@@ -98,7 +98,7 @@ def find_array(text: str, options: tuple[str, ...] = ()) -> OpenArray:
     place, metadata = find_place(text, options)
     if not is_array_metadata(metadata):
         raise _no_array(text, open_place(text, options))
-    return OpenArray(metadata, place)
+    return OpenArray(metadata, place, documented=True)
 
 
 def _no_array(text: str, node: Any) -> ValueError:

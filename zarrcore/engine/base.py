@@ -31,6 +31,12 @@ class Engine(Protocol):
         """Whether the engine is the one in C, which several arrays can be read with in one call."""
         ...
 
+    is_left: bool
+    """Whether this process has put another array in the place of this one: what was read may be of both."""
+
+    is_stale: bool
+    """Whether another process may have, as a read has found out, which failed: the metadata are others."""
+
     @property
     def block_shape(self) -> tuple[int, ...] | None:
         """Shape of the blocks that `write_gathered` takes; None if a block is a whole chunk."""

@@ -73,6 +73,8 @@ def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
     return transformed(store_path.store, transformers, key_prefix(store_path.path))
 
 
+_DOCUMENTS = {1: "meta", 2: ".zarray", 3: "zarr.json"}
+
 _resized = False  # whether this process has ever changed the shape of an array
 
 
@@ -95,11 +97,18 @@ def build_engine(
     *,
     missing_is_error: bool = False,
     cache: ChunkCache | None = None,
+    documented: bool = False,
 ) -> Engine:
-    """Return the native engine if every part of the array has a native form, else the Python one."""
+    """Return the native engine if every part of the array has a native form, else the Python one.
+
+    With `documented`, the array's own document is there, or is about to be stored: in a directory, reads look
+    whether it is still the same.
+    """
     _take_share()
     with of_array(store_path.path):
-        native = _native_engine(metadata, store_path, missing_is_error=missing_is_error, cache=cache)
+        native = _native_engine(
+            metadata, store_path, missing_is_error=missing_is_error, cache=cache, documented=documented
+        )
     if native is not None:
         return native
     if cache is not None:
@@ -109,11 +118,18 @@ def build_engine(
         )
     debug("%s is read and written by the engine in Python", store_path)
     with of_array(store_path.path):
-        return _python_engine(metadata, store_path, missing_is_error=missing_is_error)
+        return _python_engine(
+            metadata, store_path, missing_is_error=missing_is_error, documented=documented
+        )
 
 
 def _native_engine(
-    metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool, cache: ChunkCache | None = None
+    metadata: ArrayMetadata,
+    store_path: StorePath,
+    *,
+    missing_is_error: bool,
+    cache: ChunkCache | None,
+    documented: bool,
 ) -> NativeArray | None:
     dtype = metadata.np_dtype
     key_encoding = metadata.chunk_key_encoding.native()
@@ -132,10 +148,15 @@ def _native_engine(
     prefix = key_prefix(store_path.path)
     source = store._native_source()
     if isinstance(source, engine.LocalSource):
-        document = store._document_in(prefix)
-        source.documented = document.encode() if document else None
+        expected = _DOCUMENTS[metadata.zarr_format] if documented else ""
+        if not (expected and source.note_document(prefix, expected, marked=True)):
+            source.note_document(prefix, store._document_in(prefix) or expected, marked=documented)
+    elif source is not None:
+        source.is_gone = _loss(store, prefix, documented=documented)
+    else:
+        source = _store_source(store, prefix, metadata, shape, documented=documented)
     return engine.NativeArray(
-        source or _store_source(store, prefix, metadata, shape),
+        source,
         prefix,
         shape=metadata.shape,
         chunks=edges,
@@ -155,28 +176,32 @@ def largest_chunk(metadata: ArrayMetadata) -> tuple[int, ...]:
     return tuple(edge if isinstance(edge, int) else max(edge, default=1) for edge in grid_edges(metadata))
 
 
-def _loss(store: Store, prefix: str) -> Callable[[str], bool]:
+def _loss(store: Store, prefix: str, *, documented: bool) -> Callable[[str], bool]:
     """Return a check whether the array below a prefix has been removed since, or is being removed.
 
     A removal begins with the document.  An array that is known from consolidated metadata alone has none.
     """
-    had_document = store._document_in(prefix)
-    return lambda prefix: store._has_lost(prefix) or bool(had_document and not store._document_in(prefix))
+    had_document = documented or bool(store._document_in(prefix))
+    return lambda prefix: store._has_lost(prefix) or (had_document and store._document_in(prefix) == "")
 
 
-def _store_source(store: Store, prefix: str, metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
+def _store_source(
+    store: Store, prefix: str, metadata: ArrayMetadata, shape: tuple[int, ...], *, documented: bool
+) -> Any:
     """Return the store as one that the engine asks through Python, for chunks of a shape at most."""
     from zarrcore.engine.chunk_place import most_stored
     from zarrcore.storage import SuffixByteRequest
 
     most = most_stored(metadata.chain(), chunk_spec(metadata, shape))
-    lost, concurrent = _loss(store, prefix), store._concurrent_requests
+    lost, concurrent = _loss(store, prefix, documented=documented), store._concurrent_requests
     return engine.StoreSource(store, SuffixByteRequest, lost, concurrent, most)
 
 
-def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> PythonEngine:
+def _python_engine(
+    metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool, documented: bool = False
+) -> PythonEngine:
     from zarrcore.engine.python import PythonEngine
 
     store = chunk_store(metadata, store_path)
-    lost = _loss(store, key_prefix(store_path.path))
+    lost = _loss(store, key_prefix(store_path.path), documented=documented)
     return PythonEngine(metadata, store, store_path.path, lost, missing_is_error=missing_is_error)

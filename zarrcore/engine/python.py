@@ -65,6 +65,7 @@ class PythonEngine:
     """
 
     is_native = False
+    is_left = is_stale = False
     block_shape: tuple[int, ...] | None = None
 
     def __init__(

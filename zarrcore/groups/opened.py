@@ -82,7 +82,7 @@ def opened_node(
 ) -> OpenArray | OpenGroup:
     """Return the array or group that metadata describe; `copy` and `losses` are as in `nodes.walk.Found`."""
     if is_array_metadata(metadata):
-        return OpenArray(metadata, place, config, losses=losses)
+        return OpenArray(metadata, place, config, losses=losses, documented=copy is None)
     return OpenGroup(metadata, place, copy)
 
 

@@ -69,8 +69,11 @@ def unpickled_losses(pickled: tuple[bytes, int] | None) -> int:
     return pickled[1] if pickled[0] == _process else losses
 
 
-def note_loss(place: StorePath) -> None:
-    """Have all handles of arrays at a place, or below it, look at their metadata again."""
+def note_loss(place: StorePath, *, is_shrinking: bool = False) -> None:
+    """Have all handles of arrays at a place, or below it, look at their metadata again.
+
+    Unless an array is only shrinking, another one may come to its place: what is being read is read again.
+    """
     from zarrcore._core import engine
 
     global losses
@@ -82,7 +85,7 @@ def note_loss(place: StorePath) -> None:
     for array in compiled:
         with BINDING:
             if array.store_path is place or _scope(array.store_path).startswith(scope):
-                array.forget_engine()
+                (array.forget_engine if is_shrinking else array.leave_engine)()
             elif array.losses == now - 1:
                 array.losses = now
 
@@ -119,6 +122,12 @@ def writing(node: Any) -> Iterator[None]:
             yield
     finally:
         WRITES.pop(under_way, None)
+
+
+def is_changing(place: StorePath) -> bool:
+    """Return whether a write to the array at a place is under way, or a change of its metadata."""
+    scope = _scope(place)
+    return any(_scope(node.store_path) == scope for node in WRITES.copy().values())
 
 
 class Made(NamedTuple):

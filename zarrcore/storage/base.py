@@ -505,9 +505,9 @@ class Store(ABC):
         # Asked once by a read that found chunks absent, which otherwise means the fill value.
         return False
 
-    def _document_in(self, prefix: str) -> str:
-        """Return the name of an array's metadata below a prefix; nothing where finding out has a cost."""
-        return ""
+    def _document_in(self, prefix: str) -> str | None:
+        """Return the name of an array's metadata below a prefix, or ""; None where finding out has a cost."""
+        return None
 
     def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
         """Yield keys below a prefix and their sizes, and what else is there that should not be.

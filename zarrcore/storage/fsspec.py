@@ -475,8 +475,8 @@ class FsspecStore(RemoteStore):
     def _has_lost(self, prefix: str) -> bool:
         return self._is_local and not os.path.exists(self._below(prefix))
 
-    def _document_in(self, prefix: str) -> str:
-        return files.document_in(self._below(prefix)) if self._is_local else ""
+    def _document_in(self, prefix: str) -> str | None:
+        return files.document_in(self._below(prefix)) if self._is_local else None
 
     def _concurrent_requests(self) -> int:
         return concurrency() if self._files.async_impl else 0

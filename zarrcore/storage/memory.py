@@ -173,7 +173,7 @@ class MemoryStore(Store):
         from zarrcore._core.engine import MemorySource
 
         plain = type(self)._kept is MemoryStore._kept
-        return MemorySource(self._store_dict, self._has_lost, None if plain else self._kept)
+        return MemorySource(self._store_dict, kept=None if plain else self._kept)
 
 
 class _ManagedDict(dict[str, bytes]):

@@ -166,6 +166,33 @@ def test_an_array_that_another_process_has_begun_to_remove(tmp_path, name, kind,
     array[...]
 
 
+OPENED = {
+    "open_array": lambda store: zarrcore.open_array(store, path="g/a"),
+    "open": lambda store: zarrcore.open(store, path="g/a", mode="r"),
+    "member": lambda store: zarrcore.open_group(store)["g/a"],
+    "members": lambda store: dict(zarrcore.open_group(store).members(max_depth=None))["g/a"],
+    "with settings": lambda store: zarrcore.open_array(store, path="g/a").with_config({"order": "C"}),
+}
+
+
+@pytest.mark.parametrize("name", ["memory", *STORES])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("opened", OPENED)
+def test_an_array_whose_removal_began_between_opening_it_and_the_first_read(tmp_path, name, kind, opened):
+    """Chunks that were gone read as the fill value: when the engine was compiled there was no document."""
+    if name == "fsspec":
+        pytest.importorskip("fsspec")
+    store = MemoryStore() if name == "memory" else STORES[name](tmp_path)
+    made = zarrcore.create_array(store, name="g/a", shape=(8, 8), chunks=(2, 2), **KINDS[kind])
+    made[0, 0] = made[0, 0] if kind == "strings" else 0
+    arrays = [OPENED[opened](store) for _ in READS]
+    document = "g/a/" + (".zarray" if kind == "v2" else "zarr.json")
+    store.delete(document)
+    for array, read in zip(arrays, READS.values(), strict=True):
+        with pytest.raises(ChunkIOError, match=r"array 'g/a'.*(metadata|the array is gone)"):
+            read(array)
+
+
 def test_what_consolidated_metadata_of_a_directory_alone_name_is_read(tmp_path):
     root = zarrcore.create_group(tmp_path, zarr_format=2)
     root.create_array("a", shape=4, chunks=2, dtype="i4", fill_value=3)[0] = 1

@@ -141,9 +141,11 @@ class LocalSource:
         follow_symlinks: bool | str = "inside",
         page_cache: bool = True,
     ) -> None: ...
+    def note_document(self, prefix: str, document: str, marked: bool) -> bool: ...
 
 @final
 class MemorySource:
+    is_gone: Callable[[str], bool] | None
     def __init__(
         self,
         values: dict[str, Any],
@@ -240,6 +242,8 @@ class NativeArray:
     shape: tuple[int, ...]
     path: str
     is_native: bool
+    is_left: bool
+    is_stale: bool
     def __init__(
         self,
         source: _Source,
@@ -330,4 +334,4 @@ def read_many(
     requests: list[tuple[NativeArray, Any, bool, NDArray[Any]]],
     threads: int = 0,
     numbers: Sequence[int] | None = None,
-) -> None: ...
+) -> list[int]: ...

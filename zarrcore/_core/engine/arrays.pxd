@@ -20,6 +20,8 @@ cdef class NativeArray:
     cdef readonly ChunkCache cache
     cdef readonly tuple shape
     cdef readonly str path
+    cdef public bint is_left
+    cdef public bint is_stale
     cdef bytes prefix
     cdef bytes fill
     cdef list edges

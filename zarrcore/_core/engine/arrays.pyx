@@ -42,6 +42,7 @@ cnp.import_array()
 chunk_errors = {
     <int>ZC_ERR_IO: errors.ChunkIOError,
     <int>ZC_ERR_REPLACED: errors.ChunkIOError,
+    <int>ZC_ERR_STALE: errors.ChunkIOError,
     <int>ZC_ERR_CHECKSUM: errors.ChecksumError,
     <int>ZC_ERR_MEMORY: errors.ChunkMemoryError,
     <int>ZC_ERR_LOCKED: errors.ChunkLockError,
@@ -76,7 +77,9 @@ cdef class NativeArray:
     is for messages.  ``scope()`` returns the scope of the array's :class:`Place`, asked once, when it is needed;
     default: the source's own.
 
-    Immutable; any number of threads may use it at once.  All methods release the GIL while they work.
+    Any number of threads may use it at once.  All methods release the GIL while they work.  Nothing changes but this:
+    if `is_left` or `is_stale` is true after a read, another array may have come to the place of this one, and what was
+    read may be of both.  The caller sets the first; the second is set by a read that finds other metadata, and fails.
     """
 
     is_native = True
@@ -211,6 +214,8 @@ cdef class NativeArray:
         session.source = self.source
         session.token = token
         open_store(session, &local, &store)
+        if write or prefetch:
+            local.known = NULL
         if self.place is None and (write or self.cache is not None or type(self.source) is StoreSource):
             self.find_place()
         if write and type(self.source) is StoreSource and (<StoreSource>self.source).waits is not None:
@@ -240,6 +245,7 @@ cdef class NativeArray:
                 raise session.error
             if status == ZC_ERR_CANCELLED and token is not None and token.cancelled:
                 return 0
+            self.is_stale |= status == ZC_ERR_STALE
             self.raise_failure(status, &fault, &err, session, write)
         elif session.error is not None:
             raise session.error
@@ -377,7 +383,8 @@ cdef class NativeArray:
     def get(self, key, threads=0):
         """Read a basic selection: integers, slices with any step, Ellipsis.
 
-        NotImplemented is returned for every other kind of selection, and for one that is out of bounds.
+        NotImplemented is returned for every other kind of selection, for one that is out of bounds, and if the array
+        `is_left` or `is_stale`.
         """
         cdef zc_selection selection
         cdef cnp.npy_intp shape[64]
@@ -396,7 +403,13 @@ cdef class NativeArray:
                 if axis_of[d] >= 0:
                     set_axis(&selection, d, selection.axis[d].start, selection.axis[d].step, selection.axis[d].count,
                              cnp.PyArray_STRIDE(out, axis_of[d]))
-            self.run(&selection, thread_number(threads), False, False)
+            try:
+                self.run(&selection, thread_number(threads), False, False)
+            except errors.ChunkError:
+                if not (self.is_left or self.is_stale):
+                    raise
+        if self.is_left or self.is_stale:
+            return NotImplemented
         return out[()] if scalar else out
 
     def put(self, key, value, bint write_empty=False, threads=0) -> bool:

@@ -68,6 +68,8 @@ cdef extern from "io/file.h" nogil:
         pass
     zc_dir zc_dir_none(size_t root_len, zc_symlinks links)
     int zc_open_below(const zc_dir *dir, const char *name, int flags, cbool writes)
+    ctypedef struct zc_mark:
+        pass
     ctypedef struct zc_file:
         intptr_t handle
         uint64_t size
@@ -375,6 +377,9 @@ cdef extern from "engine/store.h" nogil:
         zc_symlinks links
         bint documents
         const char *documented
+        const zc_mark *known
+
+    bint zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, zc_mark *mark)
 
     void zc_store_local(zc_local *local, zc_store *out)
 

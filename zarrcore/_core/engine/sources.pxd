@@ -1,7 +1,7 @@
 # The stores of the engine, and what a call on one of them needs.
 cimport cython
 
-from zarrcore._core.engine.csrc cimport zc_local, zc_store, zc_symlinks
+from zarrcore._core.engine.csrc cimport zc_local, zc_mark, zc_store, zc_symlinks
 from zarrcore._core.engine.sessions cimport Session
 
 
@@ -10,14 +10,16 @@ cdef class LocalSource:
     cdef bytes root
     cdef bint sync, drops
     cdef bint documents
-    cdef public bytes documented
+    cdef readonly bytes documented
+    cdef bint is_marked
+    cdef zc_mark mark
     cdef zc_symlinks links
 
 
 @cython.final
 cdef class MemorySource:
     cdef dict values
-    cdef object is_gone
+    cdef public object is_gone
     cdef object kept
 
 

@@ -48,7 +48,24 @@ cdef class LocalSource:
         self.drops = not page_cache
         self.documents = documents
         self.documented = None
+        self.is_marked = False
         self.links = links_of(follow_symlinks)
+
+    def note_document(self, str prefix not None, str document not None, bint marked) -> bool:
+        """Note the file of the metadata of the array below a prefix, and, if it is `marked`, its version.
+
+        A read of many chunks, or of absent ones, looks whether it still has that version.  False is returned if there
+        is no such file.
+        """
+        cdef zc_local local
+        cdef bytes below = os.fsencode(prefix)
+        self.documented = document.encode() or None
+        if not marked or not document:
+            return False
+        memset(&local, 0, sizeof(local))
+        set_local(self, &local)
+        self.is_marked = zc_local_mark(&local, PyBytes_AS_STRING(below), len(below), &self.mark)
+        return self.is_marked
 
 
 @cython.final
@@ -518,6 +535,7 @@ cdef int set_local(LocalSource source, zc_local *out) except -1:
     out.links = source.links
     out.documents = source.documents
     out.documented = NULL if source.documented is None else PyBytes_AS_STRING(source.documented)
+    out.known = &source.mark if source.is_marked else NULL
     return 0
 
 

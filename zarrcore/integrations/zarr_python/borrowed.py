@@ -14,6 +14,7 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.indexing import Selection
 from zarrcore.integrations.zarr_python.metadata import is_plain, translated_metadata
 from zarrcore.metadata import layout
+from zarrcore.nodes import users
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.zarr_python import from_zarr_python
 
@@ -36,6 +37,7 @@ class BorrowedArray(OpenArray):
 
     def follow(self) -> None:
         """Keep the shape that zarr-python's object has, whatever others did."""
+        self.losses = users.losses
 
     def out_of_date(self, shape: tuple[int, ...], *, or_larger: bool = False) -> str:
         """Return that the engine may be used."""

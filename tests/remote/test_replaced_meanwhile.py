@@ -1,0 +1,57 @@
+"""A read through a network while this process puts another array in the place of the one that is read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from object_server import ObjectServer
+
+import zarrcore
+from zarrcore.storage import ObjectStore
+
+clients: Any = pytest.importorskip("obstore.store")
+
+
+@pytest.fixture
+def remote(server: ObjectServer) -> ObjectStore:
+    client = clients.S3Store(
+        "bucket",
+        endpoint=server.url,
+        access_key_id="a",
+        secret_access_key="b",
+        region="us-east-1",
+        client_options={"allow_http": True},
+    )
+    return ObjectStore(client)
+
+
+@pytest.mark.parametrize("is_awaited", [False, True])
+@pytest.mark.parametrize("dtype", ["i4", "string"])
+@pytest.mark.parametrize("number", [0, 5, 11])
+def test_a_read_was_of_two_arrays(
+    server: ObjectServer, remote: ObjectStore, number: int, dtype: str, is_awaited: bool
+) -> None:
+    def make(value: int) -> Any:
+        data = np.full(24, value, "i4").astype("i4" if dtype == "i4" else str)
+        return zarrcore.create_array(remote, name="a", data=data, chunks=2, overwrite=True)
+
+    async def awaited() -> Any:
+        found = await zarrcore.api.asynchronous.open_array(store=remote, path="a", mode="r")
+        return await found.getitem(slice(None))
+
+    array = make(1)
+    with ThreadPoolExecutor(1) as pool, server.hold(f"/c/{number}$") as held:
+        reading = pool.submit(lambda: asyncio.run(awaited()) if is_awaited else array[:])
+        while not held.requests:  # the other chunks are answered meanwhile, or before
+            time.sleep(0.001)
+        time.sleep(0.05)
+        server._held = None  # of the new array none
+        make(2)
+        server._loop.call_soon_threadsafe(held.released.set)
+        found = reading.result(30)
+    assert {int(value) for value in np.unique(found)} == {2}

@@ -1,0 +1,301 @@
+"""A read of several chunks while somebody puts another array in the place of the one that is read."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.arrays.opened import OpenArray
+from zarrcore.codecs.base import BytesBytesCodec
+from zarrcore.errors import ArrayNotFoundError, ChunkIOError
+from zarrcore.registry import register_codec
+from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
+
+
+@dataclass(frozen=True)
+class Interrupted(BytesBytesCodec):
+    """Calls a function while it decodes the first chunk of a read."""
+
+    name: ClassVar[str] = "tests.replaced-while-read"
+    meanwhile: ClassVar[list[Callable[[], object]]] = []
+
+    def encode(self, data: Any, spec: Any) -> bytes:
+        return bytes(data)
+
+    def decode(self, data: Any, spec: Any, max_size: int | None = None) -> bytes:
+        if self.meanwhile:
+            self.meanwhile.pop()()
+        return bytes(data)
+
+
+@pytest.fixture(autouse=True)
+def codec() -> Iterator[None]:
+    register_codec(Interrupted.name, Interrupted)
+    yield
+    Interrupted.meanwhile.clear()
+
+
+N = 12
+READS: dict[str, Callable[[zarrcore.Array], np.ndarray]] = {
+    "indexed": lambda array: array[:],
+    "into memory": lambda array: array.read(..., out=np.empty(array.shape, array.dtype), threads=1),
+    "points": lambda array: array.vindex[np.arange(array.shape[0])],
+    "indices": lambda array: array.oindex[np.arange(0, array.shape[0], 2)],
+    "many": lambda array: np.concatenate(array.read_many([np.s_[:5], np.s_[5:]], threads=1)),
+    "tolerant": lambda array: array.read(on_error="collect")[0],
+    "progress": lambda array: array.read(progress=lambda done, total: None),
+}
+KINDS: dict[str, dict[str, Any]] = {
+    "v3": {"dtype": "i4"},
+    "v2": {"dtype": "i4", "zarr_format": 2, "filters": None},
+    "shards": {"dtype": "i4", "shards": (4,)},
+    "strings": {"dtype": "string"},
+}
+STORES: dict[str, Callable[[Path], Any]] = {
+    "files": LocalStore,
+    "dictionary": lambda path: MemoryStore(),
+    "python": lambda path: WrapperStore(MemoryStore()),
+    "python files": lambda path: WrapperStore(LocalStore(path)),
+}
+
+
+def make(store: Any, name: str | None, value: int | None, n: int = N, kind: str = "v3", **more: Any) -> Any:
+    options = {"shape": 2 * n, "chunks": 2, "fill_value": 9, **KINDS[kind], **more}
+    if options["dtype"] == "string":
+        options["fill_value"] = "9"
+    if kind != "v2":
+        options["compressors"] = [Interrupted()]
+    array = zarrcore.create_array(store, name=name, overwrite=True, **options)
+    if value is not None:
+        array[...] = np.full(array.shape, value).astype(str if options["dtype"] == "string" else "i4")
+    return array
+
+
+def in_thread(call: Callable[[], object]) -> None:
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+
+
+def values_of(read: Any) -> set[int]:
+    return {int(value) for value in np.unique(read)}
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("kind", ["v3", "shards", "strings"])
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("name", [None, "a"])
+@pytest.mark.parametrize("value", [2, None])
+def test_a_read_was_of_two_arrays_where_another_thread_replaced_one(
+    tmp_path: Path, name: str | None, store: str, kind: str, read: str, value: int | None
+) -> None:
+    at = STORES[store](tmp_path)
+    array = make(at, name, 1, kind=kind)
+    Interrupted.meanwhile.append(lambda: in_thread(lambda: make(at, name, value, kind=kind)))
+    found = values_of(READS[read](array))
+    assert not Interrupted.meanwhile
+    assert found == {9 if value is None else value}
+
+
+@pytest.mark.parametrize("read", ["indexed", "many"])
+@pytest.mark.parametrize("store", ["files", "dictionary"])
+def test_another_kind_of_array_in_its_place_is_an_error(tmp_path: Path, store: str, read: str) -> None:
+    at = STORES[store](tmp_path)
+    array = make(at, "a", 1)
+    Interrupted.meanwhile.append(lambda: in_thread(lambda: make(at, "a", 2, dtype="f4")))
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
+        READS[read](array)
+
+
+@pytest.mark.parametrize("how", ["moved", "removed"])
+@pytest.mark.parametrize("store", ["files", "dictionary"])
+def test_a_node_that_is_moved_to_the_place_or_removed(tmp_path: Path, store: str, how: str) -> None:
+    at = STORES[store](tmp_path)
+    root = zarrcore.open_group(at, mode="w")
+    array = make(at, "a", 1)
+    make(at, "b", 2)
+
+    def change() -> None:
+        del root["a"]
+        if how == "moved":
+            root.move("b", "a")
+
+    Interrupted.meanwhile.append(lambda: in_thread(change))
+    if how == "moved":
+        assert values_of(array[:]) == {2}
+    else:
+        with pytest.raises((ArrayNotFoundError, ChunkIOError), match=r"no longer|gone|removed"):
+            array[:]
+
+
+def test_an_awaited_read_is_of_one_array(tmp_path: Path) -> None:
+    array = make(MemoryStore(), "a", 1)
+    at = array.store
+
+    async def read() -> Any:
+        return await (await zarrcore.api.asynchronous.open_array(at, path="a")).getitem(slice(None))
+
+    Interrupted.meanwhile.append(lambda: in_thread(lambda: make(at, "a", 2)))
+    assert values_of(asyncio.run(read())) == {2}
+
+
+def test_an_array_that_shrinks_while_it_is_read_has_the_shape_from_before(tmp_path: Path) -> None:
+    array = make(tmp_path, "a", 1)
+    Interrupted.meanwhile.append(lambda: in_thread(lambda: array.resize((4,))))
+    found = array.read(..., threads=1)
+    assert found.shape == (2 * N,)
+    assert (found[:4] == 1).all()
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("kind", ["v3", "strings"])
+@pytest.mark.parametrize("store", STORES)
+def test_what_lies_outside_of_a_smaller_array_in_its_place_is_not_what_memory_held(
+    tmp_path: Path, store: str, kind: str, read: str
+) -> None:
+    at = STORES[store](tmp_path)
+    array = make(at, "a", 1, kind=kind)
+    Interrupted.meanwhile.append(lambda: in_thread(lambda: make(at, "a", 2, 4, kind=kind)))
+    try:
+        found = READS[read](array)
+    except ArrayNotFoundError as error:
+        assert "has shrunk from shape" in str(error)  # noqa: PT017  # either will do
+        assert "while it was read" in str(error)  # noqa: PT017
+    else:
+        assert found.shape == (8,)
+        assert values_of(found) == {2}
+
+
+@pytest.mark.parametrize("read", ["indexed", "into memory", "points"])
+def test_a_larger_array_in_its_place_is_read(tmp_path: Path, read: str) -> None:
+    array = make(tmp_path, "a", 1)
+    Interrupted.meanwhile.append(lambda: in_thread(lambda: make(tmp_path, "a", 2, 2 * N)))
+    found = READS[read](array)
+    assert found.shape == (2 * N,)
+    assert values_of(found) == {2}
+
+
+def test_an_array_that_others_replace_all_the_time_is_an_error(tmp_path: Path) -> None:
+    array = make(tmp_path, "a", 1)
+
+    def replace() -> None:
+        in_thread(lambda: make(tmp_path, "a", 2))
+        Interrupted.meanwhile.append(replace)
+
+    Interrupted.meanwhile.append(replace)
+    with pytest.raises(ChunkIOError, match="other arrays keep coming to the place"):
+        array[:]
+    Interrupted.meanwhile.clear()
+    assert values_of(array[:]) == {2}
+
+
+# --- another process: whatever writes files ---
+
+
+def by_another_process(place: Path, source: Path) -> None:
+    """Do as another process does that replaces an array: its document goes first and comes last."""
+    (place / "zarr.json").unlink()
+    shutil.rmtree(place / "c")
+    if place.name == "a":
+        place.rmdir()
+        place.mkdir()
+    if (source / "c").exists():
+        (source / "c").rename(place / "c")
+    (source / "zarr.json").rename(place / "zarr.json")
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / "x" if request.param == "root" else tmp_path / "x" / "a"
+
+
+@pytest.mark.parametrize("read", ["indexed", "into memory", "points", "indices"])
+@pytest.mark.parametrize("value", [2, None])
+@pytest.mark.parametrize("n", [N, 3])
+@pytest.mark.parametrize("place", ["root", "a"], indirect=True)
+def test_a_read_was_of_two_arrays_where_another_process_replaced_one(
+    tmp_path: Path, place: Path, n: int, value: int | None, read: str
+) -> None:
+    shape = {"chunks": 1 << 18, "shape": n << 18} if n < N else {}  # a few chunks count if they are large
+    array = make(place, None, 1, n, **shape)
+    make(tmp_path / "other", None, value, n, **shape)
+    Interrupted.meanwhile.append(lambda: by_another_process(place, tmp_path / "other"))
+    found = READS[read](array)
+    assert not Interrupted.meanwhile
+    assert values_of(found) == {9 if value is None else value}
+
+
+@pytest.mark.parametrize("read", ["indexed", "points"])
+@pytest.mark.parametrize("kind", ["v3", "shards"])
+@pytest.mark.parametrize("place", ["root", "a"], indirect=True)
+def test_chunks_that_neither_of_two_arrays_lacks_were_fill_values(
+    tmp_path: Path, place: Path, kind: str, read: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chunk was looked for after the old array had gone, and its document when there was a new one."""
+    array = make(place, None, 1, 3, kind)
+    make(tmp_path / "other", None, 2, 3, kind)
+    look = OpenArray.engine_after
+
+    def replace() -> None:
+        by_another_process(place, tmp_path / "other")
+        (place / "c").rename(tmp_path / "later")
+
+    def once_there(opened: OpenArray, *args: Any, **options: Any) -> Any:
+        (tmp_path / "later").rename(place / "c")
+        return look(opened, *args, **options)
+
+    Interrupted.meanwhile.append(replace)
+    monkeypatch.setattr(OpenArray, "engine_after", once_there)
+    found = values_of(READS[read](array))
+    assert found == {2}
+
+
+def test_a_handle_of_an_array_that_another_process_has_replaced_by_another_kind(tmp_path: Path) -> None:
+    """Its chunks were decoded as the old array had them, where many are read."""
+    array = make(tmp_path / "a", None, 1)
+    shutil.rmtree(tmp_path / "a")
+    make(tmp_path / "b", None, 2, dtype="f4").store.close()
+    (tmp_path / "b").rename(tmp_path / "a")
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
+        array[:]
+
+
+def test_attributes_and_rows_of_another_process_are_no_replacement(tmp_path: Path) -> None:
+    """A sparse array whose document changes each time that it is read."""
+    array = make(tmp_path / "a", None, None)
+    array[:2] = 1
+    other = zarrcore.open_array(tmp_path / "a")
+    for number in range(5):
+        Interrupted.meanwhile.append(lambda number=number: in_thread(lambda: other.attrs.put({"n": number})))
+        assert values_of(array[:]) == {1, 9}
+        assert values_of(array[2:4]) == {9}
+    Interrupted.meanwhile.append(lambda: in_thread(lambda: other.append(np.full(2, 5, "i4"))))
+    found = array.read(..., threads=1)
+    assert values_of(found) == {1, 9}
+    assert found.shape == (2 * N,)
+
+
+def test_metadata_that_change_during_every_read_do_not_end_it(tmp_path: Path) -> None:
+    array = make(tmp_path / "a", None, 1)
+    document = tmp_path / "a" / "zarr.json"
+    text = document.read_text()
+    changes = 0
+
+    def change() -> None:
+        nonlocal changes
+        changes += 1
+        document.write_text(text.replace('"attributes": {}', f'"attributes": {{"n": {"1" * changes}}}'))
+        Interrupted.meanwhile.append(change)
+
+    Interrupted.meanwhile.append(change)
+    assert values_of(array.read(..., threads=1)) == {1}
+    assert 3 * N < changes < 10 * N  # one for each chunk of each read
