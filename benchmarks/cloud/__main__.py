@@ -21,7 +21,7 @@ import numpy as np
 
 import zarrcore
 from benchmarks.cloud import Counts, Server
-from benchmarks.cloud.libraries import LIBRARIES, Library
+from benchmarks.cloud.libraries import LIBRARIES, PEERS, Library
 from benchmarks.cloud.nodes import CASES as NODES_CASES
 from benchmarks.cloud.nodes import NodesCase
 
@@ -114,28 +114,37 @@ class Trial:
         return times, cpu
 
 
+def _ratio(times: dict[str, list[float]], ours: str) -> tuple[float, str] | None:
+    """Return how many times as fast as the best of its peers a library is, and which one that is."""
+    found = {
+        name: median(theirs / own for theirs, own in zip(times[name], times[ours], strict=True))
+        for name in PEERS[ours]
+        if ours in times and name in times
+    }
+    return min((ratio, name) for name, ratio in found.items()) if found else None
+
+
 def _line(
     case: Case | NodesCase,
     times: dict[str, list[float]],
     cpu: dict[str, list[float]],
     counts: dict[str, Counts],
-) -> tuple[str, float]:
-    ours = times["zarrcore"]
-    found = {
-        name: median(theirs / own for theirs, own in zip(seconds, ours, strict=True))
-        for name, seconds in times.items()
-        if name != "zarrcore"
-    }
-    if not found:
-        raise SystemExit(f"{case.name}: there is no library to compare with")
-    peer = min(found, key=lambda name: found[name])
+    ratios: dict[str, list[float]],
+) -> str:
+    """Describe a case, and note its ratios."""
+    words = []
+    for ours in PEERS:
+        found = _ratio(times, ours)
+        if found is not None:
+            ratios[ours].append(found[0])
+            words.append(f"{ours} {found[0]:5.2f}x {found[1]:12}")
     parts = [
         f"{name} {median(seconds) * 1e3:.1f} ms (CPU {median(cpu[name]) * 1e3:.1f}), "
         f"{counts[name].requests} requests, "
         f"{(counts[name].sent + counts[name].received) / MIB:.1f} MiB"
         for name, seconds in times.items()
     ]
-    return f"{case.name:20} {found[peer]:5.2f}x {peer:14} | " + " | ".join(parts), found[peer]
+    return f"{case.name:20} {'; '.join(words)} | " + " | ".join(parts)
 
 
 def main() -> None:
@@ -156,7 +165,7 @@ def main() -> None:
         trials = [Trial(case, server, args.requests) for case in chosen]
         for latency in [float(word) / 1e3 for word in args.latencies.split(",")]:
             print(f"{latency * 1e3:g} ms for each request; how many times as fast as the best peer")
-            ratios = []
+            ratios: dict[str, list[float]] = {ours: [] for ours in PEERS}
             for trial in trials:
                 server.begin(latency=latency)
                 times, cpu = trial.measure(args.rounds)
@@ -165,10 +174,9 @@ def main() -> None:
                     server.begin(latency=latency)
                     call()
                     counts[name] = server.counts()
-                line, ratio = _line(trial.case, times, cpu, counts)
-                ratios.append(ratio)
-                print(line, flush=True)
-            print(f"geometric mean {geometric_mean(ratios):.2f}x\n", flush=True)
+                print(_line(trial.case, times, cpu, counts, ratios), flush=True)
+            means = [f"{ours} {geometric_mean(all_):.2f}x" for ours, all_ in ratios.items() if all_]
+            print(f"geometric mean: {', '.join(means)}\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,20 @@ class Library:
         return zarrcore.xarray.load(xarray.open_dataset(store, engine="zarrcore"))
 
 
+class OverFsspec(Library):
+    """zarrcore on the same filesystem as zarr-python over fsspec."""
+
+    name = "zarrcore-fsspec"
+    packages = ("s3fs",)
+
+    def open(self, server: Server, path: str, requests: int | None) -> Any:
+        store = self.store(server, path, requests)
+        return zarrcore.open_array(store, mode="r+", zarr_format=3)
+
+    def store(self, server: Server, path: str, requests: int | None) -> Any:
+        return zarrcore.storage.FsspecStore.from_url(f"s3://bucket/{path}", server.options)
+
+
 def _limit(requests: int | None) -> None:
     import zarr
 
@@ -161,4 +175,8 @@ class Tensorstore(Library):
         array.write(values).result()
 
 
-LIBRARIES: list[Library] = [Library(), ZarrOverObstore(), ZarrOverFsspec(), Tensorstore()]
+LIBRARIES: list[Library] = [Library(), OverFsspec(), ZarrOverObstore(), ZarrOverFsspec(), Tensorstore()]
+PEERS = {
+    "zarrcore": ("zarr-obstore", "zarr-fsspec", "tensorstore"),
+    "zarrcore-fsspec": ("zarr-fsspec",),
+}

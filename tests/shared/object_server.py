@@ -109,8 +109,8 @@ class ObjectServer:
 
     `objects` are the values by bucket and key, ``{"bucket/a/zarr.json": b"..."}``; tests may change them.
     `latency` is added to each answer, in seconds.  Where `private` is set, what nobody has signed is refused;
-    with a `region`, what is signed for another one.  Without `conditions`, those of readers are ignored; tags
-    may be `weak`.
+    with a `region`, what is signed for another one.  Without `conditions`, those of readers are ignored;
+    without `compares`, those of writers who replace a value.  Tags may be `weak`.
     `before_put` is called before a value is stored, `before_get` before one is looked for, with the request.
     Long runs set `keeps_log` to False.
     """
@@ -120,7 +120,7 @@ class ObjectServer:
         self.latency = latency
         self.private = private
         self.region: str | None = None
-        self.conditions = True
+        self.conditions = self.compares = True
         self.weak = False
         self.before_put: Callable[[Request], object] | None = None
         self.before_get: Callable[[Request], object] | None = None
@@ -225,7 +225,7 @@ class ObjectServer:
         self.objects.clear()
         self.log.clear()
         self.latency, self.private, self.region = 0.0, False, None
-        self.conditions = self.keeps_log = True
+        self.conditions = self.compares = self.keeps_log = True
         self.weak = False
         self.before_put = self.before_get = None
 
@@ -400,7 +400,7 @@ class ObjectServer:
         if self.before_put is not None:
             self.before_put(request)
         old = self.objects.get(request.key)
-        match = request.headers.get("if-match")
+        match = request.headers.get("if-match") if self.compares else None
         if request.headers.get("if-none-match") == "*" and old is not None:
             return _refused(412, request)
         if match is not None and (old is None or match != _etag(old)):

@@ -81,7 +81,8 @@ def copy(
         Number of threads; 0 for the configured number.
     progress : callable or True, optional
         Called with the number of bytes of values that are done, and of all, after each step.  What it raises
-        ends the copy.  True shows a bar, which takes rich or tqdm.
+        ends the copy.  True shows a bar, which takes rich or tqdm.  Through a network, where several arrays
+        are copied at the same time unless `threads` is 1, other threads call it, one at a time.
     **create_kws
         As for :func:`from_array`, such as other chunks; `compressor` is the same as `compressors`.
 

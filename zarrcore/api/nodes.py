@@ -27,6 +27,7 @@ from zarrcore.storage.path import StoreLike
 if TYPE_CHECKING:
     from zarrcore.groups.group import Group
     from zarrcore.groups.tree import Tree
+    from zarrcore.metadata import GroupMetadata
     from zarrcore.nodes.consolidate import ConsolidatedDifference
     from zarrcore.progress import Progress
 
@@ -91,22 +92,24 @@ def open(
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
     if "shape" in arguments:
         return _open_array_at(place, mode, zarr_format, config, arguments, {**arguments})
+    opened = None
     if mode in _READ_MODES:
-        losses = users.losses
+        losses, changes = users.losses, users.changes_known()
         try:
             found, metadata = open_node(place, zarr_format)
         except GroupNotFoundError:
             if mode not in _CREATE_MODES:
                 raise
+            mode = "w-"  # there is nothing: it is not looked for again
         else:
             if is_array_metadata(metadata):
                 return Array._of(OpenArray(metadata, found, config, losses=losses, documented=True))
-            place = found
+            opened = found, metadata, changes
     if config is not None:
         raise TypeError("open: config is for arrays; groups have no run-time settings")
     for name in arguments.keys() - _GROUP_ARGUMENTS:
         raise TypeError(f"open: {name} is for arrays; to create one where nothing is, give its shape as well")
-    return _open_group_at(place, mode, zarr_format, **arguments)
+    return _open_group_at(place, mode, zarr_format, opened, **arguments)
 
 
 @takes(OpenOptions)
@@ -276,15 +279,19 @@ def _open_group_at(
     place: StorePath,
     mode: str,
     zarr_format: int | None,
+    opened: tuple[StorePath, GroupMetadata, Any] | None = None,
     *,
     attributes: Mapping[str, Any] | None = None,
     use_consolidated: bool | str | None = None,
     overwrite: Overwrite = False,
 ) -> Group:
+    """Open or create the group; `opened`: place, metadata, :func:`changes_known` of one that is there."""
     if mode in _READ_MODES:
         from zarrcore.groups.group import Group
-        from zarrcore.groups.opened import open_group_at
+        from zarrcore.groups.opened import group_of, open_group_at
 
+        if opened is not None:
+            return Group._of(group_of(*opened, use_consolidated=use_consolidated))
         try:
             return Group._of(open_group_at(place, zarr_format, use_consolidated=use_consolidated))
         except GroupNotFoundError:

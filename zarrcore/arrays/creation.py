@@ -439,7 +439,7 @@ def create_new(
         values = broadcast_values(values, metadata.shape)
         if values.dtype.kind == "O":
             check_objects(OpenArray(metadata, place, config).with_shape_of(metadata), selection, values)
-    with new_node(place, metadata, overwrite=overwrite) as is_new:
+    with new_node(place, metadata, overwrite=overwrite, group=group) as is_new:
         array = _stored(place, metadata, config)
         if not is_new and can_list(array):  # what a killed writer left is not part of the new array
             for _, key in list(stored_chunks(array)):

@@ -11,7 +11,7 @@ from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.users import writing
-from zarrcore.nodes.versions import Versions, repeated
+from zarrcore.nodes.versions import Versions, changed, repeated
 
 
 def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
@@ -21,10 +21,11 @@ def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[
     def store(versions: Versions) -> None:
         reread(array, versions=versions)
         metadata: Any = array.metadata
-        save(array, metadata.update_attributes(change(dict(metadata.attributes))), versions=versions)
+        attributes = changed(change, metadata.attributes, versions)
+        save(array, metadata.update_attributes(attributes), versions=versions)
 
     with document_lock(array.store_path), writing(array):
-        repeated(store)
+        repeated(store, may_be_recent=True)
 
 
 def reread(array: OpenArray, known: dict[str, bytes] | None = None, versions: Versions | None = None) -> None:

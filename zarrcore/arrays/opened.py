@@ -25,6 +25,7 @@ from zarrcore.storage.validation import lasting
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import ChunkCache
+    from zarrcore.nodes.versions import Versions
 
 
 class OpenArray(ArrayDescription):
@@ -318,7 +319,7 @@ def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:
 
 
 def stored_metadata(
-    array: OpenArray, known: dict[str, bytes] | None = None, versions: dict[str, Any] | None = None
+    array: OpenArray, known: dict[str, bytes] | None = None, versions: Versions | None = None
 ) -> ArrayMetadata:
     """Return the metadata that are in the store now; those of the array if `known` are the documents there.
 

@@ -17,7 +17,7 @@ from zarrcore.nodes.find import implied_group, parse_node, read_documents
 from zarrcore.nodes.foreign import is_left_over
 from zarrcore.nodes.move import is_copied, move_node
 from zarrcore.nodes.users import writing
-from zarrcore.nodes.versions import Versions, repeated
+from zarrcore.nodes.versions import Versions, changed, repeated
 
 
 def remove(group: OpenGroup, key: str) -> None:
@@ -57,12 +57,12 @@ def change_attributes(group: OpenGroup, change: Callable[[dict[str, Any]], dict[
         if found is None or is_array_metadata(found):
             there = "there is nothing" if found is None else "there is an array"
             raise GroupNotFoundError(f"the group {place._located} is no longer there: {there} in its place")
-        metadata = found.update_attributes(change(dict(found.attributes)))
+        metadata = found.update_attributes(changed(change, found.attributes, versions))
         store_documents(place, _documents(metadata, values), versions)
         return metadata
 
     with document_lock(place), writing(group):
-        metadata = repeated(store)
+        metadata = repeated(store, may_be_recent=True)
         is_same = metadata.consolidated_metadata is copy  # mostly both are None
         group.adopt(metadata if is_same else replace(metadata, consolidated_metadata=copy), kept)
 

@@ -12,8 +12,10 @@ from contextlib import closing
 from dataclasses import field
 from functools import partial
 from itertools import compress, groupby, islice
+from operator import attrgetter
 from typing import Any, TypeAlias
 
+from zarrcore._locks import Lock
 from zarrcore._records import dataclass
 from zarrcore._typed import NamedTuple
 from zarrcore.arrays.chunks import is_within, stored_chunks
@@ -32,7 +34,7 @@ from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable, leads_on, read_node, readable
 from zarrcore.nodes.hidden import keys_to_copy
 from zarrcore.nodes.move import copy_value
-from zarrcore.nodes.reading import which_exist
+from zarrcore.nodes.reading import batches, several_at_once, which_exist
 from zarrcore.nodes.walk import Found
 from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
@@ -88,7 +90,7 @@ class _Step(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        return 0 if self.new is None else int(self.source.nbytes)
+        return 0 if self.new is None or self.skip else int(self.source.nbytes)
 
     def __str__(self) -> str:
         name = _name(self.source, self.path)
@@ -133,6 +135,8 @@ class _Copy:
         self.left_out: list[str] = []
         self.failed = 0  # nodes, without the attributes
         self.linked: set[str] = set()
+        self.existing: dict[str, Any] = {}  # in the target, by path, as far as it is known
+        self.groups = {""}  # in the target, by path, that have been read or made
         self.paths: Counter[Any] = Counter()  # to groups of HDF5
 
     def run(self, found: list[_Found]) -> Counts:
@@ -162,6 +166,7 @@ class _Copy:
 
     def _planned(self, found: list[_Found]) -> Iterator[_Step]:
         """Yield the steps in the order of the source, groups before their members."""
+        self._look_for([path for path, _, _ in found])
         waiting = found[::-1]
         while waiting:
             path, source, above = waiting.pop()
@@ -191,6 +196,7 @@ class _Copy:
             if not is_array and not skip and self._leads_on(source, above):
                 inside = (source, above)
                 below = [(join_path(path, name), node, inside) for name, node in _members(source)]
+                self._look_for([path for path, _, _ in below])
                 waiting += below[::-1]
 
     def _count_paths(self, node: Any, is_array: bool) -> None:
@@ -203,12 +209,19 @@ class _Copy:
     def _leads_on(self, group: Any, above: _Above) -> bool:
         return above is None or not isinstance(group, OpenGroup) or leads_on(group.place, self.linked)
 
+    def _look_for(self, paths: list[str]) -> None:
+        """Find what is in the way of several nodes at the same time, in a slow store."""
+        store = self.dest.store
+        if store._concurrent_requests():
+            found = several_at_once(store, lambda path: members.get(self.dest, path), paths)
+            self.existing.update(zip(paths, found, strict=True))
+
     def _in_the_way(self, source: Any, path: str, is_array: bool) -> tuple[bool, bool]:
         """Return whether a node is left out, and whether it replaces another, because of what is there."""
         target = self.dest.place / path
         refuse_own_source(self.source, target)  # else a part of it is replaced before it is copied
         refuse_own_source(source, target)
-        existing = members.get(self.dest, path)
+        existing = self.existing.pop(path) if path in self.existing else members.get(self.dest, path)
         if existing is None or not (is_array or isinstance(existing, OpenArray)):
             return False, False
         reason = f"{path!r} exists in {self.dest.place}"
@@ -226,32 +239,58 @@ class _Copy:
         return new
 
     def _copied(self, steps: list[_Step]) -> Counts:
-        """Do what is planned, array by array."""
-        options = self.options
-        copied = skipped = nbytes = 0
-        progress = options.progress
-        total = sum(step.nbytes for step in steps)
-        done: list[str] = []
-        for step in steps:
-            options.log(f"{'skip' if step.skip else 'copy'} {step}")
-            if step.skip:
-                skipped += 1
+        """Do what is planned, array by array; through a network several at the same time."""
+        options, store = self.options, self._slow_store()
+        report = _Reports(options.progress, sum(step.nbytes for step in steps))
+        copied: list[_Step] = []
+        for some in ([step] for step in steps) if store is None else batches(steps, attrgetter("nbytes")):
+            for step in some:
+                options.log(f"{'skip' if step.skip else 'copy'} {step}")
+            wanted = [step for step in some if not step.skip]
+            if options.dry_run:
+                copied += wanted
                 continue
-            if not options.dry_run:
-                try:
-                    self._copy_one(step, progress and partial(_progress_of_all, progress, nbytes, total))
-                except BaseException as error:
-                    if options.on_error == "skip" and isinstance(error, _OF_SOURCES):
-                        self.leave_out(_name(step.source, step.path), error)
-                        self.failed += 1
-                        continue
-                    complete = ", ".join(map(repr, done)) or "nothing"
+            for step, error in self._outcomes(wanted, store, report):
+                if error is None:
+                    copied.append(step)
+                elif options.on_error == "skip" and isinstance(error, _OF_SOURCES):
+                    self.leave_out(_name(step.source, step.path), error)
+                    self.failed += 1
+                else:
+                    complete = ", ".join(repr(done.path) for done in copied) or "nothing"
                     error.add_note(f"while {step.path!r} was copied; complete are: {complete}")
-                    raise
-                nbytes += step.nbytes
-                done.append(step.path)
-            copied += 1
-        return Counts(copied, skipped + self.failed, nbytes)
+                    try:
+                        raise error
+                    finally:
+                        del error  # which has this frame, and so what the caller holds open
+        skipped = sum(step.skip for step in steps)
+        nbytes = 0 if options.dry_run else sum(step.nbytes for step in copied)
+        return Counts(len(copied), skipped + self.failed, nbytes)
+
+    def _slow_store(self) -> Any:
+        """Return a store that is a network away, if both sides may be asked by several threads."""
+        if self.options.threads == 1 or not isinstance(self.source, OpenArray | OpenGroup):
+            return None
+        return next((s for s in (self.dest.store, self.source.store) if s._concurrent_requests()), None)
+
+    def _outcomes(
+        self, steps: list[_Step], store: Any, report: _Reports
+    ) -> Iterator[tuple[_Step, BaseException | None]]:
+        """Do some steps, groups first; yield each with its error, those that failed last."""
+        call = partial(self._error_of, report)
+        for step in steps:
+            if step.new is None:
+                yield step, call(step)
+        arrays = [step for step in steps if step.new is not None]
+        errors = map(call, arrays) if store is None else several_at_once(store, call, arrays)
+        yield from sorted(zip(arrays, errors, strict=True), key=lambda outcome: outcome[1] is not None)
+
+    def _error_of(self, report: _Reports, step: _Step) -> BaseException | None:
+        try:
+            self._copy_one(step, report.of_one())
+        except BaseException as error:
+            return error
+        return None
 
     def _copy_one(self, step: _Step, progress: Step | None) -> None:
         if step.new is None:
@@ -261,12 +300,15 @@ class _Copy:
                 group = creating.require_group(self.dest, step.path, None, overwrite=False)
                 if step.attributes:
                     _add_attributes(group, step.attributes)
+                self.groups.add(step.path)
                 return
             creating.create_group(self.dest, step.path, step.attributes, overwrite=False)
+            self.groups.add(step.path)
             return
         self.dest.look_in_store()
-        place = self.dest.place / step.path
-        create_new(place, step.new, threads=self.options.threads, progress=progress)
+        place, above = self.dest.place / step.path, step.path.rpartition("/")[0]
+        known = self.dest.place / above if above in self.groups else None
+        create_new(place, step.new, threads=self.options.threads, progress=progress, group=known)
 
 
 def is_left_out(source: Any, target: StorePath, if_exists: str) -> tuple[bool, bool]:
@@ -362,8 +404,28 @@ def _opened(group: OpenGroup, found: Found) -> Any:
     return found.metadata if isinstance(found.metadata, Unreadable) else members.opened(group, found)
 
 
-def _progress_of_all(progress: Step, before: int, total: int, done: int, _: int) -> None:
-    progress(before + done, total)
+class _Reports:
+    """Progress of several arrays, perhaps at the same time, as that of all of them."""
+
+    def __init__(self, progress: Step | None, total: int) -> None:
+        self._progress, self._total = progress, total
+        self._done = 0
+        self._lock = Lock()
+
+    def of_one(self) -> Step | None:
+        """Return what the copy of one array calls."""
+        progress, before = self._progress, 0
+        if progress is None:
+            return None
+
+        def step(done: int, _: int) -> None:
+            nonlocal before
+            with self._lock:
+                self._done += done - before
+                before = done
+                progress(self._done, self._total)
+
+        return step
 
 
 def _add_attributes(group: OpenGroup, attributes: dict[str, Any]) -> None:

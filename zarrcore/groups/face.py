@@ -18,7 +18,8 @@ from zarrcore.groups import changing, creating
 from zarrcore.groups.opened import OpenGroup, open_group_at
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
-from zarrcore.nodes.copies import changes_known, look_back
+from zarrcore.nodes import users
+from zarrcore.nodes.copies import look_back
 from zarrcore.storage.path import StoreLike, StorePath, make_store_path
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         return group
 
     def __reduce__(self) -> tuple[Any, ...]:
-        known = changes_known()  # before the metadata, which know of at least these
+        known = users.changes_known()  # before the metadata, which know of at least these
         metadata = self.metadata
         taken = type(self), (metadata, self._store_path)
         return taken if metadata.consolidated_metadata is None else (*taken, known)

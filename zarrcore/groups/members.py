@@ -24,7 +24,7 @@ from zarrcore.errors import (
 from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.nodes import users
 from zarrcore.nodes.consolidated import checked_lookup
-from zarrcore.nodes.copies import changes_known, copy_since
+from zarrcore.nodes.copies import copy_since
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import first_names, implied_group, read_node, readable
 from zarrcore.nodes.walk import Found, children
@@ -59,7 +59,7 @@ def find(group: OpenGroup, path: str) -> Found | None:
         name = member_path(path)
     except (KeyError, InvalidKeyError):
         return None
-    losses, changes = users.losses, changes_known()
+    losses, changes = users.losses, users.changes_known()
     place, (metadata, copy) = group.place / name, group.seen()
     if metadata.consolidated_metadata is not None:
         found = checked_lookup(metadata.consolidated_metadata, place, name, group.zarr_format)

@@ -10,7 +10,8 @@ from zarrcore._locks import Rank, forkable, lock
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
-from zarrcore.nodes.copies import KeptCopy
+from zarrcore.nodes.consolidated import with_consolidated
+from zarrcore.nodes.copies import KeptCopy, copy_since
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.open import open_group_node
 from zarrcore.storage.path import StorePath
@@ -83,6 +84,14 @@ def opened_node(
     if is_array_metadata(metadata):
         return OpenArray(metadata, place, config, losses=losses, documented=copy is None)
     return OpenGroup(metadata, place, copy)
+
+
+def group_of(
+    place: StorePath, metadata: GroupMetadata, changes: Any, *, use_consolidated: bool | str | None = None
+) -> OpenGroup:
+    """Return the group of metadata that were read when `changes` were those of :func:`changes_known`."""
+    copy = copy_since(place, changes)
+    return OpenGroup(with_consolidated(place, metadata, use_consolidated), place, copy)
 
 
 def open_group_at(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from zarrcore._patterns import pattern
 from zarrcore._records import dataclass
@@ -35,7 +36,7 @@ from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
 from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.foreign import ANY_CHUNK, is_litter
 from zarrcore.nodes.n5 import N5Store, n5_place
-from zarrcore.nodes.reading import key_text, several_at_once
+from zarrcore.nodes.reading import batches, key_text, several_at_once
 from zarrcore.storage import LocalStore
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix, lasting, node_names
@@ -70,11 +71,17 @@ class Node:
         return [found for found in self.metadata.values() if is_array_metadata(found)]
 
 
+_Array: TypeAlias = tuple[StorePath, Node, Findings]
+
+
 class NodeWalk:
-    """All nodes at a place and below; `on_array` is called with each array, whose documents were checked."""
+    """All nodes at a place and below; `on_array` is called with each array, whose documents were checked.
+
+    Arrays of a slow store are looked at several at the same time, each with findings of its own.
+    """
 
     def __init__(
-        self, place: StorePath, found: Findings, on_array: Callable[[StorePath, Node], None]
+        self, place: StorePath, found: Findings, on_array: Callable[[StorePath, Node, Findings], None]
     ) -> None:
         self._place = n5_place_of(place)
         self._store = self._place.store
@@ -83,6 +90,8 @@ class NodeWalk:
         self._linked: set[str] = set()
         self._groups: list[tuple[StorePath, Any]] = []  # with consolidated metadata
         self._copied: set[str] = set()  # nodes that only consolidated metadata describe
+        self._arrays: list[_Array] = []  # of a slow store, that have to be looked at
+        self._parts: list[Findings] = []
 
     def run(self) -> None:
         """Visit all nodes, level by level so that a slow store is asked in parallel."""
@@ -98,10 +107,12 @@ class NodeWalk:
                 break
             below: list[str] = []
             for node in self._visited(level):
-                self._check_documents(node)
-                top = top or node
-                nodes += bool(node.metadata or node.is_broken)
-                below += self._below(node)
+                with self._part():
+                    self._check_documents(node)
+                    top = top or node
+                    nodes += bool(node.metadata or node.is_broken)
+                    below += self._below(node)
+            self._look_at_arrays()
             level, depth = below, depth + 1
         if not nodes and not self._found.report.errors:
             self._found.add("error", "store", "there is no Zarr array or group", path=self._place.path)
@@ -110,6 +121,28 @@ class NodeWalk:
             self._found.add("note", "metadata", _NO_DOCUMENT, path=top.path, clause=clause)
         for place, metadata in self._groups:
             self._compare(place, metadata)
+
+    # --- several arrays at the same time ---
+
+    @contextmanager
+    def _part(self) -> Iterator[None]:
+        """Have what is found of a node of a slow store be a part of its own."""
+        whole = self._found
+        if self._store._concurrent_requests():
+            self._found = whole.part()
+            self._parts.append(self._found)
+        try:
+            yield
+        finally:
+            self._found = whole
+
+    def _look_at_arrays(self) -> None:
+        """Look at the arrays of a slow store that were found, and take over the parts, in their order."""
+        for some in batches(self._arrays, _nbytes):
+            several_at_once(self._store, lambda array: self._on_array(*array), some)
+        for part in self._parts:
+            self._found.adopt(part)
+        self._arrays, self._parts = [], []
 
     # --- one place ---
 
@@ -232,7 +265,10 @@ class NodeWalk:
         """Yield the places below that may have nodes; arrays and what belongs to no node are looked at."""
         place = StorePath(self._store, node.path)
         if node.arrays:
-            self._on_array(place, node)
+            if self._parts:
+                self._arrays.append((place, node, self._found))
+            else:
+                self._on_array(place, node, self._found)
             return
         if "" in node.errors:
             return
@@ -365,6 +401,11 @@ class NodeWalk:
         if join_path(place.path, item.path) in self._copied:
             return "warning", "has lost its own documents; the copy still has them"
         return "error", "the copy is stale (the node is not there)"
+
+
+def _nbytes(array: _Array) -> int:
+    metadata = array[1].arrays[0]
+    return int(prod(metadata.shape)) * max(1, int(metadata.np_dtype.itemsize))
 
 
 def _outline(metadata: Any) -> str:

@@ -183,7 +183,23 @@ class Findings:
         self._progress = progress
         self._done = self._total = 0
         self.interrupted_by: Exception | None = None
+        self._above: Findings | None = None
         self._lock = Lock()
+
+    def part(self) -> Findings:
+        """Return one for a part of the report, which another thread may fill and :meth:`adopt` takes over."""
+        report = VerifyReport(self.report.store, self.report.path, self.report.level)
+        part = Findings(report, self._most, None)
+        part._above = self
+        return part
+
+    def adopt(self, part: Findings) -> None:
+        """Take over what was found in a part."""
+        room = max(0, self._most - len(self.report.findings))
+        self.report.findings += part.report.findings[:room]
+        self.report.omitted += len(part.report.findings[room:])
+        for name in ("omitted", "groups", "arrays", "chunks", "inner_chunks", "nbytes"):
+            setattr(self.report, name, getattr(self.report, name) + getattr(part.report, name))
 
     def add(self, severity: Severity, kind: str, message: str, **place: Any) -> None:
         """Note a finding; `place` are further attributes of it."""
@@ -209,17 +225,27 @@ class Findings:
 
     def expect(self, number: int) -> None:
         """Note that so many more values will be looked at."""
-        self._total += number
+        if self._above is not None:
+            self._above.expect(number)
+            return
+        with self._lock:
+            self._total += number
 
     def step(self, number: int) -> None:
         """Note that so many values have been looked at."""
-        self._done += number
-        if self._progress is not None:
-            try:
-                self._progress(self._done, max(self._total, self._done))
-            except Exception as error:
-                self.interrupted_by = error  # the caller's own, and no finding
-                raise
+        try:
+            if self._above is not None:
+                self._above.step(number)
+                return
+            with self._lock:
+                if self.interrupted_by is not None:  # by another thread
+                    raise self.interrupted_by
+                self._done += number
+                if self._progress is not None:
+                    self._progress(self._done, max(self._total, self._done))
+        except Exception as error:
+            self.interrupted_by = error  # the caller's own, and no finding
+            raise
 
 
 def _number(n: int, what: str) -> str:

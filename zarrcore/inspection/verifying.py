@@ -44,7 +44,8 @@ def verify(
         of chunks and indexes of shards as well.  ``"data"``: every chunk is decoded as well, in parallel.
     on_progress : callable or True, optional
         ``on_progress(done, total)`` is called with the number of stored chunks that have been looked at, and
-        that are known so far.  True shows a bar, which takes rich or tqdm.
+        that are known so far; through a network other threads call it, one at a time.  True shows a bar,
+        which takes rich or tqdm.
     max_bytes : int
         Chunks that are larger than this when decoded are reported as unchecked.
     max_findings : int
@@ -100,7 +101,7 @@ def verify(
 
 
 def _look_at_all(place: StorePath, level: Level, found: Findings, max_bytes: int, threads: int) -> None:
-    def look(at: StorePath, node: Node) -> None:
+    def look(at: StorePath, node: Node, found: Findings) -> None:
         def run() -> None:
             ArrayCheck(at, node, found, max_bytes=max_bytes, threads=threads).run(level)
 

@@ -12,11 +12,22 @@ from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes.copies import is_unchanged, note_group
 from zarrcore.nodes.documents import Metadata, is_array_metadata
-from zarrcore.nodes.find import parse_node, read_node
-from zarrcore.nodes.reading import at_once, document_at
+from zarrcore.nodes.find import has_shown_nodes, parse_node, read_node
+from zarrcore.nodes.reading import at_once, document_at, reading, which_exist
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
+
+_HAS_NODES, _IS_IN_USE = "has_nodes", "is_in_use"  # noted of a store
+
+
+class Look(NamedTuple):
+    """What is above the place of a new node."""
+
+    missing: list[StorePath]  # places without a node yet, from the root down
+    is_new: bool  # it is certain that nothing is at the place itself, and below it
+    is_free: bool  # or that no node is at the place itself
+    plain: list[StorePath]  # groups above that were read and have no consolidated metadata
 
 
 class _Above(NamedTuple):
@@ -40,7 +51,7 @@ def _unknown_above(place: StorePath, zarr_format: int, group: StorePath | None) 
         # Before it is read.  In format 2 nobody notes documents of groups that have been read already.
         version = None if is_opened and zarr_format == 2 else store._version(key)
         is_known = is_unchanged(store, key, version, is_group=not is_opened)
-        if is_opened and (is_known or (not is_slow and store.exists(key))):
+        if is_opened and (is_known or (not is_slow and _exists(place, key))):
             break
         if not is_known:
             unknown.append(_Above(place, key, version, is_opened))
@@ -49,55 +60,102 @@ def _unknown_above(place: StorePath, zarr_format: int, group: StorePath | None) 
     return unknown
 
 
+def _exists(place: StorePath, key: str) -> bool:
+    with reading(place, key):
+        return place.store.exists(key)
+
+
 def look_above(
     place: StorePath, zarr_format: int, group: StorePath | None = None, *, claims: bool = False
-) -> tuple[list[StorePath], bool]:
-    """Return the places above that have no node yet, from the root down, and whether the place is empty.
+) -> Look:
+    """Look at the places above that may have no node yet, and at the place itself if this `claims` it.
 
-    That is certain or False, and looked for if this `claims` the place.  No array may be above, and no node
-    of format 2 where a group of format 3 would be made, which would hide all that is there.
+    No array may be above, and no node of format 2 where a group of format 3 would be made, which would hide
+    all that is there.
     """
     store, unknown = place.store, _unknown_above(place, zarr_format, group)
-    claim: Callable[[], bool] = partial(store._claim, place.path) if claims else bool
     if store._concurrent_requests():
-        missing, is_new = _look_at_once(store, unknown, zarr_format, claim)
-        if group is not None and group in missing:  # somebody has removed it, and perhaps those above
+        if claims and place.path and group is None and store._claims_places and claims_all(store):
+            return Look([above.place for above in unknown][::-1], True, True, [])
+        look = _look_at_once(place, unknown, zarr_format, claims=claims)
+        if group is not None and group in look.missing:  # somebody has removed it, and perhaps those above
             return look_above(place, zarr_format, claims=claims)
-        return missing, is_new
-    missing = _missing(unknown, (read_node(above.place, zarr_format) for above in unknown), zarr_format)
+        return look
+    nodes = (read_node(above.place, zarr_format) for above in unknown)
+    missing, plain = _missing(unknown, nodes, zarr_format)
     for above, name in _hidden(missing[::-1], zarr_format):
         if store.exists(join_path(above.path, name)):
             raise _hides(above, name)
-    return missing, claim()
+    is_new = claims and store._claim(place.path)
+    return Look(missing, is_new, is_new, plain)
+
+
+def claims_all(store: Store) -> bool:
+    """Return whether one look shows that a slow store is empty; nothing must be known of it so far."""
+    notes = store._notes()
+    if _IS_IN_USE in notes or _is_likely(store):
+        return False
+    notes[_IS_IN_USE] = True  # from now on
+    return store._claim("")
+
+
+def _is_likely(store: Store) -> bool:
+    """Return whether a slow store has shown nodes, so that one is at its root, most probably."""
+    return _HAS_NODES in store._notes() or has_shown_nodes(store)
+
+
+def note_nodes(store: Store) -> None:
+    """Note that a slow store has nodes."""
+    store._notes()[_HAS_NODES] = True
 
 
 def _look_at_once(
-    store: Store, unknown: Sequence[_Above], zarr_format: int, claim: Callable[[], bool]
-) -> tuple[list[StorePath], bool]:
-    """Return what :func:`look_above` does; a slow store is asked for everything in one wave."""
+    place: StorePath, unknown: Sequence[_Above], zarr_format: int, *, claims: bool
+) -> Look:
+    """Do what :func:`look_above` does; a slow store is asked for everything in one wave."""
+    store = place.store
     places, names = [above.place for above in unknown], node_documents.NAMES[zarr_format]
-    hidden = _hidden([above.place for above in unknown if not above.is_opened], zarr_format)
+    # Most probably a group is at the root, so that there is nothing to hide.
+    likely = [above.place for above in unknown if not above.place.path and _is_likely(store)]
+    unlikely = [above.place for above in unknown if not above.is_opened and above.place not in likely]
+    hidden = _hidden(unlikely, zarr_format)
+    own = node_documents.DECIDING if claims and not store._claims_places else ()
     looks: list[Callable[[], Any]] = [
         *(partial(document_at, above, name) for above in places for name in names),
         *(partial(store.exists, join_path(above.path, name)) for above, name in hidden),
-        claim,
+        *(partial(store.exists, join_path(place.path, name)) for name in own),
+        partial(store._claim, place.path) if claims else bool,
     ]
     *found, is_new = at_once(store, lambda look: look(), looks)
     values = iter(found)
     stored = [{name: value for name in names if (value := next(values)) is not None} for _ in places]
     nodes = (parse_node(above, zarr_format, each) for above, each in zip(places, stored, strict=True))
-    missing = _missing(unknown, nodes, zarr_format)
-    for (above, name), is_there in zip(hidden, values, strict=True):
+    missing, plain = _missing(unknown, nodes, zarr_format)
+    _refuse_to_hide(missing, hidden, [next(values) for _ in hidden])
+    again = _hidden([above for above in likely if above in missing], zarr_format)
+    exists = which_exist(store, [join_path(above.path, name) for above, name in again])
+    _refuse_to_hide(missing, again, exists)
+    return Look(missing, is_new, is_new or (bool(own) and not any(values)), plain)
+
+
+def _refuse_to_hide(
+    missing: Sequence[StorePath], hidden: Sequence[tuple[StorePath, str]], exists: Iterable[bool]
+) -> None:
+    """Refuse to make groups where there are documents of format 2."""
+    for (above, name), is_there in zip(hidden, exists, strict=True):
         if is_there and above in missing:
             raise _hides(above, name)
-    return missing, is_new
 
 
 def _missing(
     unknown: Sequence[_Above], nodes: Iterable[Metadata | None], zarr_format: int
-) -> list[StorePath]:
-    """Return the places at which no node was found, from the root down; no array may be there."""
+) -> tuple[list[StorePath], list[StorePath]]:
+    """Return the places at which no node was found, from the root down, and :attr:`Look.plain`.
+
+    No array may be there.
+    """
     missing: list[StorePath] = []
+    plain: list[StorePath] = []
     for (place, key, version, is_opened), found in zip(unknown, nodes, strict=True):
         if found is None:
             if is_opened:
@@ -107,7 +165,9 @@ def _missing(
             raise ContainsArrayError(f"an array exists {place._located}; no node can be below it")
         elif found.without_consolidated() is found:
             note_group(place.store, key, version)
-    return missing[::-1]
+            if zarr_format == 3:
+                plain.append(place)
+    return missing[::-1], plain
 
 
 def refuse_hidden(group: StorePath, zarr_format: int) -> None:

@@ -77,18 +77,12 @@ class KeptCopy:
 
 
 _copies: WeakSet[KeptCopy] = WeakSet()
-_changes = 0  # how often this process has changed documents of nodes, or removed some
-
-
-def changes_known() -> tuple[bytes, int]:
-    """Return which changes of this process a copy knows of that is read, or pickled, from now on."""
-    return users.process(), _changes
 
 
 def look_back(copy: KeptCopy, known: tuple[bytes, int]) -> None:
     """Mark a copy as stale if this process has changed anything since."""
     process, changes = known
-    if process == users.process() and changes != _changes:
+    if process == users.process() and changes != users.changes:
         copy.is_stale = True
 
 
@@ -116,9 +110,8 @@ def note_consolidation() -> None:
 
 def note_change(place: StorePath, *, removed: bool = False) -> None:
     """Mark the copies of a node's documents as stale, in open groups and where they are being made."""
-    global _changes
     with _TABLE:
-        _changes += 1
+        users.changes += 1
         if _copies:
             changed = place._address
             for copy in _copies:

@@ -24,7 +24,7 @@ from zarrcore.errors import (
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes import users
-from zarrcore.nodes.above import look_above
+from zarrcore.nodes.above import Look, look_above, note_nodes
 from zarrcore.nodes.copies import (
     Follow,
     consolidations,
@@ -76,7 +76,12 @@ def store_unfollowed(place: StorePath, documents: dict[str, bytes], versions: Ve
 
 
 def create_node(
-    place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False, group: StorePath | None = None
+    place: StorePath,
+    metadata: Metadata,
+    *,
+    overwrite: Overwrite = False,
+    group: StorePath | None = None,
+    is_first: bool = False,
 ) -> None:
     """Store a new node and the groups above it that are missing.
 
@@ -89,6 +94,8 @@ def create_node(
         Remove what is at the place and below it first; ``"all"``: even if it belongs to no Zarr node.
     group : StorePath, optional
         A group above the place that has been read: if its document is still there, so is what is above it.
+    is_first : bool
+        The store was empty a moment ago, and the caller has made the groups above the place.
 
     Raises
     ------
@@ -101,10 +108,12 @@ def create_node(
     is_slow, n_before = place.store._concurrent_requests() > 0, consolidations()
     with after_others(place):
         for attempts_left in reversed(range(_REPLACEMENTS)):
-            with _cleared(place, metadata.zarr_format, overwrite, group=group) as cleared:
+            look = Look([], is_first, is_first, place._above()) if is_first else None
+            with _cleared(place, metadata.zarr_format, overwrite, group=group, look=look) as cleared:
+                is_first = False
                 # New groups have no copies; to see that in a slow store would take another wave.
-                new = (*cleared.made, *cleared.missing) if is_slow else ()
-                follow = documents_follow([place], documents, new, n_before)
+                without = (*cleared.made, *cleared.missing, *cleared.plain) if is_slow else ()
+                follow = documents_follow([place], documents, without, n_before)
                 try:
                     if cleared.missing:
                         _store_with_groups(place, documents, cleared.missing)
@@ -116,12 +125,16 @@ def create_node(
                         _note_removal(error, place, cleared.replaces)
                         raise
             # Somebody was faster after the place was cleared: that is replaced as well.
+    if is_slow:
+        note_nodes(place.store)
     follow()
     debug("created %s", place)
 
 
 @holding
-def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False) -> Iterator[bool]:
+def new_node(
+    place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False, group: StorePath | None = None
+) -> Iterator[bool]:
     """A place for a node whose documents are stored when the block ends, once all its chunks are there.
 
     Transactions that take no chunks without a node, and show nothing before they end, get them first.
@@ -133,7 +146,7 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = Fal
     documents = metadata.to_documents()
     with (
         reserved(place),
-        _cleared(place, metadata.zarr_format, overwrite, with_values=True) as cleared,
+        _cleared(place, metadata.zarr_format, overwrite, group=group, with_values=True) as cleared,
         # Who removes or moves what is above waits for the end: else chunks from before would be missing.
         users.writing(users.Made(place)),
     ):
@@ -148,6 +161,7 @@ class _Cleared(NamedTuple):
     made: list[StorePath]  # groups above it
     missing: list[StorePath]  # groups above it that are stored with the node: see :func:`_store_with_groups`
     still_there: StillThere | None  # see :meth:`Store._alone`
+    plain: list[StorePath]  # groups above it that have just been read and have no consolidated metadata
 
 
 @holding
@@ -158,22 +172,23 @@ def _cleared(
     *,
     group: StorePath | None = None,
     with_values: bool = False,
+    look: Look | None = None,
 ) -> Iterator[_Cleared]:
     """Make sure that a node can be stored at a place, and keep other processes away until the block ends.
 
-    What one of them has created there before is cleared as well.
+    What one of them has created there before is cleared as well.  A `look` that was taken is not taken again.
     """
     may_replace = _is_replaced(place, overwrite)
     for attempts_left in reversed(range(_REPLACEMENTS)):
         with writing(place):
-            missing, is_new = look_above(place, zarr_format, group, claims=True)
+            missing, is_new, is_free, plain = look or look_above(place, zarr_format, group, claims=True)
         replaces = may_replace and not is_new
         # Those who wait for a directory that is removed go on waiting until the new node is in another one:
         # each of them would create its own first, and have it replaced at once.
         with place.store._alone(place.path) if replaces else nullcontext():
             if replaces:
                 _clear(place, overwrite)
-            elif not is_new:
+            elif not is_free:
                 refuse_existing(place, _CANNOT_ERASE if overwrite else _REPLACE)
             together = not (with_values or replaces) and is_stored_together(place.store)
             made = [] if together else _store_parents(missing, zarr_format)
@@ -182,12 +197,13 @@ def _cleared(
                     if attempts_left:
                         continue
                     refuse_existing(place, _REPLACE)
-                yield _Cleared(replaces, is_new, made, missing if together else [], still_there)
+                new = missing if together else []
+                yield _Cleared(replaces, is_new, made, new, still_there, [] if replaces else plain)
                 return
 
 
 def _made_last(place: StorePath, documents: dict[str, bytes], cleared: _Cleared) -> Iterator[bool]:
-    replaces, is_new, _, _, still_there = cleared
+    replaces, is_new, _, _, still_there, _ = cleared
     store = place.store
     if store._is_near:  # where another process may have been waited for
         refuse_existing(place, _REPLACE)
@@ -361,8 +377,7 @@ def _existing(store: Store, keys: Sequence[str]) -> list[str]:
 
 def create_parents(place: StorePath, zarr_format: int) -> list[StorePath]:
     """Create the groups above a place that are missing, and return them; no array may be among them."""
-    missing, _ = look_above(place, zarr_format)
-    return _store_parents(missing, zarr_format)
+    return _store_parents(look_above(place, zarr_format).missing, zarr_format)
 
 
 def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> list[StorePath]:

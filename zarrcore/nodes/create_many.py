@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
+from time import monotonic as clock
 
 from zarrcore._typing import Overwrite
+from zarrcore.nodes.above import claims_all
 from zarrcore.nodes.copies import followed_at_once
 from zarrcore.nodes.create import create_node, create_parents, empty_group, refuse_bad_name
 from zarrcore.nodes.documents import Metadata, is_array_metadata
@@ -13,6 +15,8 @@ from zarrcore.nodes.reading import several_at_once
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
+
+_MOMENT = 2.0  # seconds, after which each node looks whether somebody else has made one at its place
 
 
 def create_nodes(
@@ -37,12 +41,15 @@ def create_nodes(
 
     store = place.store
     is_slow = store._concurrent_requests() > 0
+    began = clock()
+    is_empty = is_slow and claims_all(store)
     for _, level in groupby(sorted(checked, key=_by_depth), lambda path: _by_depth(path)[0]):
         targets = {path: place / path if path else place for path in level}
         with followed_at_once():
             made = _create_implied(place, targets, checked)
             if is_slow:
-                _create_together(store, targets, checked, overwrite)
+                until = began + _MOMENT if is_empty else 0
+                _create_together(store, targets, checked, overwrite, until)
         yield from made
         for path, target in targets.items():
             if not is_slow:
@@ -74,14 +81,21 @@ def _create_implied(
 
 
 def _create_together(
-    store: Store, targets: Mapping[str, StorePath], nodes: Mapping[str, Metadata], overwrite: Overwrite
+    store: Store,
+    targets: Mapping[str, StorePath],
+    nodes: Mapping[str, Metadata],
+    overwrite: Overwrite,
+    until: float,
 ) -> None:
-    """Create nodes of one depth in a slow store at the same time; the groups above them are there."""
+    """Create nodes of one depth in a slow store at the same time; the groups above them are there.
+
+    Up to a time they are taken for the first ones in the store.
+    """
 
     def create(path: str) -> None:
         target = targets[path]
         group = target.parent if target.path else None
-        create_node(target, nodes[path], overwrite=overwrite, group=group)
+        create_node(target, nodes[path], overwrite=overwrite, group=group, is_first=clock() < until)
 
     several_at_once(store, create, targets)
 

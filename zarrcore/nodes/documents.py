@@ -38,6 +38,9 @@ NAMES: dict[int, tuple[str, ...]] = {
 }
 """Names of the documents of a node, by Zarr format."""
 
+DECIDING = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, "meta")
+"""Names of those documents without which there is no node."""
+
 ALL_NAMES = frozenset((ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON, ZMETADATA_V2_JSON))
 """Names in a listing that are documents of the listed node itself."""
 

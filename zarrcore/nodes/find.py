@@ -12,11 +12,13 @@ from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
 from zarrcore.nodes.reading import get_many, names_below, reading, which_exist
+from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import answers, join_path, key_prefix, node_names
 
 if TYPE_CHECKING:
     from zarrcore.metadata import GroupMetadata
+    from zarrcore.nodes.versions import Versions
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,13 @@ def _read_all(place: StorePath, zarr_format: int | None) -> dict[str, Any] | Non
     return known
 
 
+def has_shown_nodes(store: Store) -> bool:
+    """Return whether nodes have been found in a slow store."""
+    return _ONLY_3 in store._notes()
+
+
 def read_documents(
-    place: StorePath, zarr_format: int, versions: dict[str, Any] | None = None
+    place: StorePath, zarr_format: int, versions: Versions | None = None
 ) -> dict[str, Any]:
     """Return the existing documents of a node of a format, by name; their versions go to `versions`."""
     names = documents.NAMES[zarr_format]
@@ -93,8 +100,13 @@ def read_documents(
         return _read(place, names)
     from zarrcore.storage.remote import in_parallel
 
-    with reading(place):
-        found = in_parallel(place.store._get_version, [join_path(place.path, name) for name in names])
+    keys = [join_path(place.path, name) for name in names]
+    recent = [place.store._recent_version(key) for key in keys] if versions.may_be_recent else [None]
+    found: Sequence[tuple[Any, Any]] = [each for each in recent if each is not None]
+    versions.are_recent = len(found) == len(keys) and any(value is not None for value, _ in found)
+    if not versions.are_recent:
+        with reading(place):
+            found = in_parallel(place.store._get_version, keys)
     versions |= {name: version for name, (_, version) in zip(names, found, strict=True)}
     return {name: value for name, (value, _) in zip(names, found, strict=True) if value is not None}
 

@@ -17,6 +17,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _MOST = 64  # changes of a slow store at the same time, each of which may be many requests
+_MOST_BYTES = 256 << 20  # of decoded values of several arrays
 _AS_THEY_ARE = (NodeIOError, InvalidKeyError, MemoryError)
 
 
@@ -190,3 +191,18 @@ def several_at_once(store: Store, call: Callable[[T], R], items: Iterable[T]) ->
 
     context = copy_context()  # has what consolidated metadata are going to follow
     return [*in_threads(lambda item: context.copy().run(call, item), items, threads)]
+
+
+def batches(items: Iterable[T], nbytes: Callable[[T], int]) -> Iterator[list[T]]:
+    """Yield items, in their order, as many of arrays of these sizes as :func:`several_at_once` is to take."""
+    batch: list[T] = []
+    total = 0
+    for item in items:
+        size = nbytes(item)
+        if batch and (len(batch) == _MOST or total + size > _MOST_BYTES):
+            yield batch
+            batch, total = [], 0
+        batch.append(item)
+        total += size
+    if batch:
+        yield batch

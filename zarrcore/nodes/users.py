@@ -21,6 +21,9 @@ COMPILED: WeakSet[Any] = WeakSet()
 losses = 0
 """How often this process has made an array shrink, or replaced or removed what was at a place."""
 
+changes = 0
+"""How often this process has changed documents of nodes, or removed some."""
+
 _process = os.urandom(8)
 
 WRITES: dict[Any, Any] = {}
@@ -47,6 +50,11 @@ def _renew() -> None:
 def process() -> bytes:
     """Return bytes that are of this process alone, and not of its parent."""
     return _process
+
+
+def changes_known() -> tuple[bytes, int]:
+    """Return which changes of this process a copy knows of that is read, or pickled, from now on."""
+    return _process, changes
 
 
 def pickled_losses(known: int) -> tuple[bytes, int] | None:

@@ -12,7 +12,7 @@ from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import NodeIOError
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes import consolidated, users
-from zarrcore.nodes.copies import KeptCopy, changes_known, copy_since
+from zarrcore.nodes.copies import KeptCopy, copy_since
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import (
     Unreadable,
@@ -84,7 +84,7 @@ def walk(
         raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
     known: _Known = {}
     linked: set[str] = set()
-    losses, changes = users.losses, changes_known()
+    losses, changes = users.losses, users.changes_known()
     if max_depth != 0 and metadata.consolidated_metadata is None and place.store._concurrent_requests():
         with suppress(*((NodeIOError,) if goes_on else ())):  # found again, group by group
             known = read_tree(

@@ -428,6 +428,10 @@ class Store(ABC):
         """Return a value of `most` bytes at most, and its version; None: the store compares none."""
         return self.get(key), None
 
+    def _recent_version(self, key: str) -> tuple[Buffer | None, Any] | None:
+        """Return what :meth:`_get_version` has returned of a document a moment ago; None: ask for it."""
+        return None
+
     def _replace_version(self, key: str, value: Buffer, version: Any, attempt: int = 0) -> bool:
         """Store a value unless another process has replaced the version, of :meth:`_get_version`, meanwhile.
 
@@ -439,6 +443,9 @@ class Store(ABC):
     def _can_erase(self, prefix: str) -> bool:
         """Return whether all keys with a prefix can be removed."""
         return self.supports_deletes
+
+    _claims_places = False
+    """Whether one request is enough to :meth:`_claim` any prefix, and not only the root for many nodes."""
 
     def _claim(self, prefix: str) -> bool:
         """Return whether one look shows that no key is below a prefix, where one will be set."""

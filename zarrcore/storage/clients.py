@@ -29,6 +29,9 @@ from zarrcore.storage.tags import Tags
 
 _MOST_SHARED = 64
 _MOST_NOTES = 1000
+_MOST_WAITS = 16
+_NEAR = 0.001  # seconds
+_MOST_LATE = 3
 _EXTENSION = "obstore._obstore"
 _OF_CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_", "MSI_")
 _REGION = "x-amz-bucket-region"
@@ -118,10 +121,12 @@ class Client:
     __slots__ = (
         "__weakref__",
         "_is_withheld",
+        "_late",
         "_made",
         "_notes",
         "_process",
         "_region",
+        "_waits",
         "args",
         "compares",
         "ends",
@@ -148,6 +153,8 @@ class Client:
         # Whether a value can be replaced on condition that nobody else has replaced it.
         self.compares = kind in _COMPARING and self.config("conditional_put") != "disabled"
         self.knows_absence = False  # whether it has told that something is not there
+        self._waits: tuple[float, ...] = ()  # seconds until the last documents began to arrive
+        self._late = 0  # reads in a row without an answer that came at once
         self._is_withheld = False  # whether it came out of a pickle without its credentials
         _clients.add(self)
 
@@ -184,6 +191,21 @@ class Client:
                 made = getattr(package.store, self.kind)(*self.args, **without_others(self.kind, options))
                 self._made, self._process = made, os.getpid()
         return made
+
+    def note_wait(self, seconds: float) -> None:
+        """Note how long an answer has taken."""
+        self._waits = (*self._waits[1 - _MOST_WAITS :], seconds)
+
+    def settle(self, is_near: bool) -> None:
+        """Note whether an answer has come at once: a machine that is busy takes longer now and then."""
+        self._late = 0 if is_near else self._late + 1
+        if self._late == _MOST_LATE:
+            self._waits, self._late = (), 0
+
+    @property
+    def is_near(self) -> bool:
+        """Whether answers come at once, as far as is known."""
+        return bool(self._waits) and min(self._waits) < _NEAR
 
     @property
     def identity(self) -> Any:

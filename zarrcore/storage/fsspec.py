@@ -14,7 +14,7 @@ from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import InvalidKeyError, StoreError, masked, shown
+from zarrcore.errors import BaseZarrError, InvalidKeyError, StoreError, masked, shown
 from zarrcore.storage import files
 from zarrcore.storage.byte_range import (
     ByteRange,
@@ -26,7 +26,7 @@ from zarrcore.storage.byte_range import (
 from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
 from zarrcore.storage.derived import overrides
 from zarrcore.storage.remote import RemoteStore, concurrency, lists_documents, reads_at_once
-from zarrcore.storage.servers import place_of_files
+from zarrcore.storage.servers import KINDS, SCHEMES, place_of_files
 from zarrcore.storage.validation import (
     as_view,
     is_document,
@@ -59,7 +59,8 @@ _SERVERS = (  # in the environment, which of those that have buckets of the same
 _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns when it removes several
 
 
-_creating = forkable(Lock())
+_CONNECTIONS = {"max_pool_connections": 64}
+_creating = [forkable(Lock()) for _ in range(1024)]  # by the hash of a path
 
 
 class FsspecStore(RemoteStore):
@@ -132,7 +133,7 @@ class FsspecStore(RemoteStore):
         url : str
             Such as ``s3://bucket/path`` or ``simplecache::https://host/path``.
         storage_options : dict, optional
-            Options of the filesystem.
+            Options of the filesystem.  Where they do not say how many connections s3fs may have, it has 64.
         read_only, allowed_exceptions
             As for the class.
 
@@ -149,7 +150,7 @@ class FsspecStore(RemoteStore):
                 "pip install zarrcore[remote]"
             ) from error
         try:
-            fs, path = url_to_fs(url, **(storage_options or {}))
+            fs, path = url_to_fs(url, **_with_connections(url, storage_options or {}))
         except (ImportError, ValueError) as error:  # of a package that is missing, or for an unknown scheme
             raise StoreError(masked(f"{url!r}: fsspec has no filesystem for it: {error}")) from error
         return cls(fs, read_only, path, allowed_exceptions)
@@ -276,6 +277,9 @@ class FsspecStore(RemoteStore):
         return bytes(answer)
 
     def exists(self, key: str) -> bool:
+        if self._has_objects and not overrides(self, FsspecStore):
+            # Where nothing is, they are asked once for a byte, and twice for what there is.
+            return self.get_partial_values([(key, (0, 1))])[0] is not None
         return self._info(key) is not None
 
     def _size(self, key: str) -> int | None:
@@ -335,6 +339,14 @@ class FsspecStore(RemoteStore):
         names = (path[len(start) :].rstrip("/") for path in found if path.startswith(start))
         return iter(dict.fromkeys(name for name in names if name and _is_listed(name)))
 
+    def _claim(self, prefix: str) -> bool:
+        if prefix or not self._root or not self._has_objects or overrides(self, FsspecStore):
+            return False
+        try:
+            return next(iter(self.list_dir("")), None) is None
+        except (BaseZarrError, OSError):  # not everyone who may write may list
+            return False
+
     # --- writing ---
 
     def set(self, key: str, value: Buffer) -> None:
@@ -352,7 +364,8 @@ class FsspecStore(RemoteStore):
             if not is_new:
                 self._pipe(path, data)
                 return True
-            with _creating:  # filesystems without a way to create a file alone: one thread at a time
+            # Filesystems without a way to create a file alone: one thread at a time for each path.
+            with _creating[hash(self._address(key)) % len(_creating)]:
                 if self.exists(key):
                     return False
                 try:
@@ -515,6 +528,11 @@ class FsspecStore(RemoteStore):
     def _is_web(self) -> bool:
         return "http" in _protocols(self._below_others[0])
 
+    @property
+    def _has_objects(self) -> bool:
+        """Whether the filesystem is an object store in a cloud, and nothing over one."""
+        return self._files.async_impl and any(KINDS.get(word) in SCHEMES for word in _protocols(self._files))
+
     def _path(self, key: str) -> str:
         validate_key(key)
         if ".zc-" in key and any(map(files.is_own, key.split("/"))):
@@ -526,6 +544,13 @@ class FsspecStore(RemoteStore):
         """Return what the paths of all keys below a prefix begin with."""
         prefix = quote(validate_prefix(prefix)) if self._is_web else validate_prefix(prefix)
         return f"{self._root}/{prefix}" if self._root else f"{self._files.root_marker}{prefix}"
+
+
+def _with_connections(url: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return options with as many connections as requests are made, where s3fs would have ten."""
+    if url.partition("://")[0] not in ("s3", "s3a"):
+        return options
+    return {**options, "config_kwargs": {**_CONNECTIONS, **(options.get("config_kwargs") or {})}}
 
 
 class _Withheld:

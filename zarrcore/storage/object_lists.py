@@ -99,6 +99,8 @@ class ListedObjects(Objects):
         names = tuple(_names_in(found, start))
         return names if names or self._client.knows_absence else Elsewhere()  # which doubts it
 
+    _claims_places = True
+
     def _claim(self, prefix: str) -> bool:
         # One listing takes the place of a request for each document that might be there.
         if not self._root + prefix or self._client.kind == "HTTPStore":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from time import perf_counter as clock
 from typing import TYPE_CHECKING, Any, cast
 
 from zarrcore._typing import Buffer
@@ -21,9 +22,9 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.clients import obstore
 from zarrcore.storage.objects import NO_BUCKET, Objects
-from zarrcore.storage.remote import in_parallel, serve
+from zarrcore.storage.remote import in_parallel, serve, serve_near
 from zarrcore.storage.validation import is_document, too_large, validate_key
-from zarrcore.storage.versions import Fetched, replaced, strong
+from zarrcore.storage.versions import RECENT, Fetched, replaced, strong
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import Feed
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 20 << 20  # bytes of one request; more are sent in parts, so that none takes too long
 _PART = 8 << 20  # bytes of a large value that are held at a time, while it is copied
 _MOST_ROOM = 256 << 20  # bytes of an answer for which room is made before they have come
+ABSENT = ()  # the version of no value
+_FEW = 16  # requests at the same time are enough where answers come at once: more threads only cost
+_SLOW = 0.005  # seconds, after which an answer did not come at once
 _LOOKS = 8  # at a value that is replaced between a look at its size and the request for a part of it
 
 
@@ -42,12 +46,39 @@ class ReadObjects(Objects):
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
         request = as_request(byte_range)
-        if request is None:
-            most = MAX_DOCUMENT_NBYTES if is_document(key) else None
-            value = self._wait(lambda: self._whole_value(key, most))
-        else:
+        if request is not None:
             value = self._wait(lambda: self._any_part(key, request))
+        elif is_document(key):
+            return self._wait(lambda: self._document(key))[0]
+        else:
+            value = self._wait(lambda: self._whole_value(key, None))
         return None if value is None else bytes(value)
+
+    def _document(self, key: str) -> tuple[bytes | None, Any]:
+        """Return a metadata document and its version; None for one that is absent."""
+        since, began = RECENT.begin(), clock()
+        with self._failures(validate_key(key)):
+            try:
+                found = self._whole(key, MAX_DOCUMENT_NBYTES)
+                self._client.note_wait(clock() - began)
+                value, version = bytes(self._taken(found)), version_of(found.meta)
+            except FileNotFoundError:
+                self._refuse_hidden(key)
+                value, version = None, ABSENT
+        self._note_recent(key, value, version, since)
+        return value, version
+
+    def _note_recent(self, key: str, value: bytes | None, version: Any, since: int, **how: bool) -> None:
+        if self._compares and not self._is_here:
+            RECENT.note(self._scope("") + key, value, version, since, **how)
+
+    def _recent_version(self, key: str) -> tuple[Buffer | None, Any] | None:
+        is_kept = self._compares and not self._is_here
+        return RECENT.find(self._scope("") + key) if is_kept else None
+
+    @property
+    def _compares(self) -> bool:
+        return self._client.compares and not self._is_overridden
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         if self._is_overridden:
@@ -127,7 +158,10 @@ class ReadObjects(Objects):
                 return self._whole_value(key, most, each)
             return self._part(key, as_request(byte_range), versions)
 
-        serve(feed, n, get)
+        if n > _FEW and self._client.is_near:
+            serve_near(feed, n, get, _FEW, _SLOW, self._client.settle)
+        else:
+            serve(feed, n, get)
 
     @property
     def _versioned(self) -> bool:  # type: ignore[override]
@@ -225,7 +259,7 @@ class ReadObjects(Objects):
         kept = self._kept_end(key, request, versions)
         if kept is not None:
             return kept
-        events = self._events(key)
+        events, since = self._events(key), RECENT.begin()
         options = {"if_match": versions[key]} if key in versions and request is not None else {}
         if request is not None:
             wanted = None if isinstance(request, OffsetByteRequest) else _range_of(request)
@@ -251,6 +285,8 @@ class ReadObjects(Objects):
             return Elsewhere()
         if isinstance(request, SuffixByteRequest):
             self._ends.note(path, request.suffix, tag, bytes(data), events)
+        elif request is None and is_document(key):
+            self._note_recent(key, bytes(data), version_of(found.meta), since)
         return data
 
     def _kept_end(self, key: str, request: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
@@ -320,11 +356,9 @@ class ReadObjects(Objects):
         return found
 
     def _with_version(self, key: str, most: int | None) -> tuple[Buffer, Any]:
-        """Return a value and the names of its version, None if it has none that can be compared."""
+        """Return a value and its version, see :func:`version_of`."""
         found = self._whole(key, most)
-        names = {name: found.meta[name] for name in ("e_tag", "version")}
-        version = tuple((name, is_) for name, is_ in names.items() if strong(is_))
-        return self._taken(found), version or None
+        return self._taken(found), version_of(found.meta)
 
     def _taken(self, found: Any) -> Buffer:
         start, stop = found.range
@@ -391,6 +425,12 @@ class ReadObjects(Objects):
                     yield from found.stream(min_chunk_size=_PART)
 
         yield stop - start, parts()
+
+
+def version_of(meta: Any) -> Any:
+    """Return the names of the version of a value, None if it has none that can be compared."""
+    names = ((name, meta.get(name)) for name in ("e_tag", "version"))
+    return tuple((name, text) for name, text in names if strong(text)) or None
 
 
 def _is_much(found: Any) -> bool:

@@ -12,7 +12,8 @@ from zarrcore.storage.clients import Client, obstore
 from zarrcore.storage.ends import Ends
 from zarrcore.storage.remote import RemoteStore, concurrency, interruptibly
 from zarrcore.storage.servers import SCHEMES, place_in_bucket
-from zarrcore.storage.validation import join_path, key_prefix, normalize_path
+from zarrcore.storage.validation import is_document, join_path, key_prefix, normalize_path
+from zarrcore.storage.versions import RECENT
 
 R = TypeVar("R")
 
@@ -102,6 +103,8 @@ class Objects(RemoteStore):
         """Forget what is kept of a value, which is being replaced or removed."""
         for kept in (self._client.ends, self._client.ends_for_good, self._client.tags):
             kept.drop(self._root + key)
+        if is_document(key):
+            RECENT.drop(self._scope("") + key)
 
     @property
     def _bucket(self) -> str:

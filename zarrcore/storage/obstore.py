@@ -12,19 +12,18 @@ from typing import Any, Self
 
 from zarrcore._threads import in_threads
 from zarrcore._typing import Buffer
-from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import ZarrUserWarning
 from zarrcore.storage.clients import obstore
 from zarrcore.storage.derived import overrides
 from zarrcore.storage.object_lists import ListedObjects
-from zarrcore.storage.object_reads import MOST_AT_ONCE, ReadObjects
+from zarrcore.storage.object_reads import ABSENT, MOST_AT_ONCE, ReadObjects, version_of
 from zarrcore.storage.remote import concurrency
 from zarrcore.storage.servers import SCHEMES
 from zarrcore.storage.validation import as_view, is_document, validate_key
+from zarrcore.storage.versions import RECENT
 
 _NOT_IMPLEMENTED = "status code: 501 "
 _MARK = "zarrcoreput"  # no name that a proxy refuses: neither signs nor upper case
-_ABSENT = ()  # the version of no value
 _LONGEST_WAIT = 1.0  # seconds, before a value that others have replaced is replaced
 
 
@@ -132,13 +131,16 @@ class ObjectStore(ReadObjects, ListedObjects):
 
     def _put(self, key: str, data: bytes, **options: Any) -> None:
         self._forget(key)
+        since = RECENT.begin()
         in_parts = len(data) > MOST_AT_ONCE and "mode" not in options  # which no store has on condition
         try:
-            self._ask("put", self._root + key, data, use_multipart=in_parts, **options)
+            made = self._ask("put", self._root + key, data, use_multipart=in_parts, **options)
         except FileNotFoundError as error:  # not the value: the bucket, unless the value is to be replaced
             if isinstance(options.get("mode"), dict):
                 raise
             raise self._failed(key, error) from error
+        if is_document(key):
+            self._note_recent(key, data, version_of(made), since, is_stored=True)
 
     def _put_marked(self, key: str, data: bytes, mode: Any) -> None:
         """Store on condition; of documents it is known who has stored what is there.
@@ -166,19 +168,16 @@ class ObjectStore(ReadObjects, ListedObjects):
             return None
         return None if found is None else str(found)
 
-    @property
-    def _compares(self) -> bool:
-        return self._client.compares and not self._is_overridden
-
     def _get_version(self, key: str, most: int | None = None) -> tuple[Buffer | None, Any]:
         if not self._compares:
             return super()._get_version(key, most)
-        most = MAX_DOCUMENT_NBYTES if most is None and is_document(key) else most
+        if is_document(key):
+            return self._wait(lambda: self._document(key))
         with self._failures(validate_key(key)):
             try:
                 return self._wait(lambda: self._with_version(key, most))
             except FileNotFoundError:
-                return None, _ABSENT
+                return None, ABSENT
 
     def _replace_version(self, key: str, value: Buffer, version: Any, attempt: int = 0) -> bool:
         if version is None or not self._client.compares:
@@ -188,7 +187,7 @@ class ObjectStore(ReadObjects, ListedObjects):
         errors = obstore().exceptions
         with self._failures(key):
             try:
-                self._put_marked(key, data, "create" if version == _ABSENT else dict(version))
+                self._put_marked(key, data, "create" if version == ABSENT else dict(version))
             except (errors.AlreadyExistsError, errors.PreconditionError, FileNotFoundError):
                 time.sleep(random.uniform(0, min(0.01 * 2 ** min(attempt, 10), _LONGEST_WAIT)))
                 return False
@@ -202,6 +201,8 @@ class ObjectStore(ReadObjects, ListedObjects):
                     ZarrUserWarning,
                     stacklevel=2,
                 )
+                if is_document(key):
+                    return False  # what it is made of may not be the newest
                 self._put(key, data)
         return True
 
@@ -210,6 +211,7 @@ class ObjectStore(ReadObjects, ListedObjects):
         self._forget(key)
         with self._failures(validate_key(key)), suppress(FileNotFoundError):
             self._ask("delete", self._root + key)
+            self._forget(key)
 
     def erase_prefix(self, prefix: str) -> None:
         if self._local_root() is not None:
@@ -225,5 +227,7 @@ class ObjectStore(ReadObjects, ListedObjects):
         with suppress(Exception):  # one key was absent, or could not be removed: each alone shows which
             if names:
                 self._ask("delete", [self._root + name for name in names])  # in one request, where it can
+            for name in filter(is_document, names):
+                self._forget(name)
             return
         list(in_threads(self.delete, names, concurrency()))  # where one fails, none goes on

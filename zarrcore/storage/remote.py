@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from threading import Thread, current_thread, main_thread
+from time import sleep
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from zarrcore._extension import own_form
@@ -70,11 +71,46 @@ def begun(call: Callable[[T], R], items: Sequence[T]) -> Callable[[], list[R]]:
     return results
 
 
-def serve(feed: Feed, n: int, get: Callable[[str, Any, int | None], Any]) -> None:
-    """Have at most n threads answer the requests of a feed with `get`; this does not wait for them."""
+def serve(feed: Feed, n: int, get: Callable[[str, Any, int | None], Any]) -> int:
+    """Have at most n threads answer the requests of a feed with `get`; this does not wait for them.
+
+    Return how many of them have not been at it before.
+    """
     threads = _threads()
-    for _ in range(feed.lacking(min(n, reads_at_once()))):
+    lacking = feed.lacking(min(n, reads_at_once()))
+    for _ in range(lacking):
         threads.submit(feed.answer, get)
+    return lacking
+
+
+def serve_near(
+    feed: Feed,
+    n: int,
+    get: Callable[[str, Any, int | None], Any],
+    few: int,
+    slow: float,
+    settle: Callable[[bool], object],
+) -> None:
+    """Do what :func:`serve` does with a few threads, and with all if there is no answer in `slow` seconds.
+
+    `settle` is called with whether there was one.
+    """
+    is_answered = False
+
+    def noted(key: str, byte_range: Any, most: int | None) -> Any:
+        nonlocal is_answered
+        value = get(key, byte_range, most)
+        is_answered = True
+        return value
+
+    def watch(_: None) -> None:
+        sleep(slow)
+        settle(is_answered)
+        if not is_answered:
+            serve(feed, n, get)
+
+    if serve(feed, few, noted) == few:  # the read has just begun
+        _threads().submit(watch, None)
 
 
 def interruptibly(call: Callable[[], R]) -> R:

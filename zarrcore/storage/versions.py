@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from time import monotonic as clock
+from typing import Any
+
+from zarrcore._locks import Lock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore.errors import ReplacedError
 from zarrcore.storage.byte_range import ByteRequest, OffsetByteRequest, RangeByteRequest, SuffixByteRequest
+
+_MOST_RECENT = 256
+_MOST_BYTES = 1 << 16  # of a document that is kept
+_SECONDS = 2.0  # servers that ignore conditions lose what others have changed within this time
+
+_lock = forkable(Lock())
 
 
 class Fetched(NamedTuple):
@@ -46,3 +56,47 @@ def replaced(store: object, key: str) -> ReplacedError:
 def strong(tag: str | None) -> str | None:
     """Return an entity tag (ETag) if it is one of exactly one sequence of bytes."""
     return None if not tag or tag.startswith("W/") else tag
+
+
+class Recent:
+    """Documents that this process has read or stored within the last seconds, by their addresses.
+
+    Whoever changes one of them need not read it again if it is stored on condition that it still has the
+    version that is kept here: another one is then found out.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[float, bytes | None, Any]] = {}
+        self._changes = 0
+
+    def begin(self) -> int:
+        """Return what :meth:`note` wants to know of the time before a request."""
+        return self._changes
+
+    def note(
+        self, address: str, value: bytes | None, version: Any, since: int, *, is_stored: bool = False
+    ) -> None:
+        """Keep a document that was read or stored, unless any was changed meanwhile: it may be this one."""
+        with _lock:
+            self._kept.pop(address, None)
+            is_certain = since == self._changes
+            self._changes += is_stored
+            if not is_certain or version is None or len(value or b"") > _MOST_BYTES:
+                return
+            if len(self._kept) >= _MOST_RECENT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[address] = clock() + _SECONDS, value, version
+
+    def find(self, address: str) -> tuple[bytes | None, Any] | None:
+        """Return a document, None if there was none, and its version; None if it is not kept."""
+        latest, value, version = self._kept.get(address, (0.0, None, None))
+        return (value, version) if clock() < latest else None
+
+    def drop(self, address: str) -> None:
+        """Forget a document that is about to be changed, or has been."""
+        with _lock:
+            self._changes += 1
+            self._kept.pop(address, None)
+
+
+RECENT = Recent()

@@ -17,7 +17,7 @@ from meeting_store import MeetingStore
 import zarrcore
 from zarrcore.errors import NodeIOError, StaleMetadataError, ZarrUserWarning
 from zarrcore.groups import changing, members
-from zarrcore.nodes import consolidated, copies, create
+from zarrcore.nodes import consolidated, copies, create, users
 from zarrcore.nodes.consolidated import lookup
 from zarrcore.nodes.copies import _copies, _with_copies, document_lock, documents_follow
 from zarrcore.nodes.find import read_node
@@ -253,9 +253,9 @@ def test_a_change_is_noted_as_often_however_many_documents_follow_it(store: Any,
     for name in ("", "a", "a/b", "a/b/c"):
         group = zarrcore.open_group(store, path=f"deep/{name}", mode="w", zarr_format=zarr_format)  # type: ignore[arg-type]
         zarrcore.consolidate_metadata(store, path=f"deep/{name}")
-        before = copies._changes
+        before = users.changes
         group.create_group("x")
-        counts.append(copies._changes - before)
+        counts.append(users.changes - before)
         path = f"{name}/x".lstrip("/")
         assert path in paths(zarrcore.open_consolidated(store, path="deep"))
     assert counts == counts[:1] * 4
@@ -666,8 +666,6 @@ def test_a_copy_that_cannot_be_updated_is_named(zarr_format: int) -> None:
 
 def test_nothing_is_kept_of_groups_that_were_consolidated() -> None:
     """A process that works on many hierarchies grew by each of them."""
-    from zarrcore.nodes import copies
-
     before = {name: len(value) for name, value in vars(copies).items() if isinstance(value, (dict, set))}
     for _ in range(20):
         values: dict[str, Any] = {}
