@@ -157,6 +157,19 @@ class Toolchain:
         return [*args, "-pthread"]
 
 
+def guard_releases(generated: Path) -> None:
+    """Have a module that Cython has generated release nothing where there is nothing.
+
+    An exception that is caught as memory runs out may have no traceback, and was released as if it had one.
+    """
+    text = generated.read_text(encoding="utf-8")
+    unguarded, guarded = (f"#define __Pyx_DECREF(r) {call}(r)" for call in ("Py_DECREF", "Py_XDECREF"))
+    if unguarded in text:
+        generated.write_text(text.replace(unguarded, guarded), encoding="utf-8")
+    elif guarded not in text:
+        raise SystemExit(f"{generated}: this Cython releases objects in another way: see guard_releases in setup.py")
+
+
 class BuildExt(build_ext):
     """Compile what changed, several files at a time; link each module with the core archive."""
 
@@ -189,6 +202,8 @@ class BuildExt(build_ext):
             nthreads=self.parallel if _forks() else 0,
         )
         sources = {module.name: module.sources for module in generated}
+        for module in generated:
+            guard_releases(Path(module.sources[0]))
         core = self.build_core()
         for ext in self.extensions:
             names = [module.name for module in modules[ext.name]]

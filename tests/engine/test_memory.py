@@ -176,3 +176,38 @@ def test_too_little_memory_for_a_chunk_of_a_codec_in_python_names_it(call: str) 
     array = zarrcore.open_array(store)
     with pytest.raises(ChunkMemoryError, match=r"array '/', chunk \(0,\), key 'c/"):
         array[...] if call == "read" else array.__setitem__(0, 1)
+
+
+NOTHING_LEFT = """
+    import _testcapi, faulthandler
+    import numpy as np
+    import zarrcore
+    from zarrcore.storage import MemoryStore, WrapperStore
+
+    class Users(WrapperStore):
+        "A store that is called from C."
+
+    faulthandler.enable()
+    array = zarrcore.create_array(Users(MemoryStore()), shape=8, chunks=4, dtype="i4", compressors=None)
+    values, failures = np.arange(8, dtype="i4"), 0
+    array.write(..., values, threads=1)
+    for first in range(150):
+        for n in range(1, 4):
+            try:
+                _testcapi.set_nomemory(first, first + n)
+                array.write(..., values, threads=1)
+            except BaseException:
+                _testcapi.remove_mem_hooks()
+                failures += 1
+            _testcapi.remove_mem_hooks()
+    array.write(..., values, threads=1)
+    assert array[:].tolist() == values.tolist() and failures > 10
+"""
+
+
+@limits_memory
+def test_an_exception_whose_traceback_found_no_memory_is_no_crash() -> None:
+    """What Cython generates released the traceback of an exception that has none."""
+    pytest.importorskip("_testcapi")
+    done = limited(NOTHING_LEFT, resource.RLIM_INFINITY)
+    assert done.returncode == 0, done.stderr
