@@ -167,7 +167,7 @@ def guard_releases(generated: Path) -> None:
     if unguarded in text:
         generated.write_text(text.replace(unguarded, guarded), encoding="utf-8")
     elif guarded not in text:
-        raise SystemExit(f"{generated}: this Cython releases objects otherwise: see guard_releases in setup.py")
+        raise SystemExit(f"{generated}: Cython releases objects otherwise: see guard_releases in setup.py")
 
 
 class BuildExt(build_ext):
