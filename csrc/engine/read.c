@@ -11,8 +11,10 @@
 #include "engine/chunk.h"
 #include "engine/read_chunk.h"
 
+/* Of several chunks, from which on it costs next to nothing to look whether they are of one array. */
+#define CONFIRMED_BYTES ((size_t)1 << 20)
+
 /* Memory for chunks that several calls share, beside what the decoders need anyway. */
-#define CONFIRMED_BYTES (1 << 20)
 #define SHARED_BYTES ((size_t)64 << 20)
 
 #define BATCH_MAX ((size_t)4096)     /* items whose values are fetched together */
@@ -336,7 +338,6 @@ static zc_status read_all(zc_read_job *job, size_t *failed, zc_error *err)
     return status;
 }
 
-/* Does it cost next to nothing to look whether all chunks are of one array? */
 static bool is_confirmed(const zc_plan *plan)
 {
     const size_t size = plan->call->array->chain->item.size;
