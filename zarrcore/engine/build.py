@@ -190,10 +190,10 @@ def _loss(store: Store, prefix: str, *, documented: bool) -> Callable[[str], boo
             reason = f"{store} does not know whether the array is still there: {named(error)}"
             raise ChunkIOError(reason, array=prefix[:-1] or "/") from error
 
-    had_document = documented or bool(ask(store._document_in, prefix))
+    had_document = (documented and store._knows_documents) or bool(ask(store._document_in, prefix))
 
     def is_lost(prefix: str) -> bool:
-        return ask(store._has_lost, prefix) or (had_document and ask(store._document_in, prefix) == "")
+        return ask(store._has_lost, prefix) or (had_document and not ask(store._document_in, prefix))
 
     return is_lost
 

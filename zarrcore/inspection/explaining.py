@@ -220,8 +220,8 @@ class _Recorder(WrapperStore, announces=False):
     def _has_lost(self, prefix: str) -> bool:
         return False
 
-    def _document_in(self, prefix: str) -> str | None:
-        return None
+    def _document_in(self, prefix: str) -> str:
+        return ""
 
 
 def explain(array: OpenArray, selection: SelectionLike) -> Explanation:

@@ -66,9 +66,16 @@ def _exists(place: StorePath, key: str) -> bool:
 
 
 def look_above(
-    place: StorePath, zarr_format: int, group: StorePath | None = None, *, claims: bool = False
+    place: StorePath,
+    zarr_format: int,
+    group: StorePath | None = None,
+    *,
+    claims: bool = False,
+    replaces: bool = False,
 ) -> Look:
     """Look at the places above that may have no node yet, and at the place itself if this `claims` it.
+
+    Who `replaces` what is there need not know whether it is a node.
 
     No array may be above, and no node of format 2 where a group of format 3 would be made, which would hide
     all that is there.
@@ -77,9 +84,9 @@ def look_above(
     if store._concurrent_requests():
         if claims and place.path and group is None and store._claims_places and claims_all(store):
             return Look([above.place for above in unknown][::-1], True, True, [])
-        look = _look_at_once(place, unknown, zarr_format, claims=claims)
+        look = _look_at_once(place, unknown, zarr_format, claims=claims, replaces=replaces)
         if group is not None and group in look.missing:  # somebody has removed it, and perhaps those above
-            return look_above(place, zarr_format, claims=claims)
+            return look_above(place, zarr_format, claims=claims, replaces=replaces)
         return look
     nodes = (read_node(above.place, zarr_format) for above in unknown)
     missing, plain = _missing(unknown, nodes, zarr_format)
@@ -110,7 +117,7 @@ def note_nodes(store: Store) -> None:
 
 
 def _look_at_once(
-    place: StorePath, unknown: Sequence[_Above], zarr_format: int, *, claims: bool
+    place: StorePath, unknown: Sequence[_Above], zarr_format: int, *, claims: bool, replaces: bool
 ) -> Look:
     """Do what :func:`look_above` does; a slow store is asked for everything in one wave."""
     store = place.store
@@ -119,7 +126,7 @@ def _look_at_once(
     likely = [above.place for above in unknown if not above.place.path and _is_likely(store)]
     unlikely = [above.place for above in unknown if not above.is_opened and above.place not in likely]
     hidden = _hidden(unlikely, zarr_format)
-    own = node_documents.DECIDING if claims and not store._claims_places else ()
+    own = node_documents.DECIDING if claims and not (replaces or store._claims_places) else ()
     looks: list[Callable[[], Any]] = [
         *(partial(document_at, above, name) for above in places for name in names),
         *(partial(store.exists, join_path(above.path, name)) for above, name in hidden),

@@ -181,7 +181,8 @@ def _cleared(
     may_replace = _is_replaced(place, overwrite)
     for attempts_left in reversed(range(_REPLACEMENTS)):
         with writing(place):
-            missing, is_new, is_free, plain = look or look_above(place, zarr_format, group, claims=True)
+            seen = look or look_above(place, zarr_format, group, claims=True, replaces=may_replace)
+        missing, is_new, is_free, plain = seen
         replaces = may_replace and not is_new
         # Those who wait for a directory that is removed go on waiting until the new node is in another one:
         # each of them would create its own first, and have it replaced at once.

@@ -91,6 +91,7 @@ class Store(ABC):
     supports_consolidated_metadata: bool = True
     _nodes_first: bool = False  # whether chunks are refused as long as their array has no document
     _is_near: bool = False  # whether reading one more document costs next to nothing
+    _knows_documents: bool = False  # whether an array has no document where `_document_in` finds none
     _has_directories: bool = False  # whether something else than a value may be in the place of one
     _in_process: bool = False  # whether other processes that get the store write into a copy of it
     _versioned: bool = False  # whether `_fetch` can be called
@@ -502,9 +503,9 @@ class Store(ABC):
         # Asked once by a read that found chunks absent, which otherwise means the fill value.
         return False
 
-    def _document_in(self, prefix: str) -> str | None:
-        """Return the name of an array's metadata below a prefix, or ""; None where finding out has a cost."""
-        return None
+    def _document_in(self, prefix: str) -> str:
+        """Return the name of an array's metadata below a prefix; nothing where finding out has a cost."""
+        return ""
 
     def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
         """Yield keys below a prefix and their sizes, and what else is there that should not be.
@@ -529,7 +530,7 @@ class Store(ABC):
         start = validate_prefix(prefix)
         for key in self.list_prefix(prefix):
             if not isinstance(key, str):
-                raise TypeError(f"expected the names of keys from a listing, got {describe(key)}")
+                raise StoreError(f"{self}: expected the names of keys from a listing, got {describe(key)}")
             if not key.startswith(start):
                 raise StoreError(f"prefix {start!r}: {self} lists what is not below: {key!r:.200}")
             yield key

@@ -10,14 +10,13 @@ from zarrcore._extension import is_of_a_user, owner_of
 
 _SIZES = ("_size", "getsize", "getsize_prefix", "_list_sizes")
 _PARTS = ("_get_parts", "_get_part")
-_LOSSES = ("_has_lost", "_document_in")
 _LISTED = (
     *("list_dir", "is_empty", "_first_names", "_names_of_keys"),
     *("getsize_prefix", "_list_sizes", "_list_stored"),
 )
 # For each method what does the same in another way: it is built on the method where that alone is replaced.
 _SHORTCUTS = {
-    "get": ("get_partial_values", "get_many", "_get_chunks", *_PARTS, "exists", *_SIZES, *_LOSSES),
+    "get": ("get_partial_values", "get_many", "_get_chunks", *_PARTS, "exists", *_SIZES, "_has_lost"),
     "get_partial_values": ("get_many", "_get_chunks", *_PARTS),
     "get_many": ("_get_chunks",),
     "set": ("set_if_not_exists", "set_partial_values"),
@@ -28,7 +27,7 @@ _SHORTCUTS = {
 }
 MOVING = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists")
 _DEFAULTS = ("zarrcore.storage.base", "zarrcore.storage.wrapper")  # wrappers look after this themselves
-_FLAGS = ("_bounds_chunks", "_versioned", "_compares")  # of values as they are stored
+_FLAGS = ("_bounds_chunks", "_versioned", "_compares", "_knows_documents")  # of values as they are stored
 
 
 def hide_shortcuts(cls: type, plain: type) -> None:

@@ -475,8 +475,12 @@ class FsspecStore(RemoteStore):
     def _has_lost(self, prefix: str) -> bool:
         return self._is_local and not os.path.exists(self._below(prefix))
 
-    def _document_in(self, prefix: str) -> str | None:
-        return files.document_in(self._below(prefix)) if self._is_local else None
+    def _document_in(self, prefix: str) -> str:
+        return files.document_in(self._below(prefix)) if self._is_local else ""
+
+    @property
+    def _knows_documents(self) -> bool:  # type: ignore[override]
+        return self._is_local
 
     def _concurrent_requests(self) -> int:
         return concurrency() if self._files.async_impl else 0
@@ -548,7 +552,7 @@ class FsspecStore(RemoteStore):
 
 def _with_connections(url: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return options with as many connections as requests are made, where s3fs would have ten."""
-    if url.partition("://")[0] not in ("s3", "s3a"):
+    if str(url).partition("://")[0] not in ("s3", "s3a"):
         return options
     return {**options, "config_kwargs": {**_CONNECTIONS, **(options.get("config_kwargs") or {})}}
 

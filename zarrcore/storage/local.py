@@ -99,7 +99,7 @@ class LocalStore(Store):
     (b'value', None, ['a/b'])
     """
 
-    _is_near = True
+    _is_near = _knows_documents = True
     _has_directories = True
 
     def __init__(

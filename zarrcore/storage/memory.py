@@ -55,7 +55,7 @@ class MemoryStore(Store):
 
     _store_dict: MutableMapping[str, Any]
     _start = ""  # of the keys in the dictionary, which those of the store follow
-    _is_near = True
+    _is_near = _knows_documents = True
     _in_process = True
 
     def __init__(

@@ -115,6 +115,7 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     _address = _of_wrapped("_address")
     _link_target = _of_wrapped("_link_target")
     _instead_of_node = _of_wrapped("_instead_of_node")
+    _document_in = _of_wrapped("_document_in")
     _concurrent_requests = _of_wrapped("_concurrent_requests")
 
     @property
@@ -157,8 +158,9 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
         """Where a subclass reads in a way of its own, its keys may be others in the wrapped store."""
         return self._reads_as_wrapped and self._store._has_lost(prefix)
 
-    def _document_in(self, prefix: str) -> str | None:
-        return self._store._document_in(prefix) if self._reads_as_wrapped else None
+    @property
+    def _knows_documents(self) -> bool:  # type: ignore[override]
+        return self._store._knows_documents and self._reads_as_wrapped
 
     def _get_parts(
         self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]

@@ -483,3 +483,10 @@ def test_a_fifo_in_the_place_of_a_file_was_waited_for(tmp_path: Path, what: str)
     assert "no regular file" in str(failures[0])
     if what != "document":
         assert array[0] == array[1]
+
+
+def test_a_path_is_taken_for_a_url(tmp_path: Path) -> None:
+    """As fsspec and zarr-python take one."""
+    store = FsspecStore.from_url(tmp_path)  # type: ignore[arg-type]
+    store.set("a", b"1")
+    assert (tmp_path / "a").read_bytes() == b"1"
