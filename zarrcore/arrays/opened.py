@@ -172,9 +172,14 @@ class OpenArray(ArrayDescription):
         """
         if engine.is_stale and not engine.is_left:
             if self._engine is not engine or users.is_changing(self._store_path):
-                # This process has not replaced it, but has given it another shape: reads have the old one.
+                # This process has not replaced it, but may be changing its shape: reads have the old one.
                 self._refuse_other(stored_metadata(self), metadata)
-                return self._build(metadata, documented=False)
+                fresh = self._build(metadata, documented=self.documented and compares)
+                with BINDING:
+                    is_current = self._metadata is metadata and self.losses == users.losses
+                    if self._engine is engine and is_current:
+                        self._bind(fresh)
+                return fresh
             with BINDING:
                 if self._engine is engine:
                     self.forget_engine()
