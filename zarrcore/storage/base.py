@@ -326,7 +326,7 @@ class Store(ABC):
         An array without its document is no array, but one without its chunks would read as fill values.
         """
         self._check_writable()
-        keys = [*self._keys_listed(prefix)]
+        keys = [*self._keys_listed(prefix, StoreError)]
         documents = filter(is_document, keys)
         self.erase_values(sorted(documents, key=lambda key: removal_step(key[key.rfind("/") + 1 :])))
         self.erase_values(key for key in keys if not is_document(key))
@@ -522,15 +522,16 @@ class Store(ABC):
         """
         return self._keys_listed(prefix)
 
-    def _keys_listed(self, prefix: str) -> Iterator[str]:
+    def _keys_listed(self, prefix: str, kind: type[Exception] = TypeError) -> Iterator[str]:
         """Yield what :meth:`list_prefix`, which may be a user's, returns; other keys are an error.
 
+        What is no text is one of this `kind`: whoever asks on behalf of a node names that.
         Chunks of another array would be copied, or removed, as those of the one below the prefix.
         """
         start = validate_prefix(prefix)
         for key in self.list_prefix(prefix):
             if not isinstance(key, str):
-                raise StoreError(f"{self}: expected the names of keys from a listing, got {describe(key)}")
+                raise kind(f"expected the names of keys from a listing, got {describe(key)}")
             if not key.startswith(start):
                 raise StoreError(f"prefix {start!r}: {self} lists what is not below: {key!r:.200}")
             yield key
