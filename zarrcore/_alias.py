@@ -6,6 +6,14 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+_PLACES = {
+    "core.chunk_grids": "grids",
+    "core.config": "config",
+    "core.metadata": "metadata",
+    "storage._common": "compat.places",
+}
+"""Parts of zarr-python that other packages import, and that have other names here."""
+
 
 class InZarrsPlace:
     """A finder for ``zarr.storage`` and its like, once ``zarr`` is this package.
@@ -43,4 +51,8 @@ class InZarrsPlace:
         module.__spec__ = self._specs.pop(module.__spec__.name)
 
     def _own(self, name: str) -> str:
-        return f"{self._package.__name__}.{name.removeprefix('zarr.')}"
+        part = name.removeprefix("zarr.")
+        for theirs, ours in _PLACES.items():
+            if part == theirs or part.startswith(f"{theirs}."):
+                part = ours + part.removeprefix(theirs)
+        return f"{self._package.__name__}.{part}"

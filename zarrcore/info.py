@@ -19,9 +19,12 @@ class NodeInfo:
         """Values by label."""
         return dict(self.rows)
 
-    @property
-    def _zarr_format(self) -> Any:  # as ome-zarr and napari-ome-zarr ask for it
-        return self["Zarr format"]
+    def __getattr__(self, name: str) -> Any:
+        # Programs ask zarr-python for `_zarr_format` and `_compressors`.
+        for label, value in self.rows if name[:1] == "_" else ():
+            if name == "_" + label.lower().replace(" ", "_"):
+                return value
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __getitem__(self, label: str) -> Any:
         return self.items()[label]

@@ -87,6 +87,82 @@ assert zarrcore.__version__ == own and not [name for name in sys.modules if name
     assert said.startswith("7 (1, 2)\nsync: the event loop that runs in this thread cannot be waited for")
 
 
+def test_parts_that_pydantic_zarr_and_others_import_are_found(tmp_path: Path) -> None:
+    program = """
+import zarrcore.compat
+zarrcore.compat.stand_in()
+import zarr
+from zarr.core.array_spec import ArrayConfig, ArraySpec
+from zarr.core.chunk_grids import ChunkGrid
+from zarr.core.chunk_key_encodings import ChunkKeyEncodingLike, DefaultChunkKeyEncoding
+from zarr.core.common import JSON, BytesLike, parse_named_configuration, parse_shapelike
+from zarr.core.config import config
+from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
+from zarr.core.metadata.v3 import ArrayV3Metadata as the_same
+from zarr.core.sync import sync
+from zarr.core.sync_group import get_node
+from zarr.storage._common import StorePath, make_store_path
+assert the_same is ArrayV3Metadata is zarrcore.metadata.ArrayV3Metadata and config is zarr.config
+store = zarr.storage.MemoryStore()
+array = zarr.create_array(store, name="g/a", shape=2, dtype="i4")
+assert isinstance(array.metadata, ArrayV3Metadata) and array.metadata.to_dict()["storage_transformers"] == []
+place = sync(make_store_path(store, path="g/a"))
+assert isinstance(place, StorePath) and get_node(place.store, place.path, zarr_format=3) == array
+try:
+    get_node(place.store, place.path, zarr_format=2)
+except FileNotFoundError:
+    print(parse_shapelike(3), parse_named_configuration({"name": "a", "configuration": {"b": 1}}, "a"))
+"""
+    assert run(program, tmp_path) == "(3,) ('a', {'b': 1})\n"
+
+
+def test_what_stores_return_need_not_be_awaited_by_sync(tmp_path: Path) -> None:
+    program = """
+import zarrcore.compat
+zarrcore.compat.stand_in()
+import zarr
+from zarr.core.sync import SyncMixin, collect_aiterator, sync
+group = zarr.create_group({})
+group.create_group("a")
+assert sync(group.store.exists("a/zarr.json")) is True
+assert sorted(collect_aiterator(group.store.list_dir(""))) == ["a", "zarr.json"]
+assert SyncMixin()._sync_iter(group.store.list_dir("a")) == ["zarr.json"]
+sync(group.store.clear())  # as anndata.write_zarr does, which then wants the group that it has
+print(group.require_group("/") == group, list(group.store.list()))
+"""
+    assert run(program, tmp_path) == "True ['zarr.json']\n"
+
+
+def test_a_store_of_coroutines_can_be_defined_in_a_module_of_another_package(tmp_path: Path) -> None:
+    program = """
+import zarrcore.compat
+zarrcore.compat.stand_in()
+from zarr.storage import MemoryStore, WrapperStore
+class Counting(WrapperStore):  # as anndata.tests.helpers has it
+    async def get(self, key, prototype=None, byte_range=None):
+        return await self._store.get(key, prototype, byte_range)
+class Derived(Counting): ...
+for kind in (Counting, Derived):
+    try:
+        kind(MemoryStore())
+    except TypeError as error:
+        print(error)
+"""
+    assert run(program, tmp_path).count("Counting.get is asynchronous, but methods of stores are") == 2
+
+
+def test_names_for_one_extension_are_refused_for_another() -> None:
+    from zarrcore.compat.common import parse_named_configuration
+
+    assert parse_named_configuration({"name": "a"}, require_configuration=False) == ("a", None)
+    with pytest.raises(ValueError, match="expected a configuration of 'a'"):
+        parse_named_configuration({"name": "a"})
+    with pytest.raises(ValueError, match="expected the name 'b', got 'a'"):
+        parse_named_configuration({"name": "a", "configuration": {}}, "b")
+    with pytest.raises(zarrcore.errors.MetadataValidationError, match="expected a name"):
+        parse_named_configuration(3)
+
+
 def test_zarr_python_is_found_as_ever_where_nothing_is_in_its_place(tmp_path: Path) -> None:
     pytest.importorskip("zarr")
     program = "import zarrcore, zarr.storage; print(zarr.__name__, zarr.storage.MemoryStore.__module__)"

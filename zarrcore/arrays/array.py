@@ -41,8 +41,8 @@ class Array(ArrayFace, Indexable, Inspectable, SynchronousNode):
 
     Parameters
     ----------
-    metadata : ArrayV2Metadata, ArrayV3Metadata or dict
-        The array's metadata document.
+    metadata : ArrayV2Metadata, ArrayV3Metadata or dict, or AsyncArray
+        The array's metadata document; an asynchronous array, without any place, makes another face of it.
     store_path : StorePath
         The store and the array's path in it.
     config : ArrayConfig or mapping, optional

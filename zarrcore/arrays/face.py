@@ -32,10 +32,13 @@ class ArrayFace(ArrayDescription, Selectable):
 
     def __init__(
         self,
-        metadata: ArrayMetadata | dict[str, Any],
+        metadata: ArrayMetadata | dict[str, Any] | ArrayFace,
         store_path: StorePath = None,  # type: ignore[assignment]
         config: ArrayConfigLike | None = None,
     ) -> None:
+        if isinstance(metadata, ArrayFace):
+            self._opened: OpenArray = metadata._opened
+            return
         if store_path is None:
             raise TypeError(
                 f"{type(self).__name__}: expected metadata and a StorePath, got {metadata!r:.100} alone; "

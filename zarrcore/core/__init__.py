@@ -5,6 +5,6 @@ from __future__ import annotations
 from zarrcore._lazy import attach
 
 HOMES: dict[str, str] = {}
-MODULES = "array buffer dtype group indexing sync"
+MODULES = "array array_spec buffer chunk_key_encodings common dtype group indexing sync sync_group"
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES, modules=MODULES)

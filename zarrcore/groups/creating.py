@@ -18,7 +18,9 @@ from zarrcore.nodes.above import refuse_hidden
 from zarrcore.nodes.create import create_node
 from zarrcore.nodes.create_many import create_nodes
 from zarrcore.nodes.documents import Metadata, is_array_metadata
+from zarrcore.nodes.find import implied_group, read_node
 from zarrcore.storage.path import StorePath
+from zarrcore.storage.validation import normalize_path
 
 
 def create_group_at(
@@ -52,8 +54,10 @@ def create_group(
 def require_group(
     group: OpenGroup, name: str, attributes: Mapping[str, Any] | None, *, overwrite: Overwrite
 ) -> OpenGroup:
-    """Return the group of a name; create it if it is missing."""
+    """Return the group of a name, the group itself for ``"/"``; create it if it is missing."""
     group.look_in_store()
+    if not normalize_path(name):
+        return _itself(group, attributes, overwrite=overwrite)
     found = None if overwrite else find(group, name)
     if found is None:
         return create_group(group, name, attributes, overwrite=overwrite)
@@ -61,6 +65,17 @@ def require_group(
     if is_array_metadata(found.metadata):
         raise ContainsArrayError(f"an array exists {place._located}")
     return OpenGroup(found.metadata, place, found.copy)
+
+
+def _itself(group: OpenGroup, attributes: Mapping[str, Any] | None, *, overwrite: Overwrite) -> OpenGroup:
+    """Return the group, which somebody may have removed after it was opened."""
+    place, zarr_format = group.place, group.zarr_format
+    found = None if overwrite else read_node(place, zarr_format) or implied_group(place, zarr_format)
+    if found is None:
+        return create_group_at(place, zarr_format, attributes, overwrite=overwrite)
+    if is_array_metadata(found):
+        raise ContainsArrayError(f"an array exists {place._located}")
+    return OpenGroup(found, place)
 
 
 def create_array(group: OpenGroup, name: str, options: Any, compressor: Any) -> OpenArray:

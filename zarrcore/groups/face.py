@@ -64,9 +64,12 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
 
     def __init__(
         self,
-        metadata: GroupMetadata,
+        metadata: GroupMetadata | GroupFace[object, object],
         store_path: StorePath = None,  # type: ignore[assignment]
     ) -> None:
+        if isinstance(metadata, GroupFace):
+            self._opened: OpenGroup = metadata._opened
+            return
         if store_path is None:
             raise TypeError(
                 f"{type(self).__name__}: expected metadata and a StorePath, got {metadata!r:.100} alone; "
@@ -274,7 +277,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         Parameters
         ----------
         name : str
-            Path below this group.
+            Path below this group; ``"/"`` is the group itself.
         overwrite : bool or "all"
             Remove what is there, and create the group again.
         attributes : mapping, optional

@@ -36,8 +36,8 @@ class Group(GroupFace["Array", "Group"], SynchronousNode, array="Array", group="
 
     Parameters
     ----------
-    metadata : GroupMetadata
-        The group's metadata document.
+    metadata : GroupMetadata, or AsyncGroup
+        The group's metadata document; an asynchronous group, without any place, makes another face of it.
     store_path : StorePath
         The store and the group's path in it.
 

@@ -54,13 +54,18 @@ def missing(group: OpenGroup, path: str) -> KeyError:
 
 
 def find(group: OpenGroup, path: str) -> Found | None:
-    """Find the node at a path below a group; None if there is none, or no node can have the path."""
+    """Find the node at a path below a group; None if there is none, or no node can have the path.
+
+    ``"/"`` is the group itself.
+    """
     try:
-        name = member_path(path)
-    except (KeyError, InvalidKeyError):
+        name = normalize_path(path)
+    except InvalidKeyError:
         return None
     losses, changes = users.losses, users.changes_known()
     place, (metadata, copy) = group.place / name, group.seen()
+    if not name:
+        return Found(name, metadata, copy, losses)
     if metadata.consolidated_metadata is not None:
         found = checked_lookup(metadata.consolidated_metadata, place, name, group.zarr_format)
     else:
@@ -75,7 +80,7 @@ def find(group: OpenGroup, path: str) -> Found | None:
 
 def opened(group: OpenGroup, found: Found) -> OpenArray | OpenGroup:
     """Open a member that has been found."""
-    place = group.place._child(found.path)
+    place = group.place._child(found.path) if found.path else group.place
     return opened_node(place, found.metadata, copy=found.copy, losses=found.losses)
 
 

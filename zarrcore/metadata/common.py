@@ -144,6 +144,10 @@ class ArrayMetadata:
         """Return the metadata as one JSON object."""
         raise NotImplementedError
 
+    def _document(self) -> dict[str, Any]:
+        """Return the same without what need not be stored."""
+        return self.to_dict()
+
     @property
     def ndim(self) -> int:
         """Number of dimensions."""

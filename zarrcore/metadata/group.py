@@ -129,6 +129,8 @@ class GroupMetadata:
             data["node_type"] = "group"
         return data | {name: value for name, value in self.extra_fields.items() if name not in data}
 
+    _document = to_dict  # as that of an array
+
     def to_documents(self) -> dict[str, bytes]:
         """Return the metadata as they are stored: the name of each document, and its bytes."""
         if self.zarr_format == 3:
@@ -391,7 +393,7 @@ class ConsolidatedMetadata:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ``consolidated_metadata`` member of a format 3 group."""
-        nodes = {path: self.metadata[path].to_dict() for path in self.metadata}
+        nodes = {path: self.metadata[path]._document() for path in self.metadata}
         for node in nodes.values():
             node.pop("consolidated_metadata", None)
         return {"kind": self.kind, "must_understand": False, "metadata": nodes, **self.extra_fields}

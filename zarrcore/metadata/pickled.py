@@ -67,7 +67,7 @@ def _read(text: bytes) -> ArrayMetadata:
 def _written(metadata: ArrayMetadata) -> bytes | None:
     if not _is_plain(metadata):
         return None
-    text = json.dumps({**metadata.to_dict(), "attributes": {}}, separators=(",", ":")).encode()
+    text = json.dumps({**metadata._document(), "attributes": {}}, separators=(",", ":")).encode()
     try:
         read = _read(text) if len(text) <= _LONGEST else None
     except BaseZarrError:

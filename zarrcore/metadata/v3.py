@@ -158,7 +158,10 @@ class ArrayV3Metadata(ArrayMetadata):
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ``zarr.json`` document."""
+        """Return the ``zarr.json`` document, with a list of storage transformers even if there are none."""
+        return {"storage_transformers": []} | self._document()
+
+    def _document(self) -> dict[str, Any]:
         data: dict[str, Any] = {
             "shape": list(self.shape),
             "data_type": self.data_type.to_json(zarr_format=3),
@@ -181,7 +184,7 @@ class ArrayV3Metadata(ArrayMetadata):
         if _is_of_a_user(own) or data_type_registry.has_another(type(own), own._zarr_v3_name):
             self._check_readable()
         self._check_names()
-        return dump(ZARR_JSON, self.to_dict())
+        return dump(ZARR_JSON, self._document())
 
     def _check_names(self) -> None:
         """Refuse an extension that writes a name by which nothing, or something else, will be found."""

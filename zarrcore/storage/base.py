@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -97,23 +98,41 @@ class Store(ABC):
     _versioned: bool = False  # whether `_fetch` can be called
     _immutable: bool = False  # whether nobody but this process changes values
     _takes_parts: bool = False  # whether `_set_parts` can be called, and needs little memory
+    _asynchronous: str = ""  # a method that is a coroutine, for which no such store can be made
     _bounds_chunks: bool = False  # whether `_get_chunks` reads no more than `most` bytes
 
     def __init_subclass__(cls, *, announces: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name, member in vars(cls).items():
-            if name in _VERBS and (iscoroutinefunction(member) or isasyncgenfunction(member)):
-                raise TypeError(
-                    f"{cls.__name__}.{name} is asynchronous, but methods of stores are plain functions here, "
-                    "called from several threads: write `def`, and inside of it call a blocking client, or "
-                    "run the coroutine in a loop of your own (asyncio.run_coroutine_threadsafe(...).result())"
-                )
+        if coroutines := [*filter(cls._is_coroutine, vars(cls))]:
+            cls._asynchronous = f"{cls.__name__}.{coroutines[0]}"
+            # In zarr-python's place it is a class of a package that is being imported: that may have others.
+            if sys.modules.get("zarr") is not sys.modules["zarrcore"]:
+                cls._refuse_asynchronous()
         hide_shortcuts(cls, Store)
         if announces:
             announce_changes(cls)
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        if cls._asynchronous:
+            cls._refuse_asynchronous()
+        return super().__new__(cls)
+
     def __init__(self, *, read_only: bool = False) -> None:
         self._read_only = bool(read_only)
+
+    @classmethod
+    def _is_coroutine(cls, name: str) -> bool:
+        """Return whether a method that this class has in place of a store's is a coroutine."""
+        member = vars(cls)[name]
+        return name in _VERBS and (iscoroutinefunction(member) or isasyncgenfunction(member))
+
+    @classmethod
+    def _refuse_asynchronous(cls) -> None:
+        raise TypeError(
+            f"{cls._asynchronous} is asynchronous, but methods of stores are plain functions here, "
+            "called from several threads: write `def`, and inside of it call a blocking client, or "
+            "run the coroutine in a loop of your own (asyncio.run_coroutine_threadsafe(...).result())"
+        )
 
     @classmethod
     def open(cls, *args: Any, **kwargs: Any) -> Self:

@@ -72,8 +72,6 @@ def test_mapping_manners(root):
         root["x"]
     with pytest.raises((KeyError, ValueError)):
         root["../a"]
-    with pytest.raises(KeyError):
-        root[""]
 
 
 def test_kinds(root):
@@ -547,3 +545,37 @@ def test_a_name_is_not_suggested_for_itself(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     with pytest.raises(KeyError, match=r"no array or group 'sub' in [^;]*$"):
         group["sub"]
+
+
+def test_a_slash_is_the_group_itself(tmp_path: Path) -> None:
+    root = zarrcore.create_group(tmp_path)
+    group = root.create_group("a", attributes={"n": 1})
+    group.create_array("b", shape=1, dtype="i1")
+    assert root["/"] == root and group["/"] == group == group[""] == group.get("/")
+    assert "/" in group and group["/"]["b"].path == "a/b" and group.require_group("/").attrs["n"] == 1
+    with pytest.raises(KeyError, match="a member of a group has a name, got '/'"):
+        del group["/"]
+    with pytest.raises(KeyError, match="a member of a group has a name, got '/'"):
+        group["/"] = [1]
+    assert group["b"].shape == (1,)
+    group.require_group("/", overwrite=True)
+    assert "b" not in group and not group.require_group("/").attrs
+
+
+def test_a_group_whose_store_was_emptied_is_made_once_more() -> None:
+    group = zarrcore.create_group({}, attributes={"n": 1})
+    group.store.clear()
+    assert dict(group.require_group("/").attrs) == {} and list(group.store.list()) == ["zarr.json"]
+    group.store.clear()
+    zarrcore.create_array(group.store, shape=1, dtype="i1")
+    with pytest.raises(ContainsArrayError):
+        group.require_group("/")
+
+
+def test_faces_are_made_of_each_other() -> None:
+    group = zarrcore.create_group({})
+    array = group.create_array("a", shape=3, dtype="i2")
+    twin = zarrcore.Array(array.async_array)
+    twin[...] = 7
+    assert array[:].tolist() == [7, 7, 7] and twin == array
+    assert zarrcore.Group(zarrcore.AsyncGroup(group)) == group

@@ -60,7 +60,8 @@ def test_example_of_the_specification() -> None:
     assert metadata.attributes == DOCUMENT["attributes"]
     assert metadata.encode_chunk_key((1, 2)) == "c/1/2"
     assert metadata.chunk_spec().shape == (1000, 100)
-    assert metadata.to_dict() == DOCUMENT
+    assert metadata.to_dict() == DOCUMENT | {"storage_transformers": []}
+    assert json.loads(metadata.to_documents()["zarr.json"]) == DOCUMENT
 
 
 VALID = [
