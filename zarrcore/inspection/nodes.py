@@ -331,7 +331,7 @@ class NodeWalk:
         try:
             for key, _ in self._store._list_sizes(node.path):
                 above, _, name = key.rpartition("/")
-                if name in DOCUMENTS:
+                if name in DOCUMENTS and name != ZATTRS_JSON:  # attributes alone make no node
                     inner.add(above)
                 elif not key.endswith("/"):
                     number[above] = number.get(above, 0) + 1
