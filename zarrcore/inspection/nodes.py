@@ -90,6 +90,7 @@ class NodeWalk:
         self._linked: set[str] = set()
         self._groups: list[tuple[StorePath, Any]] = []  # with consolidated metadata
         self._copied: set[str] = set()  # nodes that only consolidated metadata describe
+        self._own: set[str] = set()  # nodes below a group with these that have documents of their own
         self._arrays: list[_Array] = []  # of a slow store, that have to be looked at
         self._parts: list[Findings] = []
 
@@ -254,6 +255,8 @@ class NodeWalk:
             self._note_copy(node, parse_v2_group(*values, prefix=key_prefix(node.path)))
 
     def _count(self, node: Node) -> None:
+        if self._groups and node.metadata and not node.is_copied:
+            self._own.add(node.path)
         if node.arrays:
             self._found.report.arrays += 1
         elif node.metadata:
@@ -331,8 +334,8 @@ class NodeWalk:
         try:
             for key, _ in self._store._list_sizes(node.path):
                 above, _, name = key.rpartition("/")
-                if name in DOCUMENTS and name != ZATTRS_JSON:  # attributes alone make no node
-                    inner.add(above)
+                if name in DOCUMENTS:
+                    inner.update([above] if name != ZATTRS_JSON else [])  # attributes alone make no node
                 elif not key.endswith("/"):
                     number[above] = number.get(above, 0) + 1
                     if len(kept := strays.setdefault(above, [])) < _MOST_STRAYS:
@@ -384,7 +387,9 @@ class NodeWalk:
             self._found.add("error", "consolidated", reason(error), path=place.path, key=key)
             return
         missing = {item.path for item in differences if item.kind == "missing"}
-        is_all = missing == set(metadata.consolidated_metadata.metadata)
+        is_all = missing == set(metadata.consolidated_metadata.metadata) and self._own.isdisjoint(
+            join_path(place.path, path) for path in missing
+        )
         for item in differences:
             severity, what = self._judge(place, item, is_all)
             self._found.add(severity, "consolidated", f"{item.path}: {what}", path=place.path, key=key)
@@ -400,6 +405,8 @@ class NodeWalk:
             return "note", "is described by the copy alone"
         if join_path(place.path, item.path) in self._copied:
             return "warning", "has lost its own documents; the copy still has them"
+        if join_path(place.path, item.path) in self._own:
+            return "warning", "is in no group: one above it has lost its documents"
         return "error", "the copy is stale (the node is not there)"
 
 
