@@ -148,7 +148,7 @@ class Threads:
                 future.cancel()
             has_ended = False
             while not future.done() and not has_ended:
-                has_ended = ended.is_set()  # if nobody says so: an interrupt in the loop has lost that
+                has_ended = ended.is_set()  # if the future does not know: an interrupt has lost that
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait([future], timeout=_PATIENCE)
             is_known = future.done() and not future.cancelled()
