@@ -16,7 +16,7 @@ import pytest
 import zarrcore
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.base import BytesBytesCodec
-from zarrcore.errors import ArrayNotFoundError, ChunkIOError
+from zarrcore.errors import ArrayNotFoundError, ChunkIOError, CopyError
 from zarrcore.registry import register_codec
 from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
 
@@ -196,6 +196,28 @@ def test_an_array_that_others_replace_all_the_time_is_an_error(tmp_path: Path) -
         array[:]
     Interrupted.meanwhile.clear()
     assert values_of(array[:]) == {2}
+
+
+@pytest.mark.parametrize("chunks", ["keep", (3,)])
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("name", [None, "a"])
+def test_a_copy_was_of_two_arrays_where_another_thread_replaced_its_source(
+    tmp_path: Path, store: str, name: str | None, chunks: Any
+) -> None:
+    at = STORES[store](tmp_path)
+    array, dest = make(at, name, 1), MemoryStore()
+    meanwhile = [lambda: make(at, name, 2)]
+
+    def progress(done: int, total: int) -> None:
+        if meanwhile:
+            in_thread(meanwhile.pop(0))
+
+    with pytest.raises(CopyError, match="was replaced by another one"):
+        zarrcore.from_array(dest, data=array, chunks=chunks, threads=1, progress=progress)
+    assert list(dest.list()) == []
+    if name:
+        meanwhile.append(lambda: make(at, "b", 3))
+        assert values_of(zarrcore.from_array(dest, data=array, chunks=chunks, progress=progress)[:]) == {2}
 
 
 # --- another process: whatever writes files ---
