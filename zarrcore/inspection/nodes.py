@@ -37,7 +37,7 @@ from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.foreign import ANY_CHUNK, is_litter
 from zarrcore.nodes.n5 import N5Store, n5_place
 from zarrcore.nodes.reading import batches, key_text, several_at_once
-from zarrcore.storage import LocalStore
+from zarrcore.storage import LocalStore, MemoryStore
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix, lasting, node_names
 
@@ -159,7 +159,8 @@ class NodeWalk:
         node = Node(path)
         try:
             # An array of format 2 may have all its chunks there: they are not listed only to find documents.
-            is_flat = isinstance(self._store, LocalStore) and self._store.exists(join_path(path, ZARRAY_JSON))
+            is_quick = isinstance(self._store, (LocalStore, MemoryStore))
+            is_flat = is_quick and self._store.exists(join_path(path, ZARRAY_JSON))
             listed = [ZARR_JSON, *_V2_NAMES] if is_flat else [*self._store.list_dir(path)]
             node.names = sorted(node_names([*map(key_text, listed)]))
             if not is_flat:
