@@ -256,6 +256,21 @@ def test_a_read_was_of_two_arrays_where_another_process_replaced_one(
     assert values_of(found) == {9 if value is None else value}
 
 
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("value", [2, None])
+@pytest.mark.parametrize("n", [N, 3])
+@pytest.mark.parametrize("place", ["root", "a"], indirect=True)
+def test_a_read_of_strings_was_of_two_arrays_where_another_process_replaced_one(
+    tmp_path: Path, place: Path, n: int, value: int | None, read: str
+) -> None:
+    array = make(place, None, 1, n, "strings")
+    make(tmp_path / "other", None, value, n, "strings")
+    Interrupted.meanwhile.append(lambda: by_another_process(place, tmp_path / "other"))
+    found = READS[read](array)
+    assert not Interrupted.meanwhile
+    assert values_of(found) == {9 if value is None else value}
+
+
 @pytest.mark.parametrize("read", ["indexed", "points"])
 @pytest.mark.parametrize("kind", ["v3", "shards"])
 @pytest.mark.parametrize("place", ["root", "a"], indirect=True)
