@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PATIENCE = 0.05  # seconds in which no call ends, until there are more threads
+_PATIENCE = 0.05  # seconds in which no call ends, until there are more threads, or an end is asked for
 
 
 class Waiter:
@@ -146,10 +146,13 @@ class Threads:
         except asyncio.CancelledError as cancelled:
             if turn.acquire(blocking=False):
                 future.cancel()
-            while not future.done():
+            has_ended = False
+            while not future.done() and not has_ended:
+                has_ended = ended.is_set()  # if the future does not know: an interrupt has lost that
                 with suppress(asyncio.CancelledError):
-                    await asyncio.wait([future])
-            raise cancelled from None if future.cancelled() else future.exception()
+                    await asyncio.wait([future], timeout=_PATIENCE)
+            is_known = future.done() and not future.cancelled()
+            raise cancelled from future.exception() if is_known else None
         return future.result()  # type: ignore[return-value]
 
     def _begin(self, call: Callable[P, T], *args: P.args, **options: P.kwargs) -> asyncio.Future[T]:

@@ -13,6 +13,7 @@ from typing import Any
 from zarrcore.errors import shown
 
 _DEBUG, _INFO = 10, 20
+_logger: Any = None  # asking logging for it takes a lock, which Ctrl-C may have left held in another thread
 
 
 def debug(message: str, *parts: object) -> None:
@@ -26,9 +27,11 @@ def info(message: str, *parts: object) -> None:
 
 
 def _tell(level: int, message: str, parts: tuple[object, ...]) -> None:
-    logging: Any = sys.modules.get("logging")
-    if logging is None or not hasattr(logging, "getLogger"):  # another thread is importing it
-        return
-    logger = logging.getLogger("zarrcore")
-    if logger.isEnabledFor(level):  # names and URLs come from elsewhere: no control characters, no passwords
-        logger.log(level, message, *map(shown, parts), stacklevel=3)
+    global _logger
+    if _logger is None:
+        logging: Any = sys.modules.get("logging")
+        if logging is None or not hasattr(logging, "getLogger"):  # another thread is importing it
+            return
+        _logger = logging.getLogger("zarrcore")
+    if _logger.isEnabledFor(level):  # names and URLs come from elsewhere: no control characters, no passwords
+        _logger.log(level, message, *map(shown, parts), stacklevel=3)

@@ -27,6 +27,7 @@ typedef struct zc_lock {
     uint64_t byte;
     atomic_int fd;           /* negative: nothing is locked */
     int kept;                /* slot of lock_kept.h that lends the descriptor; 0: none does */
+    uint64_t mark;           /* position of the file */
     bool waited;             /* another process had this very byte locked: never said where the whole of a file is locked */
 } zc_lock;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * See lock_kept.h.  A program may close descriptors that are not its own, and open others of the same number: so none is used or
- * closed before a look whether it still is that of the file.
+ * See lock_kept.h.  A program may close descriptors that are not its own, and open others of the same number: so none is closed
+ * before a look whether it still is that of the file, nor locked.  The look before a lock costs nothing where files may be as
+ * large as offsets are: the position of what is kept is beyond those of all files that others have, and bytes are counted from it.
+ * (Only a second copy of this library in the process has files at such a position, too.)
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -22,12 +24,14 @@
 
 #define SLOTS 16
 #define PATH_MOST 400
+#define MARK (UINT64_C(3) << 61)     /* more than 2^61 beyond the bytes that are locked: from another position they lie before 0 */
 
 typedef struct slot {
     char path[PATH_MOST];        /* empty: nothing is kept here */
     uint64_t id;
-    int fd;
+    atomic_int fd;               /* negative: another file was given its number */
     bool lent;
+    uint64_t mark;               /* position of the file */
     dev_t dev;
     ino_t ino;
 } slot;
@@ -69,7 +73,7 @@ static void start_child(void)
     }
 }
 
-int zc_kept_lend(const zc_lock_file *file, int *number)
+int zc_kept_lend(const zc_lock_file *file, int *number, uint64_t *mark)
 {
     slot *found = NULL;
 
@@ -85,12 +89,14 @@ int zc_kept_lend(const zc_lock_file *file, int *number)
     if (found == NULL) {
         return -1;
     }
-    *number = (int)(found - slots) + 1;
-    if (!is_open(found)) {
-        zc_kept_return(*number, true);
+    const int borrowed = (int)(found - slots) + 1, fd = found->fd;
+    if (fd < 0 || (found->mark == 0 && !is_open(found))) {
+        zc_kept_return(borrowed, true);
         return -1;
     }
-    return found->fd;
+    *number = borrowed;
+    *mark = found->mark;
+    return fd;
 }
 
 bool zc_kept_is_named(int number)
@@ -118,7 +124,20 @@ static bool is_local(int fd)
     return false;
 }
 
-int zc_kept_add(const zc_lock_file *file, int fd)
+/* Under the guard: whoever had a descriptor of this number has lost it. */
+static void forget(int fd)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        if (slots[i].path[0] != '\0' && slots[i].fd == fd) {
+            slots[i].fd = -1;
+            if (!slots[i].lent) {
+                empty(&slots[i]);
+            }
+        }
+    }
+}
+
+int zc_kept_add(const zc_lock_file *file, int fd, uint64_t *mark)
 {
     const size_t n = strlen(file->path);
     struct stat st;
@@ -129,6 +148,7 @@ int zc_kept_add(const zc_lock_file *file, int fd)
     }
     zc_at_fork_once(&watches_forks, start_child);
     zc_mutex_lock(&guard);
+    forget(fd);
     for (unsigned tries = 0; tries < SLOTS && number == 0; tries++) {
         slot *const s = &slots[turn++ % SLOTS];
         if (!s->lent) {
@@ -139,6 +159,7 @@ int zc_kept_add(const zc_lock_file *file, int fd)
             s->dev = st.st_dev;
             s->ino = st.st_ino;
             s->lent = true;
+            s->mark = *mark = lseek(fd, (off_t)MARK, SEEK_SET) < 0 ? 0 : MARK;
             number = (int)(s - slots) + 1;
         }
     }
@@ -151,7 +172,7 @@ void zc_kept_return(int number, bool dropped)
     slot *const s = &slots[number - 1];
 
     zc_mutex_lock(&guard);
-    if (dropped) {
+    if (dropped || s->fd < 0) {
         empty(s);
     }
     s->lent = false;
@@ -171,9 +192,9 @@ void zc_locks_close(const zc_lock_file *file)
 
 #else
 
-int zc_kept_lend(const zc_lock_file *file, int *number)
+int zc_kept_lend(const zc_lock_file *file, int *number, uint64_t *mark)
 {
-    (void)file, (void)number;
+    (void)file, (void)number, (void)mark;
     return -1;
 }
 
@@ -182,9 +203,9 @@ bool zc_kept_is_named(int number)
     return number > 0;
 }
 
-int zc_kept_add(const zc_lock_file *file, int fd)
+int zc_kept_add(const zc_lock_file *file, int fd, uint64_t *mark)
 {
-    (void)file, (void)fd;
+    (void)file, (void)fd, (void)mark;
     return 0;
 }
 

@@ -34,11 +34,12 @@
 #if defined(F_OFD_SETLK) && !defined(ZC_TEST_FLOCK)
 #define LOCKS_BYTES true
 
-static int set_lock(int fd, uint64_t byte, bool on)
+static int set_lock(const zc_lock *lock, int fd, bool on)
 {
-    struct flock lock = {.l_type = on ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
+    struct flock byte = {.l_type = on ? F_WRLCK : F_UNLCK, .l_whence = SEEK_CUR, .l_len = 1};
 
-    return fcntl(fd, F_OFD_SETLK, &lock);
+    byte.l_start = (off_t)((int64_t)lock->byte - (int64_t)lock->mark);
+    return fcntl(fd, F_OFD_SETLK, &byte);
 }
 
 static const char *name_of(const zc_lock_file *file, uint64_t byte, char *buffer, size_t room)
@@ -49,9 +50,9 @@ static const char *name_of(const zc_lock_file *file, uint64_t byte, char *buffer
 #else
 #define LOCKS_BYTES false
 
-static int set_lock(int fd, uint64_t byte, bool on)
+static int set_lock(const zc_lock *lock, int fd, bool on)
 {
-    (void)byte;
+    (void)lock;
     return flock(fd, on ? LOCK_EX | LOCK_NB : LOCK_UN);
 }
 
@@ -79,21 +80,30 @@ static int open_lock_file(const zc_lock_file *file, const char *name)
     return fd;
 }
 
-/* Wait until the byte of an open file is locked.  0 or errno; ECANCELED.  *waited: it was not free at once. */
-static int wait_for_lock(int fd, uint64_t byte, const zc_workspace *ws, bool *waited)
+/* Is it an error of a descriptor that is kept, and that is another file by now? */
+static bool is_another(const zc_lock *lock, int code)
 {
-    const int64_t began = zc_now_ns();
-    int64_t asked = began;
+    return lock->kept != 0 && (code == EBADF || code == EINVAL);
+}
 
-    while (set_lock(fd, byte, true) != 0) {
+/* Wait until the byte of an open file is locked.  0 or errno; ECANCELED, and EAGAIN: open the file again. */
+static int wait_for_lock(zc_lock *lock, int fd, const zc_workspace *ws)
+{
+    int64_t began = 0, asked = 0;
+
+    while (set_lock(lock, fd, true) != 0) {
         if (errno == EINTR) {
             continue;
         }
         if (errno != EAGAIN && errno != EWOULDBLOCK) {      /* EACCES: the system forbids it, for good */
-            return errno;
+            return is_another(lock, errno) ? EAGAIN : errno;
         }
-        *waited = LOCKS_BYTES;
-        const int64_t now = zc_now_ns(), wait = (now - began) / 8;
+        lock->waited = LOCKS_BYTES;
+        const int64_t now = zc_now_ns();
+        if (began == 0) {
+            began = asked = now;
+        }
+        const int64_t wait = (now - began) / 8;
         if (now - asked >= ASK_AGAIN_NS) {
             if (ws != NULL && zc_workspace_cancelled(ws)) {
                 return ECANCELED;
@@ -138,7 +148,7 @@ static void release(zc_lock *lock, bool dropped)
     const int fd = atomic_exchange(&lock->fd, -1);
 
     if (fd >= 0) {
-        set_lock(fd, lock->byte, false);
+        set_lock(lock, fd, false);
         if (lock->kept != 0) {
             zc_kept_return(lock->kept, dropped);
         } else {
@@ -153,9 +163,11 @@ static bool stays_open(uint64_t byte)
 }
 
 /* A descriptor for one lock, or -1 and errno. */
-static int borrow_or_open(const zc_lock_file *file, const char *name, uint64_t byte, int *kept)
+static int borrow_or_open(const zc_lock_file *file, const char *name, zc_lock *lock)
 {
-    const int fd = stays_open(byte) ? zc_kept_lend(file, kept) : -1;
+    lock->kept = 0;
+    lock->mark = 0;
+    const int fd = stays_open(lock->byte) ? zc_kept_lend(file, &lock->kept, &lock->mark) : -1;
 
     return fd >= 0 ? fd : open_lock_file(file, name);
 }
@@ -166,21 +178,20 @@ zc_status zc_lock_take(const zc_lock_file *file, uint64_t byte, const zc_workspa
     const char *const name = name_of(file, byte, buffer, sizeof buffer);
     int code = name == NULL ? ENAMETOOLONG : EAGAIN;
 
+    lock->byte = byte;
     lock->waited = false;
     for (int tries = TRIES; code == EAGAIN && tries > 0; tries--) {
-        lock->kept = 0;
-        const int fd = borrow_or_open(file, name, byte, &lock->kept);
+        const int fd = borrow_or_open(file, name, lock);
         if (fd < 0) {
             return errno == ENOENT && !file->makes ? ZC_OK : fail_lock(errno, name, err);
         }
-        lock->byte = byte;
         atomic_store(&lock->fd, fd);         /* from now on a child of fork() closes it */
-        code = wait_for_lock(fd, byte, ws, &lock->waited);
+        code = wait_for_lock(lock, fd, ws);
         code = code == 0 ? check_file(fd, lock->kept) : code;
         if (code != 0) {
             release(lock, true);
         } else if (lock->kept == 0 && stays_open(byte)) {
-            lock->kept = zc_kept_add(file, fd);
+            lock->kept = zc_kept_add(file, fd, &lock->mark);
         }
     }
     return code == 0 ? ZC_OK : fail_lock(code, name != NULL ? name : file->path, err);

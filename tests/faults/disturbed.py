@@ -84,8 +84,9 @@ def interrupted(it: Subject, operation: str, seconds: float, share: float) -> En
 
     def interrupt(*_: object) -> None:
         if not is_over:  # another thread may see to a signal, a moment later
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)  # with which event loops deal in a way of their own
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGALRM, interrupt)
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds)

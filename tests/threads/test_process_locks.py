@@ -24,6 +24,9 @@ import pytest
 import zarrcore
 from zarrcore._core import engine
 from zarrcore.errors import BaseZarrError, ContainsArrayError, NodeNotFoundError, RegionOverlapWarning
+from zarrcore.inspection.encoded import chunk_lock, patch_shard
+from zarrcore.kernels import crc32c
+from zarrcore.node import state_of
 from zarrcore.nodes.find import read_node
 from zarrcore.storage import LocalStore, LoggingStore, removing
 from zarrcore.storage.alone import alone
@@ -118,6 +121,42 @@ def test_no_update_of_a_part_is_lost(layout: str, wrapped: bool, store: LocalSto
 
     at_once(update)
     assert list(array[...]) == [kind(k + 1) for k in range(N * updates)]
+
+
+def _with_unused_bytes(shard: Any, _: bool) -> bytes:
+    """The bytes of a shard of ten inner chunks, behind seven that nothing uses."""
+    data = bytes(shard)
+    entries = np.frombuffer(data[-164:-4], "<u8").reshape(10, 2).copy()
+    entries[entries[:, 1] < 2**63, 0] += np.uint64(7)
+    index = entries.tobytes()
+    return bytes(7) + data[:-164] + index + int(crc32c(index)).to_bytes(4, "little")
+
+
+def test_no_update_is_lost_beside_compact(store: LocalStore) -> None:
+    """Of four processes two write, one compacts a shard that gets unused bytes each time, and one reads."""
+    zarrcore.create_array(store, shape=(100,), **LAYOUTS["shards"])[...] = 1
+    times = UPDATES if UPDATES < 500 else 2000
+
+    def work(number: int) -> None:
+        array = zarrcore.open_array(store)
+        mine = array[number::2] if number < 2 else array[...]
+        for k in range(times):
+            if number == 2:
+                with chunk_lock(state_of(array), "c/0"):
+                    patch_shard(state_of(array), (0,), "c/0", _with_unused_bytes)
+                assert not zarrcore.compact(array).damaged
+            elif number == 3:
+                found = array[...]
+                assert (found >= mine).all()
+                mine = found
+            else:
+                mine[k % 50] += 1
+                array[2 * (k % 50) + number] = mine[k % 50]
+        assert number > 1 or (array[number::2] == mine).all()
+
+    at_once(work)
+    assert int(zarrcore.open_array(store)[...].sum()) == 100 + 2 * times
+    assert zarrcore.verify(store).ok
 
 
 def test_no_appended_row_is_lost(store: LocalStore) -> None:

@@ -16,7 +16,7 @@ import pytest
 import zarrcore
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.base import BytesBytesCodec
-from zarrcore.errors import ArrayNotFoundError, ChunkIOError
+from zarrcore.errors import ArrayNotFoundError, ChunkIOError, CopyError
 from zarrcore.registry import register_codec
 from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
 
@@ -198,6 +198,28 @@ def test_an_array_that_others_replace_all_the_time_is_an_error(tmp_path: Path) -
     assert values_of(array[:]) == {2}
 
 
+@pytest.mark.parametrize("chunks", ["keep", (3,)])
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("name", [None, "a"])
+def test_a_copy_was_of_two_arrays_where_another_thread_replaced_its_source(
+    tmp_path: Path, store: str, name: str | None, chunks: Any
+) -> None:
+    at = STORES[store](tmp_path)
+    array, dest = make(at, name, 1), MemoryStore()
+    meanwhile = [lambda: make(at, name, 2)]
+
+    def progress(done: int, total: int) -> None:
+        if meanwhile:
+            in_thread(meanwhile.pop(0))
+
+    with pytest.raises(CopyError, match="was replaced by another one"):
+        zarrcore.from_array(dest, data=array, chunks=chunks, threads=1, progress=progress)
+    assert list(dest.list()) == []
+    if name:
+        meanwhile.append(lambda: make(at, "b", 3))
+        assert values_of(zarrcore.from_array(dest, data=array, chunks=chunks, progress=progress)[:]) == {2}
+
+
 # --- another process: whatever writes files ---
 
 
@@ -228,6 +250,21 @@ def test_a_read_was_of_two_arrays_where_another_process_replaced_one(
     shape = {"chunks": 1 << 18, "shape": n << 18} if n < N else {}  # a few chunks count if they are large
     array = make(place, None, 1, n, **shape)
     make(tmp_path / "other", None, value, n, **shape)
+    Interrupted.meanwhile.append(lambda: by_another_process(place, tmp_path / "other"))
+    found = READS[read](array)
+    assert not Interrupted.meanwhile
+    assert values_of(found) == {9 if value is None else value}
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("value", [2, None])
+@pytest.mark.parametrize("n", [N, 3])
+@pytest.mark.parametrize("place", ["root", "a"], indirect=True)
+def test_a_read_of_strings_was_of_two_arrays_where_another_process_replaced_one(
+    tmp_path: Path, place: Path, n: int, value: int | None, read: str
+) -> None:
+    array = make(place, None, 1, n, "strings")
+    make(tmp_path / "other", None, value, n, "strings")
     Interrupted.meanwhile.append(lambda: by_another_process(place, tmp_path / "other"))
     found = READS[read](array)
     assert not Interrupted.meanwhile

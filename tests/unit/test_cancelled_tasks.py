@@ -122,6 +122,25 @@ def test_what_goes_wrong_meanwhile_is_the_cause() -> None:
     asyncio.run(main())
 
 
+def test_an_end_of_which_an_interrupt_has_lost_the_news_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Ctrl-C that is raised in the loop itself loses what that was about to do: the task never ended."""
+    array = zarrcore.create_array({}, data=np.ones(4), chunks=2)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "call_soon_threadsafe", lambda *_, **__: None)
+            task = asyncio.ensure_future(array.async_array.setitem(..., 2))
+            await asyncio.sleep(0.2)
+            assert not task.done()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(task, 60)
+
+    asyncio.run(main())
+    assert array[...].tolist() == [2] * 4
+
+
 def test_nothing_is_put_into_memory_after_the_end_of_a_cancelled_task() -> None:
     asked, may_go_on = threading.Event(), threading.Event()
 

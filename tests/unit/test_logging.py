@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -66,3 +67,14 @@ def test_nothing_is_shown_or_imported_by_default() -> None:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stderr == "" and found.stdout in ("False False\n", "True True\n")
     assert np.__name__
+
+
+def test_the_lock_of_logging_is_not_waited_for() -> None:
+    """An interrupt may leave it held, in CPython 3.12 and before: each engine that was made waited for it."""
+    array = zarrcore.create_array({}, data=np.ones(4), chunks=2)
+    zarrcore.open_array(array.store)  # from then on it is known who listens
+    made = threading.Thread(target=lambda: zarrcore.open_array(array.store)[...], daemon=True)
+    with logging._lock:  # type: ignore[attr-defined]
+        made.start()
+        made.join(60)
+        assert not made.is_alive()

@@ -59,6 +59,7 @@ def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Ste
         return
     done, total, shape = 0, dest.nbytes, dest.shape
     _refuse_lost(source, shape)
+    watch = source.watched() if isinstance(source, OpenArray) else None
     # Closed here, not when the traceback of an error is forgotten, so that no thread is at work any more.
     with closing(_steps(source, dest, threads, counts=progress is not None)) as steps:
         for nbytes in steps:
@@ -66,6 +67,9 @@ def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Ste
             if progress is not None:
                 progress(min(done, total), total)
     _refuse_lost(source, shape)  # else what was removed meanwhile would be absent
+    if watch is not None and watch.lost_since():
+        name = watch.path or "/"
+        raise CopyError(f"array {name!r} was replaced by another one, or has shrunk, while it was copied")
     if progress is not None and done < total:  # what is absent
         progress(total, total)
 

@@ -279,6 +279,19 @@ class OpenArray(ArrayDescription):
             if self._metadata is metadata:
                 return array
 
+    def watched(self) -> OpenArray:
+        """Return the same array, for :meth:`lost_since`: it is not to be read."""
+        while True:
+            self.follow()
+            watch = self._with(self._config, self.cache)
+            COMPILED.add(watch)
+            if watch.losses == users.losses:
+                return watch
+
+    def lost_since(self) -> bool:
+        """Return whether this process has removed, replaced or shrunk what is at the place."""
+        return self.losses != users.losses
+
     def out_of_date(self, shape: tuple[int, ...], *, or_larger: bool = False) -> str:
         """Return why an engine for this shape must not be used any more; empty text: it may.
 

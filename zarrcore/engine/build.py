@@ -216,5 +216,9 @@ def _python_engine(
     from zarrcore.engine.python import PythonEngine
 
     store = chunk_store(metadata, store_path)
-    lost = _loss(store, key_prefix(store_path.path), documented=documented)
-    return PythonEngine(metadata, store, store_path.path, lost, missing_is_error=missing_is_error)
+    prefix = key_prefix(store_path.path)
+    lost = _loss(store, prefix, documented=documented)
+    document = prefix + _DOCUMENTS[metadata.zarr_format] if documented else ""
+    return PythonEngine(
+        metadata, store, store_path.path, lost, missing_is_error=missing_is_error, document=document
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -68,7 +69,8 @@ class _How(NamedTuple):
 class PythonEngine:
     """Chunk by chunk through ``CodecChain.encode`` and ``decode``; see :class:`zarrcore.engine.base.Engine`.
 
-    With `missing_is_error` chunks that are not stored raise an error, rather than being filled.
+    With `missing_is_error` chunks that are not stored raise an error, rather than being filled.  `document`
+    is the key of the array's own document: once another process has replaced it, reads make the engine stale.
     """
 
     is_native = False
@@ -83,9 +85,12 @@ class PythonEngine:
         lost: Callable[[str], bool],
         *,
         missing_is_error: bool = False,
+        document: str = "",
     ) -> None:
         self._metadata = metadata
         self._store = store
+        self._document = document
+        self._version = store._version(document) if document else None
         self._path = path
         self._has_lost = lost
         self._missing_is_error = missing_is_error
@@ -112,13 +117,28 @@ class PythonEngine:
         self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0, field: FieldNames | None = None
     ) -> None:
         """Fill `out` (every dimension kept) with the selected elements, or with fields of these."""
-        self._read(project(self._within(dims), self._axes), out, threads, field)
+        self._read_and_compare(project(self._within(dims), self._axes), out, threads, field)
 
     def read_points(
         self, coords: Sequence[np.ndarray], out: np.ndarray, threads: int = 0, field: FieldNames | None = None
     ) -> None:
         """Fill the flat `out` with the elements at `coords`, or with fields of these."""
-        self._read(project_points(self._within(coords), self._axes), out, threads, field)
+        self._read_and_compare(project_points(self._within(coords), self._axes), out, threads, field)
+
+    def _read_and_compare(
+        self, parts: Iterable[ChunkPart], out: np.ndarray, threads: int, field: FieldNames | None
+    ) -> None:
+        """Read; where there are other metadata then, the chunks may be of two arrays."""
+        parts, is_read = iter(parts), False
+        first = [*islice(parts, 2)]
+        try:
+            self._read(chain(first, parts), out, threads, field)
+            is_read = True
+        finally:
+            if len(first) > 1 and self._version is not None:
+                now = self._store._version(self._document)
+                # Where nothing was read and nothing is there, the error says that they are gone.
+                self.is_stale |= now != self._version and (is_read or bool(now))
 
     def write(
         self,

@@ -49,7 +49,8 @@ def compact(array: Array) -> CompactReport:
     Writers that append to a shard what they replace in it leave such bytes.  All other shards stay as they
     are, and so do chunks of an array without shards, and shards with an inner chunk that cannot be decoded:
     what seems to be unused may be a part of it.  Inner chunks are copied as they are stored.  Others may read
-    and write meanwhile; other processes must not write to the same shards.
+    and write meanwhile; other processes must not write to the same shards, unless all of them have
+    ``locks="file"`` (:class:`~zarrcore.storage.LocalStore`).
 
     Parameters
     ----------

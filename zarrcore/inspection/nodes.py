@@ -37,7 +37,7 @@ from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.foreign import ANY_CHUNK, is_litter
 from zarrcore.nodes.n5 import N5Store, n5_place
 from zarrcore.nodes.reading import batches, key_text, several_at_once
-from zarrcore.storage import LocalStore
+from zarrcore.storage import LocalStore, MemoryStore
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, join_path, key_prefix, lasting, node_names
 
@@ -90,6 +90,7 @@ class NodeWalk:
         self._linked: set[str] = set()
         self._groups: list[tuple[StorePath, Any]] = []  # with consolidated metadata
         self._copied: set[str] = set()  # nodes that only consolidated metadata describe
+        self._own: set[str] = set()  # nodes below a group with these that have documents of their own
         self._arrays: list[_Array] = []  # of a slow store, that have to be looked at
         self._parts: list[Findings] = []
 
@@ -158,7 +159,8 @@ class NodeWalk:
         node = Node(path)
         try:
             # An array of format 2 may have all its chunks there: they are not listed only to find documents.
-            is_flat = isinstance(self._store, LocalStore) and self._store.exists(join_path(path, ZARRAY_JSON))
+            is_quick = isinstance(self._store, (LocalStore, MemoryStore))
+            is_flat = is_quick and self._store.exists(join_path(path, ZARRAY_JSON))
             listed = [ZARR_JSON, *_V2_NAMES] if is_flat else [*self._store.list_dir(path)]
             node.names = sorted(node_names([*map(key_text, listed)]))
             if not is_flat:
@@ -254,6 +256,8 @@ class NodeWalk:
             self._note_copy(node, parse_v2_group(*values, prefix=key_prefix(node.path)))
 
     def _count(self, node: Node) -> None:
+        if self._groups and node.metadata and not node.is_copied:
+            self._own.add(node.path)
         if node.arrays:
             self._found.report.arrays += 1
         elif node.metadata:
@@ -332,7 +336,7 @@ class NodeWalk:
             for key, _ in self._store._list_sizes(node.path):
                 above, _, name = key.rpartition("/")
                 if name in DOCUMENTS:
-                    inner.add(above)
+                    inner.update([above] if name != ZATTRS_JSON else [])  # attributes alone make no node
                 elif not key.endswith("/"):
                     number[above] = number.get(above, 0) + 1
                     if len(kept := strays.setdefault(above, [])) < _MOST_STRAYS:
@@ -384,7 +388,9 @@ class NodeWalk:
             self._found.add("error", "consolidated", reason(error), path=place.path, key=key)
             return
         missing = {item.path for item in differences if item.kind == "missing"}
-        is_all = missing == set(metadata.consolidated_metadata.metadata)
+        is_all = missing == set(metadata.consolidated_metadata.metadata) and self._own.isdisjoint(
+            join_path(place.path, path) for path in missing
+        )
         for item in differences:
             severity, what = self._judge(place, item, is_all)
             self._found.add(severity, "consolidated", f"{item.path}: {what}", path=place.path, key=key)
@@ -400,6 +406,8 @@ class NodeWalk:
             return "note", "is described by the copy alone"
         if join_path(place.path, item.path) in self._copied:
             return "warning", "has lost its own documents; the copy still has them"
+        if join_path(place.path, item.path) in self._own:
+            return "warning", "is in no group: one above it has lost its documents"
         return "error", "the copy is stale (the node is not there)"
 
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from zarrcore._locks import holding
 from zarrcore.storage.files import close
+from zarrcore.storage.local_errors import status_of
 
 StillThere: TypeAlias = Callable[[], bool]
 
@@ -84,7 +85,7 @@ def alone(path: str, open_directory: Callable[[], int | None]) -> Iterator[Still
             break
         directory = _Opened(fd)
         try:
-            found = os.fstat(fd)
+            found = status_of(fd, path)
             identity = found.st_dev, found.st_ino
             if identity in _OWN.locked:
                 yield partial(_is_at, path, found)

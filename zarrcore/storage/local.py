@@ -18,7 +18,13 @@ from zarrcore.errors import InvalidKeyError, StoreError, printable
 from zarrcore.storage import files
 from zarrcore.storage.base import Store
 from zarrcore.storage.derived import overrides
-from zarrcore.storage.local_errors import explained, forgive_others, named, require_directories_above
+from zarrcore.storage.local_errors import (
+    explained,
+    forgive_others,
+    named,
+    require_directories_above,
+    status_of,
+)
 from zarrcore.storage.validation import (
     absolute_path,
     as_view,
@@ -611,9 +617,7 @@ class LocalStore(Store):
                 return None
             raise explained(error, path, path) from None
         try:
-            return os.fstat(fd)
-        except OSError as error:
-            raise named(error, path) from None
+            return status_of(fd, path)
         finally:
             files.close(fd)
 

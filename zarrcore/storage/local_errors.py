@@ -30,6 +30,14 @@ def named(error: OSError, path: str) -> OSError:
     return OSError(error.errno, error.strerror, os.path.join(path, name) if name else path)
 
 
+def status_of(fd: int, path: str) -> os.stat_result:
+    """What is open; an error names the path."""
+    try:
+        return os.fstat(fd)
+    except OSError as error:
+        raise named(error, path) from None
+
+
 def explained(error: OSError, key: str, path: str) -> Exception:
     """An error of the operating system; one about names and what stands in their place as one of stores."""
     error = named(error, path)

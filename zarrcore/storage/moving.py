@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 
 from zarrcore._locks import holding
 from zarrcore.storage.files import is_own, is_temporary, is_there, sync_directory, sync_file
+from zarrcore.storage.local_errors import status_of
 from zarrcore.storage.removing import remove_directory
 from zarrcore.storage.validation import DECISIVE
 
@@ -140,7 +141,7 @@ def _locked(directory: str, above: int | None = None) -> Iterator[bool | None]:
         except OSError:
             yield None
         else:
-            yield os.fstat(fd).st_nlink > 0
+            yield status_of(fd, directory).st_nlink > 0
     finally:
         os.close(fd)
 

@@ -445,3 +445,17 @@ def test_a_hierarchy_without_the_document_of_its_root_is_named(tmp_path: Path) -
     report = zarrcore.verify(tmp_path)
     assert [(each.severity, each.kind, each.path) for each in report] == [("note", "metadata", "")]
     assert "without a document of its own" in report.findings[0].message and report.ok and report.arrays == 1
+
+
+def test_a_group_that_has_lost_its_document_was_taken_for_one_that_the_copy_alone_describes(
+    tmp_path: Path,
+) -> None:
+    root = zarrcore.create_group(tmp_path)
+    root.create_group("g").create_array("a", data=np.arange(4), chunks=2)
+    zarrcore.consolidate_metadata(tmp_path)
+    (tmp_path / "g/zarr.json").unlink()
+    found = {(finding.severity, finding.message) for finding in zarrcore.verify(tmp_path)}
+    assert found == {
+        ("warning", "g: has lost its own documents; the copy still has them"),
+        ("warning", "g/a: is in no group: one above it has lost its documents"),
+    }

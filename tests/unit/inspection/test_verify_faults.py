@@ -296,10 +296,23 @@ def stale_copy(it: Subject) -> Expected | None:
     return Expected(".zmetadata" if it.is_v2 else "zarr.json", {"consolidated"})
 
 
+def document_that_is_lost(it: Subject) -> Expected | None:
+    key = document_of(it)
+    if key is None:
+        return None
+    it.store.delete(key)
+    if it.is_consolidated:
+        return Expected(".zmetadata" if it.is_v2 else "zarr.json", {"consolidated"})
+    path = key.rpartition("/")[0]
+    array = next(array for array, _ in it.arrays if array.path == path)
+    return Expected(f"{path}/{array.metadata.encode_chunk_key((0,) * array.ndim)}", {"stray"})
+
+
 FAULTS: list[Callable[[Subject], Expected | None]] = [
     cut_short, longer, emptied, bit_of_a_chunk, bit_of_an_index, bit_of_an_inner_chunk, index_beyond_the_end,
     index_that_overlaps, key_of_no_grid, stray_in_an_array, chunk_without_an_array, temporary_file,
     link_to_nothing, document_cut_short, document_that_is_not_valid, stale_copy,
+    document_that_is_lost,
 ]  # fmt: skip
 IN_THE_INDEX = {bit_of_an_index, index_beyond_the_end, index_that_overlaps}
 

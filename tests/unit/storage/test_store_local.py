@@ -1187,3 +1187,18 @@ def test_a_relative_path_in_a_current_directory_that_was_removed(
         with pytest.raises(FileNotFoundError, match=r"current directory was removed: 'x\.zarr'"):
             call("x.zarr")
     LocalStore(tmp_path / "x.zarr")
+
+
+def test_an_error_of_the_lock_of_a_directory_names_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = zarrcore.create_group(tmp_path)
+
+    def fails(fd: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fstat", fails)
+        with pytest.raises(OSError, match=f"{tmp_path.name}"):
+            root.create_array("a", data=np.arange(4))
+    assert root.create_array("a", data=np.arange(4))[...].tolist() == [0, 1, 2, 3]
