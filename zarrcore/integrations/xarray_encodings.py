@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import marshal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
@@ -14,6 +14,7 @@ from xarray.backends import zarr as theirs
 
 from zarrcore import Array
 from zarrcore.metadata import layout
+from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.metadata.documents import NonFinite
 
 
@@ -24,9 +25,10 @@ class Encodings:
         self._spell = spell
         self._known: dict[tuple[Any, ...], tuple[Any, Callable[[], dict[str, Any]]]] = {}
 
-    def of(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:
-        """Return the encoding of an array; nothing that can be changed is shared."""
-        metadata = array.metadata
+    def of(
+        self, metadata: ArrayMetadata, dimensions: tuple[str, ...], members: Mapping[str, Any], name: str
+    ) -> dict[str, Any]:
+        """Return the encoding of the array that is `members[name]`; nothing that can be changed is shared."""
         if metadata.zarr_format == 3:
             stored: tuple[Any, ...] = metadata.codecs, metadata.chunk_grid
             chunks = None
@@ -35,7 +37,7 @@ class Encodings:
         key = *map(id, stored), chunks, metadata.shape, dimensions
         if key not in self._known:
             # What is stored stays, so that nothing else gets its identity.
-            self._known[key] = stored, _copier(self._made(array, dimensions))
+            self._known[key] = stored, _copier(self._made(members[name], dimensions))
         return self._known[key][1]()
 
     def _made(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:

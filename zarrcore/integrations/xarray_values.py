@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,12 @@ from xarray.backends import zarr as theirs
 from xarray.core import indexing
 
 import zarrcore
-from zarrcore import Array, AsyncArray
+from zarrcore import Array, AsyncArray, Group
 from zarrcore._locks import Lock, forkable
 from zarrcore.errors import BaseZarrError
+from zarrcore.groups.members import usable
+from zarrcore.metadata.common import ArrayMetadata
+from zarrcore.nodes.documents import is_array_metadata
 
 _LARGEST_IN_PARTS = 1 << 20  # bytes; parts of a larger array are read on their own
 
@@ -58,15 +61,56 @@ class Together:
             return self._read.pop(path, None) if whole else self._read.get(path)
 
 
+class Members(Mapping[str, Array | Group]):
+    """The nodes directly in a group, each opened when it is first asked for.
+
+    `arrays` are the metadata of those that are arrays, by their names.
+    """
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._found = {found.path: found for found in usable(group._opened, 0)}
+        self._opened: dict[str, Array | Group] = {}
+        metadata = ((name, found.metadata) for name, found in self._found.items())
+        self.arrays: dict[str, ArrayMetadata] = {
+            name: one for name, one in metadata if is_array_metadata(one)
+        }
+
+    def __getitem__(self, name: str) -> Array | Group:
+        node = self._opened.get(name)
+        if node is None:  # of two threads that open it, both get the same one
+            node = self._opened.setdefault(name, self._group._node(self._found[name]))
+        return node
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
 class Values(theirs.ZarrArrayWrapper):
-    """The values of an array, read when xarray asks for them."""
+    """The values of an array, read when xarray asks for them; until then it need not be open."""
 
-    __slots__ = ("_together",)
+    __slots__ = ("_members", "_name", "_together")
 
-    def __init__(self, array: Array, together: Together) -> None:
-        self._array, self._together = array, together
-        self.shape = array.shape
-        self.dtype = array.dtype
+    def __init__(
+        self, members: Mapping[str, Any], name: str, metadata: ArrayMetadata, together: Together
+    ) -> None:
+        self._members, self._name, self._together = members, name, together
+        self.shape = metadata.shape
+        try:
+            self.dtype = metadata.np_dtype
+        except BaseZarrError:
+            self.dtype = self._array.dtype  # the same error, with the path of the array
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        array = self._array
+        return type(self), ({self._name: array}, self._name, array.metadata, self._together)
+
+    @property
+    def _array(self) -> Any:  # a member of the class of xarray that this one is derived from
+        return self._members[self._name]
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         if isinstance(key, indexing.VectorizedIndexer):

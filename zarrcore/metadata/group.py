@@ -209,7 +209,7 @@ class _Nodes(Mapping[str, Any]):
         if found is None:
             if path == "" or full not in self._documents:
                 raise KeyError(path)
-            text = self._documents.text_of(full).encode() if isinstance(self._documents, Section) else None
+            text = self._documents.text_of(full) if isinstance(self._documents, Section) else None
             found = None if text is None else known.of_text(text)
             if found is None:
                 found = self._parse(full, text)
