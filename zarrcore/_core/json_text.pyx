@@ -6,6 +6,10 @@ from libc.string cimport memcmp, memset
 
 from json.encoder import encode_basestring_ascii as quoted
 
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char *where) except -1
+    void Py_LeaveRecursiveCall()
+
 cdef enum:
     DEEPEST = 500                                           # no deeper than what Python's functions read again
 
@@ -96,9 +100,28 @@ cdef object _copied(object value, object other, int levels):
     return members
 
 
+def unshared(value):
+    """Return a copy of dictionaries, lists and tuples, and of those in them; all other objects are shared."""
+    return _unshared(value)
+
+
+cdef object _unshared(object value):
+    cdef object kind = type(value)
+    if kind is not dict and kind is not list and kind is not tuple:
+        return value
+    Py_EnterRecursiveCall(" while values are copied")
+    try:
+        if kind is dict:
+            return {name: _unshared(item) for name, item in (<dict>value).items()}
+        items = [_unshared(item) for item in value]
+        return items if kind is list else tuple(items)
+    finally:
+        Py_LeaveRecursiveCall()
+
+
 cdef unsigned char _is_structure[256]
 memset(_is_structure, 0, sizeof(_is_structure))
-for _byte in bytearray(b'":{}[]'):
+for _byte in bytearray(b'":{}[]\0'):                         # and the end, which lies after each bytes object
     _is_structure[_byte] = True
 
 
@@ -112,10 +135,11 @@ def objects_in(bytes text not None, bytes outer not None, bytes inner not None) 
     cdef Py_ssize_t n = len(text), i = 0, name = 0, end = 0, start = -1, depth = 0
     cdef bint is_in_outer = False, is_in_inner = False
     cdef list spans = []
-    while i < n:
-        if not _is_structure[at[i]]:
+    while True:
+        while not _is_structure[at[i]]:
             i += 1
-            continue
+        if i >= n:
+            return spans
         if at[i] == c'"':
             i += 1
             name = i
@@ -133,13 +157,12 @@ def objects_in(bytes text not None, bytes outer not None, bytes inner not None) 
             depth += 1
             if depth == 4 and is_in_inner and at[i] == c'{':
                 start = i
-        else:
+        elif at[i]:
             if depth == 4 and start >= 0:
                 spans.append((start, i + 1))
                 start = -1
             depth -= 1
         i += 1
-    return spans
 
 
 cdef inline bint _is(bytes name, const unsigned char *found, Py_ssize_t n):

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator, Set
 from contextlib import ExitStack
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from inspect import signature
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -25,7 +25,6 @@ from xarray.backends.api import DATAARRAY_NAME, DATAARRAY_VARIABLE
 from xarray.backends.common import BACKEND_ENTRYPOINTS, _normalize_path, datatree_from_dict_with_io_cleanup
 from xarray.backends.plugins import detect_parameters, refresh_engines
 from xarray.backends.store import StoreBackendEntrypoint
-from xarray.core import indexing
 from xarray.core.treenode import NodePath
 from xarray.core.utils import close_on_error
 
@@ -36,7 +35,7 @@ from zarrcore.attributes import copied_attributes
 from zarrcore.integrations.xarray_decoding import decode, dropped_names
 from zarrcore.integrations.xarray_encodings import Encodings, fill_value_of, of_numcodecs, with_nan
 from zarrcore.integrations.xarray_groups import look_above, note_made, taking_back
-from zarrcore.integrations.xarray_values import Members, Together, Values, fetch, load
+from zarrcore.integrations.xarray_values import Members, Together, Values, fetch, lazy_variable, load
 from zarrcore.integrations.xarray_writing import OneByOne, store_together
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
@@ -258,13 +257,7 @@ class ZarrcoreStore(theirs.ZarrStore):
                 encoding["fill_value"] = metadata.fill_value
             if "_FillValue" in attributes:
                 attributes["_FillValue"] = fill_value_of(attributes["_FillValue"], values.dtype)
-        lazy = indexing.LazilyIndexedArray(values, _all_of(len(dimensions)))
-        return Variable(dimensions, lazy, attributes, encoding, fastpath=True)
-
-
-@cache
-def _all_of(ndim: int) -> indexing.BasicIndexer:
-    return indexing.BasicIndexer((slice(None),) * ndim)
+        return lazy_variable(dimensions, values, attributes, encoding)
 
 
 class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):

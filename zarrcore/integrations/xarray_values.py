@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,44 @@ class Values(theirs.ZarrArrayWrapper):
         else:
             values = await array.getitem(key.tuple)
         return self._with_dtype(values)
+
+
+class Whole(indexing.LazilyIndexedArray):
+    """All values of an array of Zarr, lazily; parts of them are made of it as of xarray's own class."""
+
+    __slots__ = ()
+
+    def __init__(self, array: Any, key: indexing.ExplicitIndexer | None = None) -> None:
+        if _ARE_KNOWN and key is None and type(array) is Values:  # nothing has to be worked out from slices
+            self.array, self.key, self._shape = array, _all_of(len(array.shape)), array.shape
+        else:
+            super().__init__(array, key)
+
+
+def lazy_variable(
+    dimensions: tuple[str, ...], values: Values, attributes: dict[str, Any], encoding: dict[str, Any]
+) -> Variable:
+    """Return a variable of parts that nobody else has, which the constructor of `Variable` would copy."""
+    if not _ARE_KNOWN or len(set(dimensions)) != len(values.shape):
+        return Variable(dimensions, Whole(values), attributes, encoding, fastpath=True)
+    made: Any = object.__new__(Variable)
+    made._dims, made._data, made._attrs, made._encoding = dimensions, Whole(values), attributes, encoding
+    return made  # type: ignore[no-any-return]
+
+
+def _slots_of(cls: type) -> set[str]:
+    return {name for base in cls.__mro__ for name in getattr(base, "__slots__", ())}
+
+
+# Whether the objects of this version of xarray consist of what is set above.
+_ARE_KNOWN = _slots_of(Variable) == {"_dims", "_data", "_attrs", "_encoding"} and _slots_of(
+    indexing.LazilyIndexedArray
+) == {"array", "key", "_shape"}
+
+
+@cache
+def _all_of(ndim: int) -> indexing.BasicIndexer:
+    return indexing.BasicIndexer((slice(None),) * ndim)
 
 
 def _is_whole(key: indexing.ExplicitIndexer, shape: tuple[int, ...]) -> bool:

@@ -326,13 +326,10 @@ class ConsolidatedMetadata:
     def __post_init__(self) -> None:
         if isinstance(self.metadata, _Nodes) and self.metadata._prefix:
             return  # a part of what has been checked
-        for path in self.metadata:
-            if _NO_PATH.search(path):
-                reason = f"expected a path of node names, got {describe(path)}"
-                raise MetadataValidationError(reason, where="metadata")
-            if path.count("/") >= MAX_LEVELS:
-                reason = f"expected a path of at most {MAX_LEVELS:,} names, got {describe(path)}"
-                raise NestingError(reason, where="metadata")
+        paths = list(self.metadata)
+        if _NO_PATH.search("/".join(paths)) or max(map(len, paths)) >= MAX_LEVELS:  # perhaps one of them
+            for path in paths:
+                _check_path(path)
         if not isinstance(self.metadata, _Nodes):
             object.__setattr__(self, "metadata", _Nodes(dict(_in_order(self.metadata))))
 
@@ -432,6 +429,15 @@ class ConsolidatedMetadata:
 
     def __hash__(self) -> int:
         return hash(tuple(self.metadata))
+
+
+def _check_path(path: str) -> None:
+    if _NO_PATH.search(path):
+        reason = f"expected a path of node names, got {describe(path)}"
+        raise MetadataValidationError(reason, where="metadata")
+    if path.count("/") >= MAX_LEVELS:
+        reason = f"expected a path of at most {MAX_LEVELS:,} names, got {describe(path)}"
+        raise NestingError(reason, where="metadata")
 
 
 def _others(data: Mapping[str, Any], *known: str) -> dict[str, Any]:
