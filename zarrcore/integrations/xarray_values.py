@@ -72,9 +72,8 @@ class Members(Mapping[str, Array | Group]):
         self._group = group
         self._found = {found.path: found for found in usable(group._opened, 0)}
         self._opened: dict[str, Array | Group] = {}
-        metadata = ((name, found.metadata) for name, found in self._found.items())
         self.arrays: dict[str, ArrayMetadata] = {
-            name: one for name, one in metadata if is_array_metadata(one)
+            name: found.metadata for name, found in self._found.items() if is_array_metadata(found.metadata)
         }
 
     def __getitem__(self, name: str) -> Array | Group:

@@ -204,11 +204,17 @@ class _Nodes(Mapping[str, Any]):
         self._parsed: dict[str, Any] = {}
 
     def __getitem__(self, path: str) -> Any:
+        found = self.get(path)
+        if found is None:
+            raise KeyError(path)
+        return found
+
+    def get(self, path: str, default: Any = None) -> Any:
         full = self._prefix + path
         found = self._parsed.get(full)
         if found is None:
             if path == "" or full not in self._documents:
-                raise KeyError(path)
+                return default
             text = self._documents.text_of(full) if isinstance(self._documents, Section) else None
             found = None if text is None else known.of_text(text)
             if found is None:
