@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Values -> indented JSON, copies of values, and where members lie: in Python each takes as long as parsing the document."""
+"""Values -> indented JSON, copies, where members lie: in Python each takes as long as to parse the document."""
 
 from libc.math cimport isfinite
 from libc.string cimport memcmp, memset
@@ -128,8 +128,8 @@ for _byte in bytearray(b'":{}[]\0'):                         # and the end, whic
 def objects_in(bytes text not None, bytes outer not None, bytes inner not None) -> list:
     """Return where each object that is a member of ``document[outer][inner]`` begins and ends.
 
-    What lies between them, and in them, is not checked: with a string in the place of each, the text is valid JSON if the
-    whole is, and the whole is if they are, too.  None if the text ends within a string.
+    What lies between them, and in them, is not checked: with a string in the place of each, the text is valid JSON if
+    the whole is, and the whole is if they are, too.  None if the text ends within a string.
     """
     cdef const unsigned char *at = text
     cdef Py_ssize_t n = len(text), i = 0, name = 0, end = 0, start = -1, depth = 0

@@ -157,7 +157,12 @@ class ZarrcoreStore(theirs.ZarrStore):
         )
         store_together(self.zarr_group.store, store, variables)
 
-    def _fetch_members(self) -> Members:
+    @property
+    def members(self) -> Members:  # type: ignore[override]
+        """The nodes directly in the group."""
+        return super().members  # type: ignore[return-value]
+
+    def _fetch_members(self) -> Members:  # type: ignore[override]
         return Members(self.zarr_group)
 
     def array_keys(self) -> tuple[str, ...]:

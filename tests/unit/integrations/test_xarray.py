@@ -327,7 +327,7 @@ def test_of_variables_that_are_stored_alike_one_is_opened_before_they_are_read(
     ds: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store: dict[str, bytes] = {}
-    ours.to_zarr(xr.Dataset({name: ds.t for name in ("t", "u", "v")}).drop_vars(ds.coords), store)
+    ours.to_zarr(xr.Dataset(dict.fromkeys(("t", "u", "v"), ds.t)).drop_vars(ds.coords), store)
     opened: list[str] = []
     original = zarrcore.Group._node
 
