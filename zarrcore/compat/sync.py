@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from zarrcore.storage.loops import own_loop, run_to_end
@@ -14,14 +14,18 @@ T = TypeVar("T")
 
 
 def sync(
-    coro: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop | None = None, timeout: float | None = None
+    coro: Coroutine[Any, Any, T] | T,
+    loop: asyncio.AbstractEventLoop | None = None,
+    timeout: float | None = None,
 ) -> T:
     """Return the result of a coroutine, run by an event loop in another thread.
 
+    Methods of stores are coroutines in zarr-python; what those of zarrcore have returned is the result.
+
     Parameters
     ----------
-    coro : coroutine
-        What is run.
+    coro : coroutine or object
+        What is run, or has been.
     loop : asyncio.AbstractEventLoop, optional
         The loop, which runs in another thread.  Default: one of this package.
     timeout : float, optional
@@ -34,6 +38,8 @@ def sync(
     TimeoutError
         After `timeout`.
     """
+    if not isinstance(coro, Coroutine):
+        return coro
     if asyncio._get_running_loop() is (loop or own_loop()):
         coro.close()
         raise RuntimeError("sync: the event loop that runs in this thread cannot be waited for in it")
@@ -47,8 +53,10 @@ def sync(
         raise
 
 
-def collect_aiterator(data: AsyncIterator[T]) -> tuple[T, ...]:
-    """Return all that an asynchronous iterator has."""
+def collect_aiterator(data: AsyncIterator[T] | Iterable[T]) -> tuple[T, ...]:
+    """Return all that an asynchronous iterator has, or what a method of a store of zarrcore has listed."""
+    if isinstance(data, Iterable):
+        return tuple(data)
 
     async def collect() -> tuple[T, ...]:
         return tuple([item async for item in data])
@@ -59,8 +67,8 @@ def collect_aiterator(data: AsyncIterator[T]) -> tuple[T, ...]:
 class SyncMixin:
     """What classes of other packages derive from, or make, to wait for coroutines."""
 
-    def _sync(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def _sync(self, coroutine: Coroutine[Any, Any, T] | T) -> T:
         return sync(coroutine)
 
-    def _sync_iter(self, async_iterator: AsyncIterator[T]) -> list[T]:
+    def _sync_iter(self, async_iterator: AsyncIterator[T] | Iterable[T]) -> list[T]:
         return list(collect_aiterator(async_iterator))

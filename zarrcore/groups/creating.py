@@ -11,13 +11,14 @@ from typing import Any
 from zarrcore._typing import Overwrite
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.errors import ContainsArrayError, ContainsGroupError
-from zarrcore.groups.members import find, member_path
+from zarrcore.groups.members import find, is_itself, member_path
 from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes.above import refuse_hidden
 from zarrcore.nodes.create import create_node
 from zarrcore.nodes.create_many import create_nodes
 from zarrcore.nodes.documents import Metadata, is_array_metadata
+from zarrcore.nodes.find import read_node
 from zarrcore.storage.path import StorePath
 
 
@@ -52,8 +53,13 @@ def create_group(
 def require_group(
     group: OpenGroup, name: str, attributes: Mapping[str, Any] | None, *, overwrite: Overwrite
 ) -> OpenGroup:
-    """Return the group of a name; create it if it is missing."""
+    """Return the group of a name, that itself for ``"/"``; create it if it is missing."""
     group.look_in_store()
+    if is_itself(name):
+        itself = None if overwrite else read_node(group.place, group.zarr_format)
+        if isinstance(itself, GroupMetadata):
+            return OpenGroup(itself.without_consolidated(), group.place)
+        return create_group_at(group.place, group.zarr_format, attributes, overwrite=overwrite)
     found = None if overwrite else find(group, name)
     if found is None:
         return create_group(group, name, attributes, overwrite=overwrite)

@@ -40,6 +40,11 @@ def member_path(path: str) -> str:
     return name
 
 
+def is_itself(path: str) -> bool:
+    """Return whether a path is ``"/"``, by which a group finds itself as one of HDF5 does."""
+    return path != "" and not path.strip("/")
+
+
 def missing(group: OpenGroup, path: str) -> KeyError:
     """Return the error for a path at which the group has no member; it suggests names that are like it."""
     parent, _, name = path.strip("/").rpartition("/")
@@ -55,6 +60,8 @@ def missing(group: OpenGroup, path: str) -> KeyError:
 
 def find(group: OpenGroup, path: str) -> Found | None:
     """Find the node at a path below a group; None if there is none, or no node can have the path."""
+    if is_itself(path):
+        return Found("", *group.seen(), users.losses)
     try:
         name = member_path(path)
     except (KeyError, InvalidKeyError):
@@ -75,7 +82,7 @@ def find(group: OpenGroup, path: str) -> Found | None:
 
 def opened(group: OpenGroup, found: Found) -> OpenArray | OpenGroup:
     """Open a member that has been found."""
-    place = group.place._child(found.path)
+    place = group.place._child(found.path) if found.path else group.place
     return opened_node(place, found.metadata, copy=found.copy, losses=found.losses)
 
 

@@ -76,6 +76,23 @@ def test_mapping_manners(root):
         root[""]
 
 
+def test_a_slash_is_the_group_itself(root):
+    """As in HDF5, and in zarr-python; anndata writes what lies at the top under this name."""
+    group = root["g"]
+    group.attrs["n"] = 1
+    assert "/" in group and group["/"].path == group.get("//").path == group.require_group("/").path == "g"
+    assert group["/"].attrs.asdict() == {"n": 1} and root["/"].path == ""
+    assert group.require_group("/", overwrite=True).attrs.asdict() == {}
+    assert list(group) == []
+    root.store.clear()
+    assert root.require_group("/").path == "" and list(zarrcore.open_group(root.store, mode="r")) == []
+    for name in ("", "/"):
+        with pytest.raises(KeyError, match="a member of a group has a name"):
+            root.create_group(name)
+        with pytest.raises(KeyError, match="a member of a group has a name"):
+            del root[name]
+
+
 def test_kinds(root):
     assert list(root.array_keys()) == ["a"]
     assert list(root.group_keys()) == ["g"]
