@@ -39,15 +39,15 @@ def sync(
         After `timeout`.
     """
     if not isinstance(coro, Coroutine):
-        return coro
+        return coro  # type: ignore[no-any-return]
     if asyncio._get_running_loop() is (loop or own_loop()):
         coro.close()
         raise RuntimeError("sync: the event loop that runs in this thread cannot be waited for in it")
     if loop is None:
-        return run_to_end(lambda: coro, own_loop(), timeout=timeout)
+        return run_to_end(lambda: coro, own_loop(), timeout=timeout)  # type: ignore[no-any-return]
     future = asyncio.run_coroutine_threadsafe(coro, loop)
     try:
-        return future.result(timeout)
+        return future.result(timeout)  # type: ignore[no-any-return]
     except BaseException:
         future.cancel()
         raise

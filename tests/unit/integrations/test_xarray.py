@@ -608,6 +608,28 @@ def test_dask_arrays_are_written_and_read(ds: Any, tmp_path: Path) -> None:
         ours.to_zarr(crossing, tmp_path / "a", mode="r+")
 
 
+def test_several_data_sets_are_opened_as_one(ds: Any, tmp_path: Path) -> None:
+    pytest.importorskip("dask")
+    for number in range(3):
+        ours.to_zarr(ds.isel(time=slice(2 * number, 2 * number + 2)), tmp_path / str(number))
+    paths = [tmp_path / str(number) for number in range(3)]
+    how: Any = {"data_vars": "minimal", "compat": "override", "coords": "minimal", "join": "outer"}
+    with xr.open_mfdataset(paths, engine=ENGINE, **how) as read:
+        assert read.t.chunksizes["time"] == (2, 2, 2)
+        xr.testing.assert_equal(read.load(), ds)
+
+
+def test_blocks_that_would_share_a_shard_are_refused(ds: Any, tmp_path: Path) -> None:
+    pytest.importorskip("dask")
+    encoding = {"t": {"chunks": (1, 4, 5), "shards": (4, 4, 5)}}
+    blocks = ds[["t"]].chunk(time=2)
+    with pytest.raises(ValueError, match="overlap|align"):
+        ours.to_zarr(blocks, tmp_path / "a", encoding=encoding)
+    ours.to_zarr(blocks.chunk(time=4), tmp_path / "b", encoding=encoding)
+    xr.testing.assert_equal(xr.open_dataset(tmp_path / "b", engine=ENGINE).load(), ds[["t"]])
+    assert zarrcore.open_array(tmp_path / "b" / "t").shards == (4, 4, 5)
+
+
 def test_variables_that_are_left_out_need_no_names_of_dimensions(tmp_path: Path) -> None:
     """The error named `drop_variables` as the way out, which ended in the same error."""
     root = zarrcore.create_group(tmp_path)
