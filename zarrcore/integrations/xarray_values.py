@@ -104,9 +104,13 @@ class Values(theirs.ZarrArrayWrapper):
         except BaseZarrError:
             self.dtype = self._array.dtype  # the same error, with the path of the array
 
+    @classmethod
+    def of(cls, array: Array, together: Together) -> Values:
+        """Return the values of an open array."""
+        return cls({"": array}, "", array.metadata, together)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        array = self._array
-        return type(self), ({self._name: array}, self._name, array.metadata, self._together)
+        return type(self).of, (self._array, self._together)
 
     @property
     def _array(self) -> Any:  # a member of the class of xarray that this one is derived from
