@@ -12,13 +12,14 @@ INSTALL := -m pip install -qq --no-compile
 ZARR2 := .venvs/zarr2
 S3 := .venvs/s3
 SUITE := .venvs/zarr-suite
+ECOSYSTEM := .venvs/ecosystem
 DOCS := .venvs/docs
 PYTEST_ARGS ?=
 JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
     'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-versions zarr-python-guide xarray-suite dask-suite pytest soak \
+.PHONY: help env sources zarr2 build test s3 zarr-python-suite zarr-python-versions zarr-python-guide xarray-suite dask-suite ecosystem pytest soak \
         demo packages smoke system-libs csrc-test csrc-asan csrc-tsan csrc-valgrind examples-valgrind examples-tsan csrc-foreign \
         fuzz fuzz-test asan tsan bench bench-capi bench-random style lint workflows lib wheel wheel-aarch64 wheel-musl portable \
         contents stubs docs clean
@@ -111,6 +112,15 @@ xarray-suite: build $(SUITE)/.complete ## the tests of xarray itself, on zarrcor
 
 dask-suite: build $(SUITE)/.complete ## the tests of dask itself that need zarr-python, with zarrcore in its place
 	$(SUITE)/bin/python tests/interop/dask_suite.py $(SUITE)
+
+$(ECOSYSTEM)/.complete: tests/interop/ecosystem-requirements.txt $(ENV)/.complete
+	rm -rf $(ECOSYSTEM) && $(PY) -m venv $(ECOSYSTEM)
+	$(ECOSYSTEM)/bin/python $(INSTALL) --only-binary :all: -r $<
+	@touch $@
+
+ecosystem: build $(ECOSYSTEM)/.complete ## anndata, ome-zarr, ngff-zarr, virtualizarr, imagecodecs and icechunk on zarrcore
+	PYTHONPATH=$(CURDIR) $(ECOSYSTEM)/bin/python -m pytest -q -p no:cacheprovider -n $(JOBS) -rs tests/interop/test_ecosystem.py \
+	    tests/unit/storage/test_store_zarr_python.py $(PYTEST_ARGS)
 
 NATIVE = NATIVE_CFLAGS="$$($(PY) wheels/native_libs.py --cflags)" NATIVE_LIBS="$$($(PY) wheels/native_libs.py --libs)"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, Protocol
 
 from zarrcore._core.json_text import copied
@@ -31,7 +31,7 @@ class Attributes(MutableMapping[str, Any]):
         self._node = node
 
     def __getitem__(self, key: str) -> Any:
-        return _copied(self._node.metadata.attributes[key])
+        return copied(self._node.metadata.attributes[key], _other)
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._node._change_attributes(lambda attributes: {**attributes, key: value})
@@ -69,12 +69,12 @@ class Attributes(MutableMapping[str, Any]):
 
     def asdict(self) -> dict[str, Any]:
         """Return all attributes as a new dictionary."""
-        return _copied(self._node.metadata.attributes)  # type: ignore[no-any-return]
+        return copied_attributes(self._node.metadata.attributes)
 
 
-def _copied(value: Any) -> Any:
-    """Return a value that is not shared with the metadata; NaN and infinities as plain floats."""
-    return copied(value, _other)
+def copied_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes that are not shared with the metadata; NaN and infinities as plain floats."""
+    return copied(attributes, _other)  # type: ignore[no-any-return]
 
 
 def _other(value: Any) -> Any:

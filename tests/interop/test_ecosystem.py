@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,6 +102,48 @@ def test_ngff_zarr(way: str, tmp_path: Path) -> None:
     root = zarrcore.open_group(tmp_path / "image.zarr", mode="r")
     arrays = [node for _, node in root.members(max_depth=None) if isinstance(node, zarrcore.Array)]
     assert any(array.shape == image.shape and np.array_equal(array[:], image) for array in arrays)
+
+
+STANDING_IN = {
+    "anndata": """
+import anndata, zarr
+made = anndata.AnnData(np.random.default_rng(3).normal(size=(30, 8)).astype("f4"))
+made.uns["title"] = "an example"
+made.write_zarr("a.zarr")
+anndata.io.write_elem(zarr.open_group("b.zarr", mode="w"), "/", made)
+for path in ("a.zarr", "b.zarr"):
+    read = anndata.read_zarr(path)
+    assert np.array_equal(read.X, made.X) and read.uns["title"] == "an example"
+""",
+    "ome_zarr": """
+import zarr
+from ome_zarr import io, reader, writer
+image = np.random.default_rng(3).integers(0, 255, (2, 64, 48), dtype="u1")
+writer.write_image(image, zarr.open_group("image.zarr", mode="w"), axes="cyx")
+nodes = [*reader.Reader(io.parse_url("image.zarr"))()]
+assert np.array_equal(np.asarray(nodes[0].data[0]), image)
+""",
+    "ngff_zarr": """
+import ngff_zarr
+image = np.random.default_rng(3).integers(0, 255, (64, 48), dtype="u1")
+scales = ngff_zarr.to_multiscales(ngff_zarr.to_ngff_image(image, dims=["y", "x"]))
+ngff_zarr.to_ngff_zarr("image.zarr", scales)
+assert np.array_equal(np.asarray(ngff_zarr.from_ngff_zarr("image.zarr").images[0].data), image)
+""",
+}
+
+
+@pytest.mark.parametrize("package", STANDING_IN)
+def test_packages_run_on_zarrcore_in_the_place_of_zarr_python(package: str, tmp_path: Path) -> None:
+    pytest.importorskip(package)
+    before = "import zarrcore.compat; zarrcore.compat.stand_in()\nimport numpy as np\n"
+    after = "import sys; assert sys.modules['zarr'] is zarrcore\n"
+    program = ["-W", "ignore", "-c", before + STANDING_IN[package] + after]
+    where = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, *program], cwd=tmp_path, env=where, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 CODECS: dict[str, dict[str, Any]] = {

@@ -14,7 +14,6 @@ from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
-from zarrcore.metadata.documents import names_of_xarray
 from zarrcore.node import Node
 
 
@@ -75,11 +74,7 @@ class ArrayDescription(Node):
     @property
     def dimension_names(self) -> tuple[str | None, ...] | None:
         """Names of the dimensions, or None; in format 2 those that xarray stores in an attribute."""
-        names: Any
-        if self._metadata.zarr_format == 3:
-            names = self._metadata.dimension_names
-            return None if names is None else tuple(names)
-        return names_of_xarray(self._metadata.attributes, self.ndim)
+        return layout.dimension_names(self._metadata)
 
     @property
     def order(self) -> Literal["C", "F"]:

@@ -56,7 +56,7 @@ def require_group(
 ) -> OpenGroup:
     """Return the group of a name, the group itself for ``"/"``; create it if it is missing."""
     group.look_in_store()
-    if not normalize_path(name):
+    if name and not normalize_path(name):
         return _itself(group, attributes, overwrite=overwrite)
     found = None if overwrite else find(group, name)
     if found is None:
@@ -75,7 +75,7 @@ def _itself(group: OpenGroup, attributes: Mapping[str, Any] | None, *, overwrite
         return create_group_at(place, zarr_format, attributes, overwrite=overwrite)
     if is_array_metadata(found):
         raise ContainsArrayError(f"an array exists {place._located}")
-    return OpenGroup(found, place)
+    return OpenGroup(found.without_consolidated(), place)
 
 
 def create_array(group: OpenGroup, name: str, options: Any, compressor: Any) -> OpenArray:

@@ -56,7 +56,7 @@ def missing(group: OpenGroup, path: str) -> KeyError:
 def find(group: OpenGroup, path: str) -> Found | None:
     """Find the node at a path below a group; None if there is none, or no node can have the path.
 
-    ``"/"`` is the group itself.
+    ``"/"`` is the group itself, as in HDF5; no name at all is none.
     """
     try:
         name = normalize_path(path)
@@ -65,7 +65,7 @@ def find(group: OpenGroup, path: str) -> Found | None:
     losses, changes = users.losses, users.changes_known()
     place, (metadata, copy) = group.place / name, group.seen()
     if not name:
-        return Found(name, metadata, copy, losses)
+        return Found(name, metadata, copy, losses) if path else None
     if metadata.consolidated_metadata is not None:
         found = checked_lookup(metadata.consolidated_metadata, place, name, group.zarr_format)
     else:

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator, Set
 from contextlib import ExitStack
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from inspect import signature
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -25,18 +25,20 @@ from xarray.backends.api import DATAARRAY_NAME, DATAARRAY_VARIABLE
 from xarray.backends.common import BACKEND_ENTRYPOINTS, _normalize_path, datatree_from_dict_with_io_cleanup
 from xarray.backends.plugins import detect_parameters, refresh_engines
 from xarray.backends.store import StoreBackendEntrypoint
-from xarray.core import indexing
 from xarray.core.treenode import NodePath
 from xarray.core.utils import close_on_error
 
 import zarrcore
 from zarrcore import Array, Group
 from zarrcore.arrays.creation import refuse_own_source
+from zarrcore.attributes import copied_attributes
 from zarrcore.integrations.xarray_decoding import decode, dropped_names
 from zarrcore.integrations.xarray_encodings import Encodings, fill_value_of, of_numcodecs, with_nan
 from zarrcore.integrations.xarray_groups import look_above, note_made, taking_back
-from zarrcore.integrations.xarray_values import Together, Values, fetch, load
+from zarrcore.integrations.xarray_values import Members, Together, Values, fetch, lazy_variable, load
 from zarrcore.integrations.xarray_writing import OneByOne, store_together
+from zarrcore.metadata import layout
+from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import followed_at_once
 from zarrcore.storage import make_store_path
 
@@ -47,9 +49,9 @@ _LARGEST_INDEX = 16 << 20
 _LARGEST_COORDINATE = 64 << 10
 
 
-def _dimensions(array: Array) -> tuple[str, ...] | None:
+def _dimensions(metadata: ArrayMetadata) -> tuple[str, ...] | None:
     """Return the names of an array's dimensions; None if one has no name."""
-    names = array.dimension_names if array.ndim else ()
+    names = layout.dimension_names(metadata) if metadata.shape else ()
     return None if names is None or None in names else names  # type: ignore[return-value]
 
 
@@ -155,32 +157,48 @@ class ZarrcoreStore(theirs.ZarrStore):
         )
         store_together(self.zarr_group.store, store, variables)
 
+    @property
+    def members(self) -> Members:  # type: ignore[override]
+        """The nodes directly in the group."""
+        return super().members  # type: ignore[return-value]
+
+    def _fetch_members(self) -> Members:  # type: ignore[override]
+        return Members(self.zarr_group)
+
     def array_keys(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.arrays())
+        return tuple(self.members.arrays)
 
     def arrays(self) -> Any:
-        return tuple((name, node) for name, node in self.members.items() if isinstance(node, Array))
+        members = self.members
+        return tuple((name, members[name]) for name in members.arrays)
 
     def get_variables(self) -> dict[str, Variable]:
-        arrays = {name: array for name, array in self.arrays() if name not in self._left_out}
-        encodings = Encodings(self._spelled)
-        variables = {name: self._variable(name, array, encodings) for name, array in arrays.items()}
+        members, encodings = self.members, Encodings(self._spelled)
+        variables = {
+            name: self._variable(name, metadata, members, encodings)
+            for name, metadata in members.arrays.items()
+            if name not in self._left_out
+        }
         named = (node.attrs.get("coordinates") for node in (*variables.values(), self.zarr_group))
         coordinates = {name for names in named if isinstance(names, str) for name in names.split()}
         for name, variable in variables.items():
-            most = _LARGEST_INDEX if variable.dims == (name,) else _LARGEST_COORDINATE * (name in coordinates)
-            if arrays[name].nbytes <= most:
-                self._together.add(arrays[name])
+            if variable.dims == (name,) or name in coordinates:
+                most = _LARGEST_INDEX if variable.dims == (name,) else _LARGEST_COORDINATE
+                array: Any = members[name]
+                if array.nbytes <= most:
+                    self._together.add(array)
         return variables
 
     def open_store_variable(self, name: str) -> Variable:
-        array: Any = self.members[name]
-        return self._variable(name, array, Encodings(self._spelled))
+        members = self.members
+        return self._variable(name, members.arrays[name], members, Encodings(self._spelled))
 
     def get_dimensions(self) -> dict[str, int]:
         lengths: dict[str, int] = {}
-        for name, array in self.arrays():
-            for dimension, length in zip(self._dimensions(name, array), array.shape, strict=True):
+        members = self.members
+        for name, metadata in members.arrays.items():
+            dimensions = self._dimensions(name, metadata, members)
+            for dimension, length in zip(dimensions, metadata.shape, strict=True):
                 if lengths.setdefault(dimension, length) != length:
                     conflict = f"{dimension} ({length} != {lengths[dimension]})"
                     raise ValueError(f"found conflicting lengths for dimension {conflict}")
@@ -209,43 +227,42 @@ class ZarrcoreStore(theirs.ZarrStore):
         written = None if codec is None else codec.to_dict()
         return of_numcodecs(codec, written) if written and "id" in written else written
 
-    def _dimensions(self, name: str, array: Array) -> tuple[str, ...]:
-        found = _dimensions(array)
-        if found is None and array.metadata.zarr_format == 2 and self._mode == "r":
+    def _dimensions(self, name: str, metadata: ArrayMetadata, members: Members) -> tuple[str, ...]:
+        found = _dimensions(metadata)
+        if found is not None:
+            return found
+        array: Any = members[name]
+        if metadata.zarr_format == 2 and self._mode == "r":
             found = _nczarr_dimensions(array)
         if found is None:
-            missing = "`dimension_names`" if array.metadata.zarr_format == 3 else f"`{theirs.DIMENSION_KEY}`"
+            missing = "`dimension_names`" if metadata.zarr_format == 3 else f"`{theirs.DIMENSION_KEY}`"
             raise KeyError(
                 f"array {array.path!r} has no {missing}, which is required for xarray to determine variable "
                 f"dimensions (drop_variables={name!r} leaves it out)"
             )
         return found
 
-    def _variable(self, name: str, array: Array, encodings: Encodings) -> Variable:
-        metadata, dimensions = array.metadata, self._dimensions(name, array)
-        attributes = array.attrs.asdict()
+    def _variable(
+        self, name: str, metadata: ArrayMetadata, members: Members, encodings: Encodings
+    ) -> Variable:
+        dimensions = self._dimensions(name, metadata, members)
+        attributes = copied_attributes(metadata.attributes)
         if metadata.zarr_format == 2:
             hidden = {theirs.DIMENSION_KEY, *(key for key in attributes if key.lower().startswith("_nc"))}
             attributes = {key: value for key, value in attributes.items() if key not in hidden}
-        values = Values(array, self._together)
-        encoding = encodings.of(array, dimensions)
+        values = Values(members, name, metadata, self._together)
+        encoding = encodings.of(metadata, dimensions, members, name)
         if values.dtype.kind == "T":
             encoding["dtype"] = values.dtype
         if self._use_zarr_fill_value_as_mask:
-            if array.fill_value is not None:
-                attributes["_FillValue"] = array.fill_value
+            if metadata.fill_value is not None:
+                attributes["_FillValue"] = metadata.fill_value
         else:
             if metadata.zarr_format == 3:
                 encoding["fill_value"] = metadata.fill_value
             if "_FillValue" in attributes:
-                attributes["_FillValue"] = fill_value_of(attributes["_FillValue"], array.dtype)
-        lazy = indexing.LazilyIndexedArray(values, _all_of(len(dimensions)))
-        return Variable(dimensions, lazy, attributes, encoding, fastpath=True)
-
-
-@cache
-def _all_of(ndim: int) -> indexing.BasicIndexer:
-    return indexing.BasicIndexer((slice(None),) * ndim)
+                attributes["_FillValue"] = fill_value_of(attributes["_FillValue"], values.dtype)
+        return lazy_variable(dimensions, values, attributes, encoding)
 
 
 class ZarrcoreBackendEntrypoint(theirs.ZarrBackendEntrypoint):

@@ -33,7 +33,7 @@ def decode(
     **decoding: Any,
 ) -> Dataset:
     """Return the data set of a store as ``StoreBackendEntrypoint`` does; only what needs it is decoded."""
-    dropped = dropped_names(drop_variables)
+    dropped, stored = dropped_names(drop_variables), dict(stored)
     named = (variable.attrs.get("bounds") for variable in stored.values())
     bounds = {name for name in named if isinstance(name, str)}
     plain = {
@@ -50,7 +50,7 @@ def decode(
         if name not in dropped
     }
     # A dimension's namesake is a coordinate; those come last, as in a data set that is made of its parts.
-    lengths = calculate_dimensions(variables)
+    lengths = _lengths(variables)
     names: set[Any] = {name for name in variables if name in coordinates or name in lengths}
     ordered = sorted(variables, key=names.__contains__)
     return Dataset._construct_direct(
@@ -61,6 +61,14 @@ def decode(
         encoding=store.get_encoding(),
         close=store.close,
     )
+
+
+def _lengths(variables: dict[Any, Variable]) -> dict[Any, int]:
+    """Return the lengths of all dimensions; of variables of the same shape only the first is looked at."""
+    first: dict[Any, Any] = {}
+    for name, variable in variables.items():
+        first.setdefault((variable.dims, variable.shape) if variable.dims else name, name)
+    return calculate_dimensions({name: variables[name] for name in first.values()})
 
 
 def _is_plain(variable: Variable, is_masked: bool) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import marshal
-from collections.abc import Callable
-from contextlib import suppress
-from functools import lru_cache, partial
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from xarray.backends import zarr as theirs
 
 from zarrcore import Array
+from zarrcore._core.json_text import unshared
 from zarrcore.metadata import layout
+from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.metadata.documents import NonFinite
 
 
@@ -22,21 +22,22 @@ class Encodings:
 
     def __init__(self, spell: Callable[[Any], Any]) -> None:
         self._spell = spell
-        self._known: dict[tuple[Any, ...], tuple[Any, Callable[[], dict[str, Any]]]] = {}
+        self._known: dict[tuple[Any, ...], tuple[Any, dict[str, Any]]] = {}
 
-    def of(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:
-        """Return the encoding of an array; nothing that can be changed is shared."""
-        metadata = array.metadata
+    def of(
+        self, metadata: ArrayMetadata, dimensions: tuple[str, ...], members: Mapping[str, Any], name: str
+    ) -> dict[str, Any]:
+        """Return the encoding of the array that is `members[name]`; nothing that can be changed is shared."""
+        stored: tuple[Any, Any]
         if metadata.zarr_format == 3:
-            stored: tuple[Any, ...] = metadata.codecs, metadata.chunk_grid
-            chunks = None
+            stored, chunks = (metadata.codecs, metadata.chunk_grid), None
         else:
             stored, chunks = (metadata.filters, metadata.compressor), metadata.chunks
-        key = *map(id, stored), chunks, metadata.shape, dimensions
-        if key not in self._known:
-            # What is stored stays, so that nothing else gets its identity.
-            self._known[key] = stored, _copier(self._made(array, dimensions))
-        return self._known[key][1]()
+        key = id(stored[0]), id(stored[1]), chunks, metadata.shape, dimensions
+        known = self._known.get(key)
+        if known is None:  # what is stored stays, so that nothing else gets its identity
+            known = self._known[key] = stored, self._made(members[name], dimensions)
+        return unshared(known[1])  # type: ignore[no-any-return]
 
     def _made(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:
         chunks = _lengths(array, "chunks", "read_chunk_sizes")
@@ -51,21 +52,6 @@ class Encodings:
         if array.metadata.zarr_format == 3:
             encoding["serializer"] = self._spell(serializer)
         return encoding
-
-
-def _copier(value: Any) -> Callable[[], Any]:
-    """Return a function for copies of what JSON or a tuple has; objects are not copied."""
-    with suppress(ValueError):
-        written = marshal.dumps(value)
-        if marshal.loads(written) == value:  # other objects may be written as their bytes
-            return partial(marshal.loads, written)
-    return partial(_unshared, value)
-
-
-def _unshared(value: Any) -> Any:
-    if type(value) is dict:
-        return {name: _unshared(item) for name, item in value.items()}
-    return type(value)(map(_unshared, value)) if type(value) in (list, tuple) else value
 
 
 def _lengths(array: Array, regular: str, each: str) -> Any:

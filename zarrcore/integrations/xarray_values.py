@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ from xarray.backends import zarr as theirs
 from xarray.core import indexing
 
 import zarrcore
-from zarrcore import Array, AsyncArray
+from zarrcore import Array, AsyncArray, Group
 from zarrcore._locks import Lock, forkable
 from zarrcore.errors import BaseZarrError
+from zarrcore.groups.members import usable
+from zarrcore.metadata.common import ArrayMetadata
+from zarrcore.nodes.documents import is_array_metadata
 
 _LARGEST_IN_PARTS = 1 << 20  # bytes; parts of a larger array are read on their own
 
@@ -58,15 +62,59 @@ class Together:
             return self._read.pop(path, None) if whole else self._read.get(path)
 
 
+class Members(Mapping[str, Array | Group]):
+    """The nodes directly in a group, each opened when it is first asked for.
+
+    `arrays` are the metadata of those that are arrays, by their names.
+    """
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._found = {found.path: found for found in usable(group._opened, 0)}
+        self._opened: dict[str, Array | Group] = {}
+        self.arrays: dict[str, ArrayMetadata] = {
+            name: found.metadata for name, found in self._found.items() if is_array_metadata(found.metadata)
+        }
+
+    def __getitem__(self, name: str) -> Array | Group:
+        node = self._opened.get(name)
+        if node is None:  # of two threads that open it, both get the same one
+            node = self._opened.setdefault(name, self._group._node(self._found[name]))
+        return node
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
 class Values(theirs.ZarrArrayWrapper):
-    """The values of an array, read when xarray asks for them."""
+    """The values of an array, read when xarray asks for them; until then it need not be open."""
 
-    __slots__ = ("_together",)
+    __slots__ = ("_members", "_name", "_together")
 
-    def __init__(self, array: Array, together: Together) -> None:
-        self._array, self._together = array, together
-        self.shape = array.shape
-        self.dtype = array.dtype
+    def __init__(
+        self, members: Mapping[str, Any], name: str, metadata: ArrayMetadata, together: Together
+    ) -> None:
+        self._members, self._name, self._together = members, name, together
+        self.shape = metadata.shape
+        try:
+            self.dtype = metadata.np_dtype
+        except BaseZarrError:
+            self.dtype = self._array.dtype  # the same error, with the path of the array
+
+    @classmethod
+    def of(cls, array: Array, together: Together) -> Values:
+        """Return the values of an open array."""
+        return cls({"": array}, "", array.metadata, together)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).of, (self._array, self._together)
+
+    @property
+    def _array(self) -> Any:  # a member of the class of xarray that this one is derived from
+        return self._members[self._name]
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         if isinstance(key, indexing.VectorizedIndexer):
@@ -92,6 +140,44 @@ class Values(theirs.ZarrArrayWrapper):
         else:
             values = await array.getitem(key.tuple)
         return self._with_dtype(values)
+
+
+class Whole(indexing.LazilyIndexedArray):
+    """All values of an array of Zarr, lazily; parts of them are made of it as of xarray's own class."""
+
+    __slots__ = ()
+
+    def __init__(self, array: Any, key: indexing.ExplicitIndexer | None = None) -> None:
+        if _ARE_KNOWN and key is None and type(array) is Values:  # nothing has to be worked out from slices
+            self.array, self.key, self._shape = array, _all_of(len(array.shape)), array.shape
+        else:
+            super().__init__(array, key)
+
+
+def lazy_variable(
+    dimensions: tuple[str, ...], values: Values, attributes: dict[str, Any], encoding: dict[str, Any]
+) -> Variable:
+    """Return a variable of parts that nobody else has, which the constructor of `Variable` would copy."""
+    if not _ARE_KNOWN or len(set(dimensions)) != len(values.shape):
+        return Variable(dimensions, Whole(values), attributes, encoding, fastpath=True)
+    made: Any = object.__new__(Variable)
+    made._dims, made._data, made._attrs, made._encoding = dimensions, Whole(values), attributes, encoding
+    return made  # type: ignore[no-any-return]
+
+
+def _slots_of(cls: type) -> set[str]:
+    return {name for base in cls.__mro__ for name in getattr(base, "__slots__", ())}
+
+
+# Whether the objects of this version of xarray consist of what is set above.
+_ARE_KNOWN = _slots_of(Variable) == {"_dims", "_data", "_attrs", "_encoding"} and _slots_of(
+    indexing.LazilyIndexedArray
+) == {"array", "key", "_shape"}
+
+
+@cache
+def _all_of(ndim: int) -> indexing.BasicIndexer:
+    return indexing.BasicIndexer((slice(None),) * ndim)
 
 
 def _is_whole(key: indexing.ExplicitIndexer, shape: tuple[int, ...]) -> bool:

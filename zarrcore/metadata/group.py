@@ -206,12 +206,18 @@ class _Nodes(Mapping[str, Any]):
         self._parsed: dict[str, Any] = {}
 
     def __getitem__(self, path: str) -> Any:
+        found = self.get(path)
+        if found is None:
+            raise KeyError(path)
+        return found
+
+    def get(self, path: str, default: Any = None) -> Any:
         full = self._prefix + path
         found = self._parsed.get(full)
         if found is None:
             if path == "" or full not in self._documents:
-                raise KeyError(path)
-            text = self._documents.text_of(full).encode() if isinstance(self._documents, Section) else None
+                return default
+            text = self._documents.text_of(full) if isinstance(self._documents, Section) else None
             found = None if text is None else known.of_text(text)
             if found is None:
                 found = self._parse(full, text)
@@ -328,13 +334,10 @@ class ConsolidatedMetadata:
     def __post_init__(self) -> None:
         if isinstance(self.metadata, _Nodes) and self.metadata._prefix:
             return  # a part of what has been checked
-        for path in self.metadata:
-            if _NO_PATH.search(path):
-                reason = f"expected a path of node names, got {describe(path)}"
-                raise MetadataValidationError(reason, where="metadata")
-            if path.count("/") >= MAX_LEVELS:
-                reason = f"expected a path of at most {MAX_LEVELS:,} names, got {describe(path)}"
-                raise NestingError(reason, where="metadata")
+        paths = list(self.metadata)
+        if _NO_PATH.search("/".join(paths)) or max(map(len, paths)) >= MAX_LEVELS:  # perhaps one of them
+            for path in paths:
+                _check_path(path)
         if not isinstance(self.metadata, _Nodes):
             object.__setattr__(self, "metadata", _Nodes(dict(_in_order(self.metadata))))
 
@@ -434,6 +437,15 @@ class ConsolidatedMetadata:
 
     def __hash__(self) -> int:
         return hash(tuple(self.metadata))
+
+
+def _check_path(path: str) -> None:
+    if _NO_PATH.search(path):
+        reason = f"expected a path of node names, got {describe(path)}"
+        raise MetadataValidationError(reason, where="metadata")
+    if path.count("/") >= MAX_LEVELS:
+        reason = f"expected a path of at most {MAX_LEVELS:,} names, got {describe(path)}"
+        raise NestingError(reason, where="metadata")
 
 
 def _others(data: Mapping[str, Any], *known: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from zarrcore._core.json_text import unshared
 from zarrcore._extension import is_of_a_user
 from zarrcore.codecs.base import ArraySpec, Codec
 from zarrcore.codecs.chain import CodecChain, IgnoredCodec, with_held
@@ -69,6 +70,8 @@ def keep(
 
 def of_text(text: bytes) -> Any | None:
     """Return the metadata of a node whose stored document has been read before, as a new object."""
+    if len(text) > _LONGEST_KEY:  # before it is hashed
+        return None
     current = registrations()
     since, latest, found = _texts.get(None, (None, b"", None))
     if since is not current or latest != text:  # members of a group are often alike, and hashing takes longer
@@ -78,7 +81,7 @@ def of_text(text: bytes) -> Any | None:
         _texts[None] = current, text, found
     cls, members, attributes = found
     metadata: Any = object.__new__(cls)
-    vars(metadata).update(members, attributes=marshal.loads(attributes), extra_fields={})
+    vars(metadata).update(members, attributes=unshared(attributes), extra_fields={})
     return metadata
 
 
@@ -87,8 +90,8 @@ def keep_text(text: bytes, metadata: Any) -> None:
     if len(text) > _LONGEST_KEY or metadata.extra_fields or getattr(metadata, "storage_transformers", ()):
         return
     try:
-        attributes = marshal.dumps(metadata.attributes, 2)
-    except ValueError:  # NaN and infinities are objects of a class of their own
+        attributes = unshared(metadata.attributes)
+    except RecursionError:
         return
     _add(_texts, (registrations(), text), (type(metadata), dict(vars(metadata)), attributes))
 

@@ -11,6 +11,7 @@ from zarrcore._validate import fail
 from zarrcore.grids import RegularGrid
 from zarrcore.grids.base import start_alike
 from zarrcore.metadata.common import ArrayMetadata
+from zarrcore.metadata.documents import names_of_xarray
 
 Edges = tuple[int | tuple[int, ...], ...]
 
@@ -26,6 +27,13 @@ def grid_edges(metadata: ArrayMetadata) -> Edges:
 def inner_chunks(metadata: ArrayMetadata) -> tuple[int, ...] | None:
     """Shape of the inner chunks of a sharded array, or None."""
     return None if metadata.sharding_codec is None else metadata.chunks
+
+
+def dimension_names(metadata: ArrayMetadata) -> tuple[str | None, ...] | None:
+    """Names of the dimensions, or None; in format 2 those that xarray stores in an attribute."""
+    if metadata.zarr_format == 3:
+        return metadata.dimension_names  # type: ignore[no-any-return]
+    return names_of_xarray(metadata.attributes, metadata.ndim)
 
 
 def chunk_sizes(edges: Edges, shape: Sequence[int]) -> tuple[tuple[int, ...], ...]:

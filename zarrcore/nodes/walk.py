@@ -97,29 +97,30 @@ def walk(
     stack = [(place, "", children(place, metadata, known), copy)]
     while stack:
         above, prefix, members, copy = stack[-1]
+        group = None
         try:
-            found = next(members, None)
+            for name, node in members:
+                if len(stack) > MAX_LEVELS:
+                    refuse_level(place, len(stack))
+                if isinstance(node, GroupMetadata):
+                    group = node
+                    break
+                yield Found(prefix + name, node, copy, losses)
         except NodeIOError as error:
             if not goes_on:
                 raise
             stack.pop()
             yield Found(prefix.removesuffix("/"), Unreadable(error), copy, losses)
             continue
-        if found is None:
+        if group is None:
             stack.pop()
             continue
-        if len(stack) > MAX_LEVELS:
-            refuse_level(place, len(stack))
-        name, node = found
-        if not isinstance(node, GroupMetadata):
-            yield Found(prefix + name, node, copy, losses)
-            continue
         child = above._child(name)
-        has_own = copy is None and node.consolidated_metadata is not None
+        has_own = copy is None and group.consolidated_metadata is not None
         own = copy_since(child, changes) if has_own else copy
-        yield Found(prefix + name, node, own, losses)
+        yield Found(prefix + name, group, own, losses)
         if max_depth is None or len(stack) <= max_depth:
-            inside = node if use_consolidated else replace(node, consolidated_metadata=None)
+            inside = group if use_consolidated else replace(group, consolidated_metadata=None)
             is_open = inside.consolidated_metadata is None and child.path not in known
             if is_open and (known or not leads_on(child, linked)):  # `known` has all that is to be walked
                 continue

@@ -72,6 +72,27 @@ def test_mapping_manners(root):
         root["x"]
     with pytest.raises((KeyError, ValueError)):
         root["../a"]
+    with pytest.raises(KeyError):
+        root[""]
+
+
+def test_a_slash_is_the_group_itself(root):
+    """As in HDF5, and in zarr-python; anndata writes what lies at the top under this name."""
+    group = root["g"]
+    group.attrs["n"] = 1
+    assert "/" in group and group["/"].path == group.get("//").path == group.require_group("/").path == "g"
+    assert group["/"].attrs.asdict() == {"n": 1} and root["/"].path == ""
+    assert group.require_group("/", overwrite=True).attrs.asdict() == {}
+    assert list(group) == []
+    root.store.clear()
+    assert root.require_group("/").path == "" and list(zarrcore.open_group(root.store, mode="r")) == []
+    for name in ("", "/"):
+        with pytest.raises(KeyError, match="a member of a group has a name"):
+            root.create_group(name)
+        with pytest.raises(KeyError, match="a member of a group has a name"):
+            root[name] = [1]
+        with pytest.raises(KeyError, match="a member of a group has a name"):
+            del root[name]
 
 
 def test_kinds(root):
@@ -545,21 +566,6 @@ def test_a_name_is_not_suggested_for_itself(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     with pytest.raises(KeyError, match=r"no array or group 'sub' in [^;]*$"):
         group["sub"]
-
-
-def test_a_slash_is_the_group_itself(tmp_path: Path) -> None:
-    root = zarrcore.create_group(tmp_path)
-    group = root.create_group("a", attributes={"n": 1})
-    group.create_array("b", shape=1, dtype="i1")
-    assert root["/"] == root and group["/"] == group == group[""] == group.get("/")
-    assert "/" in group and group["/"]["b"].path == "a/b" and group.require_group("/").attrs["n"] == 1
-    with pytest.raises(KeyError, match="a member of a group has a name, got '/'"):
-        del group["/"]
-    with pytest.raises(KeyError, match="a member of a group has a name, got '/'"):
-        group["/"] = [1]
-    assert group["b"].shape == (1,)
-    group.require_group("/", overwrite=True)
-    assert "b" not in group and not group.require_group("/").attrs
 
 
 def test_a_group_whose_store_was_emptied_is_made_once_more() -> None:

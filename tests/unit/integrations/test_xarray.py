@@ -304,6 +304,7 @@ def test_data_sets_are_those_that_xarrays_own_functions_make(
     expected = xr.backends.store.StoreBackendEntrypoint().open_dataset(opened, **options)
     assert list(read.variables) == list(expected.variables)
     assert list(read.coords) == list(expected.coords)
+    assert list(read.sizes.items()) == list(expected.sizes.items())
     for name, variable in expected.variables.items():
         found = read.variables[name].encoding
         assert repr(found) == repr(variable.encoding)  # as text, in which NaN equals NaN
@@ -316,7 +317,47 @@ def test_encodings_share_nothing_that_can_be_changed(ds: Any) -> None:
     ours.to_zarr(ds[["t", "flag"]].assign(u=ds.t), store)
     read = xr.open_dataset(store, engine=ENGINE)
     read.t.encoding["compressors"][0]["configuration"]["level"] = 9
-    assert read.u.encoding["compressors"][0]["configuration"]["level"] != 9
+    read.t.attrs["units"] = "m"
+    for other in (read, xr.open_dataset(store, engine=ENGINE)):
+        assert other.u.encoding["compressors"][0]["configuration"]["level"] != 9
+        assert other.u.attrs == {"units": "K"}
+
+
+def test_of_variables_that_are_stored_alike_one_is_opened_before_they_are_read(
+    ds: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(xr.Dataset(dict.fromkeys(("t", "u", "v"), ds.t)).drop_vars(ds.coords), store)
+    opened: list[str] = []
+    original = zarrcore.Group._node
+
+    def node(self: Any, found: Any) -> Any:
+        opened.append(found.path)
+        return original(self, found)
+
+    monkeypatch.setattr(zarrcore.Group, "_node", node)
+    read = xr.open_dataset(store, engine=ENGINE)
+    assert read.v.dtype == ds.t.dtype and read.v.attrs == ds.t.attrs
+    assert opened == ["t"]
+    assert np.array_equal(read.v[0], ds.t[0]) and np.array_equal(read.v[1], ds.t[1])
+    assert opened == ["t", "v"]
+
+
+def test_variables_are_made_in_the_ways_of_other_versions_of_xarray(
+    ds: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zarrcore.integrations import xarray_values
+
+    assert xarray_values._ARE_KNOWN  # else the constructors of xarray are called, which takes longer
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds, store)
+    read = xr.open_dataset(store, engine=ENGINE)
+    monkeypatch.setattr(xarray_values, "_ARE_KNOWN", False)
+    again = xr.open_dataset(store, engine=ENGINE)
+    assert repr([one.encoding for one in read.variables.values()]) == repr(
+        [one.encoding for one in again.variables.values()]
+    )
+    xr.testing.assert_identical(read.load(), again.load())
 
 
 def test_the_document_of_a_new_array_is_stored_once(ds: Any) -> None:
@@ -565,6 +606,28 @@ def test_dask_arrays_are_written_and_read(ds: Any, tmp_path: Path) -> None:
     crossing = ds[["flag"]].drop_vars(["y", "x", "level"], errors="ignore").chunk({"time": 3})
     with pytest.raises(ValueError, match="chunk|overlap"):
         ours.to_zarr(crossing, tmp_path / "a", mode="r+")
+
+
+def test_several_data_sets_are_opened_as_one(ds: Any, tmp_path: Path) -> None:
+    pytest.importorskip("dask")
+    for number in range(3):
+        ours.to_zarr(ds.isel(time=slice(2 * number, 2 * number + 2)), tmp_path / str(number))
+    paths = [tmp_path / str(number) for number in range(3)]
+    how: Any = {"data_vars": "minimal", "compat": "override", "coords": "minimal", "join": "outer"}
+    with xr.open_mfdataset(paths, engine=ENGINE, **how) as read:
+        assert read.t.chunksizes["time"] == (2, 2, 2)
+        xr.testing.assert_equal(read.load(), ds)
+
+
+def test_blocks_that_would_share_a_shard_are_refused(ds: Any, tmp_path: Path) -> None:
+    pytest.importorskip("dask")
+    encoding = {"t": {"chunks": (1, 4, 5), "shards": (4, 4, 5)}}
+    blocks = ds[["t"]].chunk(time=2)
+    with pytest.raises(ValueError, match="overlap|align"):
+        ours.to_zarr(blocks, tmp_path / "a", encoding=encoding)
+    ours.to_zarr(blocks.chunk(time=4), tmp_path / "b", encoding=encoding)
+    xr.testing.assert_equal(xr.open_dataset(tmp_path / "b", engine=ENGINE).load(), ds[["t"]])
+    assert zarrcore.open_array(tmp_path / "b" / "t").shards == (4, 4, 5)
 
 
 def test_variables_that_are_left_out_need_no_names_of_dimensions(tmp_path: Path) -> None:

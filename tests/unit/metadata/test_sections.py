@@ -173,16 +173,36 @@ def test_digits_that_a_document_holds_are_not_used_for_it() -> None:
 
 
 @pytest.mark.parametrize("indent", [6, 8])
-def test_nodes_that_the_lines_cut_in_two(indent: int) -> None:
-    """What hides a node is parsed as a whole, or an error."""
+def test_lines_that_look_like_the_ends_of_nodes(indent: int) -> None:
     deep = f'{{"z": {{\n{" " * indent}}}, "n2": {{\n        "r": 1}}}}}}'
     nodes = f'      "n1": {{\n        "q": {deep}, "n3": {{\n      }}\n'
     document = f'{HEAD}    "metadata": {{\n{nodes}    }}\n  }}\n}}'.encode()
     expected = json.loads(document)["consolidated_metadata"]["metadata"]
     assert [*expected] == ["n1", "n3"]
     found = load_group_document(document, where="zarr.json")["consolidated_metadata"]["metadata"]
-    if indent == 6:
-        assert found == expected
+    assert isinstance(found, Section)
+    assert found == expected
+
+
+@pytest.mark.parametrize("indent", [None, 1, "\t"])
+def test_nodes_stay_text_in_any_layout(indent: int | str | None) -> None:
+    nodes = {"a": array(attributes={"ä": '}"{'}), "b/c": array(), "d": {}}
+    section = load_group_document(text(group(nodes), indent), where="zarr.json")["consolidated_metadata"][
+        "metadata"
+    ]
+    assert isinstance(section, Section)
+    assert section == nodes
+
+
+@pytest.mark.parametrize("before", ["-", "1", "[", '"'])
+@pytest.mark.parametrize("after", ["", "0", ".0", '"', "{}", "]"])
+def test_what_stands_beside_a_node_is_not_lost(before: str, after: str) -> None:
+    raw = text(group({"a": {"x": 1}, "b": {"y": 2}}), None).decode()
+    damaged = raw.replace('{"x": 1}', f'{before}{{"x": 1}}{after}').encode()
+    try:
+        expected = json.loads(damaged)
+    except ValueError:
+        with pytest.raises(MetadataValidationError):
+            plain(load_group_document(damaged, where="zarr.json"))
     else:
-        with pytest.raises(MetadataValidationError, match="the node 'n1' begins .*others may be hidden"):
-            dict(found)
+        assert plain(load_group_document(damaged, where="zarr.json")) == expected
