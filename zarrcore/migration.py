@@ -28,7 +28,7 @@ from zarrcore.nodes.copies import follow_tree
 from zarrcore.nodes.create import store_unfollowed
 from zarrcore.nodes.find import leads_on, read_documents, refuse_level
 from zarrcore.nodes.open import absent
-from zarrcore.nodes.reading import keys_below, names_below, reading
+from zarrcore.nodes.reading import has_value, keys_below, names_below, reading, remove_values
 from zarrcore.nodes.walk import documents_below
 from zarrcore.progress import Progress, Step, reporting
 from zarrcore.storage import StoreLike, StorePath, make_store_path
@@ -287,8 +287,7 @@ def _migrate(
             below = node.path[len(place.path) :].strip("/")
             store_unfollowed(target / below if below else target, node.metadata.to_documents())
     follow_tree(target, lambda: documents_below(target))
-    for key in removed:
-        place.store.delete(key)
+    remove_values(place, removed)
     step(len(nodes), len(nodes))
     info("migrated %s to format 3: %s nodes", place, len(nodes))
     return replace(report, nodes=tuple(replace(node, is_stored=True) for node in nodes))
@@ -391,7 +390,7 @@ def _with_consolidated(place: StorePath, nodes: list[MigratedNode]) -> Iterator[
     """Yield the nodes, groups that had consolidated metadata with some of format 3."""
     for node in nodes:
         key = join_path(node.path, ZMETADATA_V2_JSON)
-        if node.node_type == "group" and node.metadata is not None and place.store.exists(key):
+        if node.node_type == "group" and node.metadata is not None and has_value(place, key):
             prefix = key_prefix(node.path)
             below = {
                 other.path.removeprefix(prefix): other.metadata
@@ -407,7 +406,7 @@ def _old_keys(place: StorePath, nodes: Iterable[MigratedNode]) -> Iterator[str]:
     """Yield the keys of old documents of the nodes, including leftovers of an earlier call that failed."""
     for node in nodes:
         keys = [join_path(node.path, name) for name in _OLD_NAMES[node.zarr_format or 2]]
-        yield from (key for key in keys if place.store.exists(key))
+        yield from (key for key in keys if has_value(place, key))
 
 
 # --- removing documents
@@ -462,10 +461,9 @@ def remove_metadata(
     keys = tuple(sorted(key for key in keys_below(place) if key.rpartition("/")[2] in names))
     for key in keys if not force else ():
         path = key.rpartition("/")[0]
-        if not any(place.store.exists(join_path(path, name)) for name in others):
+        if not any(has_value(place, join_path(path, name)) for name in others):
             raise ValueError(f"{key} is the only document of its node; force=True removes it all the same")
     if not dry_run:
         place.store._check_writable()
-        for key in keys:
-            place.store.delete(key)
+        remove_values(place, keys)
     return keys

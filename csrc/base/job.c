@@ -87,9 +87,10 @@ void zc_job_schedule_poll(const zc_job *j)
 
 void *zc_pool_caller(const zc_workspace *ws, zc_poll poll)
 {
+    /* As the run has it: a job that a worker begins, in a callback, does not poll, and is another call than the one around. */
     for (const zc_job *j = ws->watch; j != NULL; j = j->outer) {
-        if (j->poll == poll) {
-            return j->poll_arg;
+        if (j->run->poll == poll) {
+            return j->run->poll_arg;
         }
     }
     return NULL;

@@ -8,8 +8,9 @@
 
 #include "base/os_thread.h"
 
-/* Most codecs work on the heap; the encoder of blosclz has a table of 64 KiB on the stack, and a nested job a few KiB. */
-#define STACK_NBYTES ((size_t)1 << 20)
+/* As much as threads of Python have: codecs and stores in Python run here, and on a smaller one what recurs without end ends the
+ * process before Python counts 1,000 calls.  Only what is used of it takes memory; addresses are scarce where they have 32 bits. */
+#define STACK_NBYTES ((size_t)(sizeof(void *) > 4 ? 8 : 1) << 20)
 
 #ifdef _WIN32
 

@@ -64,7 +64,7 @@ int64_t zc_now_ns(void);
 /* The same, as fine as the system has it, in some 20 ns. */
 int64_t zc_exact_ns(void);
 
-/* Start a detached thread with a small stack on which no asynchronous signal is delivered: those are for
+/* Start a detached thread, with the stack of a thread of Python, on which no asynchronous signal is delivered: those are for
  * the application's own threads.  Returns false if the system refuses a thread. */
 bool zc_thread_start(void (*main)(void));
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import struct
+import subprocess
+import sys
 import threading
+import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import zarrcore
 from zarrcore._core.engine import encode_bytes
-from zarrcore.errors import BoundsCheckError, ChunkDecodeError, ChunkLockError
+from zarrcore.abc.codec import ArrayArrayCodec
+from zarrcore.errors import BoundsCheckError, ChunkDecodeError, ChunkError, ChunkLockError
 from zarrcore.node import state_of
+from zarrcore.registry import register_codec
 from zarrcore.storage import (
     LocalStore,
     LoggingStore,
@@ -232,6 +239,133 @@ def test_threads_of_a_write_from_inside_of_a_write_are_not_waited_for(dtype: Any
         assert "while this thread is writing it" in str(found)
         array[...] = values
         assert np.array_equal(array[...], values)
+
+
+@dataclass(frozen=True)
+class Meddling(ArrayArrayCodec):
+    """A codec that calls a function at the first chunk of a thread that has not begun the write."""
+
+    name: ClassVar[str] = "tests.meddling"
+    function: ClassVar[Any] = None
+    both: ClassVar[threading.Barrier]
+
+    def encode(self, chunk: np.ndarray, spec: Any) -> np.ndarray:
+        if Meddling.function is not None:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                Meddling.both.wait(0.2)  # so that a thread of the pool has a chunk, too
+            if threading.current_thread().name != "writer":
+                Meddling.function()
+        return chunk
+
+    def decode(self, chunk: np.ndarray, spec: Any) -> np.ndarray:
+        return chunk
+
+
+@dataclass(frozen=True)
+class Nesting(ArrayArrayCodec):
+    """A codec that calls a function on threads of the pool, and fails where it is told to."""
+
+    name: ClassVar[str] = "tests.nesting"
+    function: ClassVar[Any] = None
+    is_inner: bool = False
+
+    def encode(self, chunk: np.ndarray, spec: Any) -> np.ndarray:
+        return chunk
+
+    def decode(self, chunk: np.ndarray, spec: Any) -> np.ndarray:
+        if self.is_inner and Nesting.function is not None:
+            raise ValueError("the inner one")
+        if threading.current_thread() is threading.main_thread():
+            time.sleep(0.01)  # the others have some, too
+        elif Nesting.function is not None:
+            Nesting.function()
+        return chunk
+
+
+def test_an_error_of_a_codec_in_a_call_from_inside_of_a_codec_is_named() -> None:
+    """It was looked for among those of the outer call: 'NoneType' object is not subscriptable."""
+    register_codec(Nesting.name, Nesting)
+    options: dict[str, Any] = {"shape": (16, 8), "chunks": (1, 8), "dtype": "i4"}
+    outer = zarrcore.create_array({}, filters=[Nesting()], **options)
+    inner = zarrcore.create_array({}, filters=[Nesting(is_inner=True)], **options)
+    outer[...] = inner[...] = 1
+    Nesting.function = lambda: inner[...]
+    try:
+        with pytest.raises(ChunkDecodeError, match="ValueError: the inner one"):
+            outer.read(threads=4)
+    finally:
+        Nesting.function = None
+
+
+def test_recursion_without_end_in_a_codec_is_an_error() -> None:
+    """It ended the process: threads of the pool had a stack of 1 MiB, and Python counts calls."""
+    program = f"""
+import sys
+sys.path[:0] = {[os.path.dirname(__file__), *sys.path]!r}
+import threading, numpy as np, zarrcore
+from test_adversaries import Nesting, register_codec
+register_codec(Nesting.name, Nesting)
+array = zarrcore.create_array({{}}, shape=(16, 8), chunks=(1, 8), dtype="i4", filters=[Nesting()])
+array[...] = 1
+class Endless:
+    def __lt__(self, other):
+        return sorted([Endless(), Endless()])
+for Nesting.function in (lambda: sorted([Endless(), Endless()]), lambda: array.read(threads=4)):
+    try:
+        array.read(threads=4)
+    except zarrcore.errors.ChunkDecodeError as error:
+        assert "RecursionError" in str(error), error
+    else:
+        raise AssertionError
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr[-1000:]
+
+
+CHANGES: dict[str, Any] = {
+    "resize": lambda group: group["a"].resize((1, 8)),
+    "remove": lambda group: group.__delitem__("a"),
+    "remove all": lambda group: zarrcore.create_group(group.store, overwrite=True),
+    "move": lambda group: group.move("a", "b"),
+    "replace": lambda group: group.create_array("a", shape=3, dtype="i8", overwrite=True),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("place", ["codec", "store"])
+def test_an_array_is_not_taken_away_from_inside_of_a_write(change: str, place: str) -> None:
+    """From a codec on another thread each waited for the other; a store had chunks of the old one left."""
+    store = Callback(MemoryStore())
+    group = zarrcore.create_group(store)
+    register_codec(Meddling.name, Meddling)
+    filters = [Meddling()] if place == "codec" else None
+    array = group.create_array("a", shape=(16, 8), chunks=(1, 8), dtype="i4", filters=filters)
+    array[...] = 1
+    found: list[BaseException] = []
+
+    def call() -> None:
+        CHANGES[change](zarrcore.open_group(store, mode="r+"))
+
+    def write() -> None:
+        try:
+            array.write(..., np.full((16, 8), 2, "i4"), threads=2)
+        except ChunkError as error:
+            found.append(error)
+
+    Meddling.both = threading.Barrier(2)
+    owner = Meddling if place == "codec" else store
+    owner.function = call
+    try:
+        thread = threading.Thread(target=write, name="writer", daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive(), "waits without end"
+    finally:
+        owner.function = None
+    assert "while this thread writes to it" in str(found)
+    values = zarrcore.open_array(store, path="a")[...]
+    assert values.shape == (16, 8)
+    assert all(row.tolist() in ([1] * 8, [2] * 8) for row in values)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs interval timers")

@@ -32,7 +32,7 @@ from zarrcore.metadata import layout
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.reading import reading, several_at_once, which_exist
-from zarrcore.nodes.users import growing_at, note_loss, wait_for_writes, writing
+from zarrcore.nodes.users import growing_at, note_loss, refuse_inside, wait_for_writes, writing
 from zarrcore.nodes.versions import Versions, repeated
 from zarrcore.storage.validation import is_document, key_prefix
 
@@ -173,6 +173,7 @@ def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
     """
     shape = parse_shape(new_shape)
     array.check_writable()
+    refuse_inside(array.store_path)
 
     def store(versions: Versions) -> None:
         reread(array, documents_of(array), versions)

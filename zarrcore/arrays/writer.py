@@ -106,6 +106,9 @@ class ArrayWriter(Indexable):
         chunk = math.prod(lengths) * self._dtype.itemsize
         return max(_DEFAULT_BYTES, chunk * (self._threads or native.num_threads()))
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a writer is not pickled or copied: what is pending would be stored twice")
+
     # --- properties ---
 
     @property

@@ -48,7 +48,7 @@ def _path(scope: str) -> str | None:
     name = scope.encode("utf-8", "surrogateescape")
     for above in (*map(os.environ.get, ("TMPDIR", "TEMP", "TMP")), "/tmp", "/var/tmp"):
         if above and (directory := _own_directory(above)):
-            return os.path.join(directory, f"{crc32(name):08x}-{len(name)}.copying")
+            return os.path.join(directory, f"{crc32(name):08x}{crc32(name[::-1]):08x}-{len(name)}.copying")
     return None
 
 

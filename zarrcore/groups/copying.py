@@ -34,7 +34,7 @@ from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable, leads_on, read_node, readable
 from zarrcore.nodes.hidden import keys_to_copy
 from zarrcore.nodes.move import copy_value
-from zarrcore.nodes.reading import batches, several_at_once, which_exist
+from zarrcore.nodes.reading import batches, reading, several_at_once, which_exist
 from zarrcore.nodes.walk import Found
 from zarrcore.progress import Step
 from zarrcore.storage.path import StorePath
@@ -451,7 +451,8 @@ def copy_keys(
     existing: set[str] = set()
     if options.if_exists != "replace":
         targets = [new for _, new in pairs]
-        existing = {*compress(targets, which_exist(dest.store, targets))}
+        with reading(dest):
+            existing = {*compress(targets, which_exist(dest.store, targets))}
     if existing and options.if_exists == "raise":
         raise CopyError(f"key {min(existing)!r} exists in {dest.store} already (if_exists='raise')")
     chosen = [pair for pair in pairs if pair[1] not in existing]

@@ -13,7 +13,7 @@ from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes.copies import is_unchanged, note_group
 from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import has_shown_nodes, parse_node, read_node
-from zarrcore.nodes.reading import at_once, document_at, reading, which_exist
+from zarrcore.nodes.reading import at_once, document_at, has_value, which_exist
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
@@ -51,18 +51,13 @@ def _unknown_above(place: StorePath, zarr_format: int, group: StorePath | None) 
         # Before it is read.  In format 2 nobody notes documents of groups that have been read already.
         version = None if is_opened and zarr_format == 2 else store._version(key)
         is_known = is_unchanged(store, key, version, is_group=not is_opened)
-        if is_opened and (is_known or (not is_slow and _exists(place, key))):
+        if is_opened and (is_known or (not is_slow and has_value(place, key))):
             break
         if not is_known:
             unknown.append(_Above(place, key, version, is_opened))
         if is_opened and is_slow:  # it is looked at together with all else, and most probably there
             break
     return unknown
-
-
-def _exists(place: StorePath, key: str) -> bool:
-    with reading(place, key):
-        return place.store.exists(key)
 
 
 def look_above(
@@ -91,7 +86,7 @@ def look_above(
     nodes = (read_node(above.place, zarr_format) for above in unknown)
     missing, plain = _missing(unknown, nodes, zarr_format)
     for above, name in _hidden(missing[::-1], zarr_format):
-        if store.exists(join_path(above.path, name)):
+        if has_value(above, join_path(above.path, name)):
             raise _hides(above, name)
     is_new = claims and store._claim(place.path)
     return Look(missing, is_new, is_new, plain)
@@ -179,7 +174,7 @@ def _missing(
 
 def refuse_hidden(group: StorePath, zarr_format: int) -> None:
     """Refuse to create nodes by a group of format 2 that has become one of format 3 and would hide them."""
-    if zarr_format == 2 and group.store.exists(join_path(group.path, ZARR_JSON)):
+    if zarr_format == 2 and has_value(group, join_path(group.path, ZARR_JSON)):
         raise ContainsGroupError(f"the group {group._located} has become one of format 3: open it again")
 
 

@@ -39,7 +39,7 @@ from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
 from zarrcore.nodes.reading import several_at_once, writing
 from zarrcore.nodes.reserved import after_others, among_processes, is_anyone_creating, reserved
-from zarrcore.nodes.users import note_loss, wait_for_writes
+from zarrcore.nodes.users import note_loss, refuse_inside, wait_for_writes
 from zarrcore.nodes.versions import Versions, store_version
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
@@ -465,6 +465,7 @@ def delete_node(place: StorePath, follow: Follow | None = None) -> None:
     `follow` is that of :func:`removal_follows`, where a slow store was asked for more at the same time.
     """
     place.store._check_writable()
+    refuse_inside(place)
     note_change(place, removed=True)
     if place.store.supports_deletes:
         # First: a copy would show an array that a crash has left without some chunks.

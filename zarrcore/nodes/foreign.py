@@ -13,7 +13,7 @@ from zarrcore.metadata.n5 import ATTRIBUTES_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node
-from zarrcore.nodes.reading import begun, get_many, names_below
+from zarrcore.nodes.reading import begun, get_many, has_value, names_below
 from zarrcore.storage.files import is_own
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
@@ -98,7 +98,7 @@ def _without_node(place: StorePath, names: Sequence[str], level: int) -> Iterato
 
 def _holds_nodes_only(place: StorePath, level: int) -> bool:
     """Return whether a directory without documents is empty, or has only nodes or left-over chunks in it."""
-    if place.store.exists(place.path) or level == _MOST_LEVELS:
+    if has_value(place, place.path) or level == _MOST_LEVELS:
         return False
     names = [name for name in names_below(place) if not is_litter(name)]
     if place.name == "c" and all(map(str.isdecimal, names)):

@@ -119,6 +119,19 @@ def document_at(place: StorePath, name: str) -> Any:
         return lasting(place.store.get(key))
 
 
+def has_value(place: StorePath, key: str) -> bool:
+    """Return whether there is a value at a key at a place or below it."""
+    with reading(place, key):
+        return bool(place.store.exists(key))
+
+
+def remove_values(place: StorePath, keys: Iterable[str]) -> None:
+    """Remove values at a place and below it, one after the other."""
+    for key in keys:
+        with writing(place, key):
+            place.store.delete(key)
+
+
 def get_many(place: StorePath, keys: Sequence[str]) -> Sequence[Any]:
     """Return the values at many keys of documents at a place and below it."""
     with reading(place):
@@ -154,7 +167,9 @@ def key_text(name: object) -> str:
 
 def which_exist(store: Store, keys: Sequence[str]) -> Iterable[bool]:
     """Return for each of many keys whether it has a value."""
-    return at_once(store, store.exists, keys) if store._concurrent_requests() else store._which_exist(keys)
+    if not store._concurrent_requests():
+        return store._which_exist(keys)
+    return at_once(store, lambda key: bool(store.exists(key)), keys)
 
 
 def at_once(store: Store, call: Callable[[T], R], items: Sequence[T]) -> Sequence[R]:

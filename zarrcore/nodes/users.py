@@ -9,7 +9,7 @@ from typing import Any
 from zarrcore._locks import Rank, RLock, forkable, holding, lock
 from zarrcore._typed import NamedTuple
 from zarrcore._weak import WeakSet
-from zarrcore.errors import NodeNotFoundError
+from zarrcore.errors import ChunkLockError, NodeNotFoundError
 from zarrcore.storage.path import StorePath
 
 BINDING = forkable(lock(Rank.TABLE))
@@ -142,9 +142,29 @@ def refuse_while_moving(node: Any) -> None:
         raise NodeNotFoundError(f"what is {node.store_path._located} is being moved")
 
 
+def refuse_inside(place: StorePath) -> None:
+    """Raise an error if this thread works for a write to the array at a place, or below it.
+
+    It is in the ``set`` of a store, in a codec or in a signal handler.  That write would go on with chunks
+    of an array that is another one by then; where another thread has begun it, each waited for the other.
+    """
+    if not WRITES:
+        return
+    from zarrcore._core import engine
+
+    scope, in_call = _scope(place), engine.is_in_call()
+    for under_way, node in WRITES.copy().items():
+        if (in_call or under_way._is_owned()) and _scope(node.store_path).startswith(scope):
+            raise ChunkLockError(
+                f"what is {place._located} is to be resized, moved or removed while this thread writes to "
+                "it, from its store's set(), from a codec or from a signal handler"
+            )
+
+
 @holding
 def moving(place: StorePath) -> Iterator[None]:
     """Enclose the move of a node: writes under way at it and below are waited for, and others fail."""
+    refuse_inside(place)
     # A write registers before it looks here: it is waited for, or sees that it must not begin.
     token = object()
     MOVING[token] = _scope(place)

@@ -565,7 +565,7 @@ class Store(ABC):
 
     def _which_exist(self, keys: Sequence[str]) -> Iterable[bool]:
         """Return for each of many keys whether there is a value, one request after the other."""
-        return map(self.exists, keys)
+        return (bool(self.exists(key)) for key in keys)
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         """:meth:`get_many` for chunks that have `most` bytes at most, which bounds what needs to be read."""

@@ -95,7 +95,7 @@ class CacheFiles:
 
     def __init__(self, directory: str, max_bytes: int) -> None:
         self.directory = directory
-        self.max_bytes = max_bytes
+        self.max_bytes = min(max_bytes, 1 << 62)  # a count of bytes fits into its file
         self.evictions = self.damaged = 0
         self._root = os.path.join(directory, "zarrcore-1")
         self._is_ours = False  # whether that has been found out
@@ -163,7 +163,7 @@ class CacheFiles:
             If the disk is full, or the directory cannot be written to; then nothing is kept.
         """
         records = b"".join(_record(piece) for piece in pieces) or _record(None)
-        text, tag = name.encode("utf-8", "surrogateescape"), version.encode("utf-8", "surrogateescape")
+        text, tag = _encoded(name), version.encode("utf-8", "surrogateescape")
         size = _HEAD.size + len(text) + len(tag) + len(records)
         if max(len(text), len(tag)) > 0xFFFF or not self._reserve(size):
             return None
@@ -182,7 +182,7 @@ class CacheFiles:
 
     def drop_all(self, start: str) -> None:
         """Forget what is kept under all names that begin with a text."""
-        wanted = start.encode("utf-8", "surrogateescape")
+        wanted = _encoded(start)
         for path, _, _ in self._scan():
             with suppress(OSError), _opened(path, os.O_RDONLY) as file:
                 fields = _fields(file.read(_FIRST))
@@ -234,7 +234,8 @@ class CacheFiles:
         """Yield path, size and time of use of each file; what killed writers have left is removed."""
         now = time.time()
         for directory in _listed(self._root):
-            for entry in _listed(directory.path) if re.fullmatch("[0-9a-f]{2}", directory.name) else ():
+            is_ours = re.fullmatch("[0-9a-f]{2}", directory.name) and directory.is_dir(follow_symlinks=False)
+            for entry in _listed(directory.path) if is_ours else ():
                 if _NAME.fullmatch(entry.name) is None:
                     continue
                 with suppress(OSError):
@@ -256,12 +257,18 @@ class CacheFiles:
         self._check()
 
     def _check(self) -> None:
-        """Refuse a directory into which others can put files, which would be read as values."""
+        """Refuse a directory into which others can put files, which would be read as values.
+
+        Nor may it be a link: files are removed there to make room.
+        """
+        status = _directory_at(self._root)
         if os.name == "posix":
-            status = os.stat(self._root)
-            if status.st_mode & stat.S_IWOTH:
+            above = os.stat(self.directory).st_mode  # where others could put another one in its place
+            may_replace = above & stat.S_IWOTH and not above & stat.S_ISVTX
+            if may_replace or status.st_mode & stat.S_IWOTH:
+                where = self.directory if may_replace else self._root
                 raise StoreError(
-                    f"{printable(self._root)}: all users may write to this directory, and what they put "
+                    f"{printable(where)}: all users may write to this directory, and what they put "
                     "there would be read as values: chmod o-w"
                 )
             if not _is_trusted(status):
@@ -269,11 +276,16 @@ class CacheFiles:
         self._is_ours = True
 
     def _path(self, name: str) -> str:
-        digest = sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+        digest = sha256(_encoded(name)).hexdigest()
         return os.path.join(self._root, digest[:2], digest[2:])
 
 
 # --- the bytes of a file ---
+
+
+def _encoded(name: str) -> bytes:
+    """Return other bytes for each name: also for those that stand for one name of a file."""
+    return name.encode("utf-8", "surrogatepass")
 
 
 def _checksum(data: Buffer) -> int:
@@ -318,7 +330,7 @@ def _fields(first: bytes) -> tuple[bytes, float, bytes, bytes, int] | None:
 
 def _head(first: bytes, name: str) -> tuple[bytes, float, str, int]:
     fields = _fields(first)
-    if fields is None or fields[2] != name.encode("utf-8", "surrogateescape"):
+    if fields is None or fields[2] != _encoded(name):
         raise _DamagedError
     return fields[0], fields[1], fields[3].decode("utf-8", "surrogateescape"), fields[4]
 
@@ -408,6 +420,14 @@ def _checked(file: FileIO, first: bytes, place: _Place, start: int, stop: int) -
 # --- files ---
 
 
+def _directory_at(path: str) -> os.stat_result:
+    """Return the status of a directory, and raise an error for what only leads to one."""
+    status = os.stat(path, follow_symlinks=False)
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "expected a directory, and no link to one", path)
+    return status
+
+
 def _is_trusted(status: os.stat_result) -> bool:
     """Return whether something belongs to this user, or to the system."""
     return os.name != "posix" or status.st_uid in (os.geteuid(), 0)
@@ -451,8 +471,10 @@ def _append(path: str, name: str, version: str, records: bytes) -> bytes | None:
 
 def _replace(path: str, data: bytes) -> None:
     above = os.path.dirname(path)
-    with suppress(FileExistsError):
+    try:
         os.mkdir(above, 0o700)
+    except FileExistsError:
+        _directory_at(above)
     temporary = os.path.join(above, f".zc-{secrets.token_hex(8)}.partial")
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
     try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
+from math import inf
 from threading import local
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
@@ -103,12 +105,9 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
                 f"CacheStore: expected a store, such as ObjectStore.from_url(url), got {type(store).__name__}"
             )
         immutable = immutable or store._immutable
-        if not isinstance(max_bytes, int | float | np.number):
-            raise TypeError(f"max_bytes: expected a number of bytes, got {max_bytes!r}")
-        if max_bytes < 0:
-            raise ValueError(f"max_bytes: expected at least 0, got {max_bytes}")
-        if max_age is not None and not max_age >= 0:
-            raise ValueError(f"max_age: expected None or at least 0, got {max_age}")
+        _check_limit("max_bytes", max_bytes, "a number of bytes")
+        if max_age is not None:
+            _check_limit("max_age", max_age, "None or a number of seconds", inf)
         if not (immutable or max_age is not None or store._versioned):
             raise ValueError(
                 f"{store!r} has no versions that could be asked for: give immutable=True or max_age=seconds"
@@ -121,7 +120,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         self.directory = absolute_path(directory)
         self.max_bytes, self.max_age = int(max_bytes), max_age
         self.immutable, self.name = bool(immutable), name
-        self._prefix = sha256(known_as.encode("utf-8", "surrogateescape")).hexdigest()[:32] + "\0"
+        self._prefix = sha256(known_as.encode("utf-8", "surrogatepass")).hexdigest()[:32] + "\0"
         self._files = CacheFiles(self.directory, self.max_bytes)
         self._state = _State()
         announce_documents()
@@ -537,6 +536,13 @@ def _grouped(
     for (plan, question), answer in zip(asked, answers, strict=True):
         found.setdefault(plan.key, (plan, []))[1].append((question, answer))
     yield from found.values()
+
+
+def _check_limit(name: str, value: Any, what: str, most: float = sys.float_info.max) -> None:
+    if not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name}: expected {what}, got {value!r}")
+    if not 0 <= value <= most:
+        raise ValueError(f"{name}: expected {what}, at least 0, got {value}")
 
 
 def _lasting_name(store: Store) -> str | None:

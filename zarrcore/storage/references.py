@@ -463,7 +463,7 @@ class _Parquet:
                 if (columns := self._record(field, number)) is None:
                     continue
                 chunks = range(number * self._size, min((number + 1) * self._size, n))
-                self._check_rows(field, number, columns, len(chunks))
+                self._check_rows(field, number, columns, chunks.stop - chunks.start)
                 for chunk in chunks:
                     index: list[int] = []
                     for length in reversed(grid):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
@@ -539,3 +540,10 @@ def test_a_forked_child_does_not_write_what_is_pending_in_its_parent(tmp_path: P
     subprocess.run(command, check=True, timeout=60)
     array = zarrcore.open_array(tmp_path / "a")
     assert (array[0, 0], array[3, 3]) == (5, 2)
+
+
+@pytest.mark.parametrize("way", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_writer_is_not_copied(way: Any) -> None:
+    """A copy shared what was pending, and stored it again; to pickle one was an error without a reason."""
+    with zarrcore.zeros(4, store={}).writer() as writer, pytest.raises(TypeError, match="stored twice"):
+        way(writer)

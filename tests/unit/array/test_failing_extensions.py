@@ -30,6 +30,7 @@ from zarrcore.errors import (
 )
 from zarrcore.grids import ChunkGrid
 from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.migration import remove_metadata
 from zarrcore.registry import codec_registry, grid_registry, key_encoding_registry, register_codec
 from zarrcore.storage import MemoryStore, WrapperStore
 from zarrcore.transformers import (
@@ -716,6 +717,40 @@ def test_no_error_of_a_store_comes_bare(call: str, error: Exception, monkeypatch
         USES[call](Opened())  # type: ignore[arg-type]
     except BaseZarrError as caught:
         assert type(error).__name__ in str(caught)
+
+
+OLD_USES: dict[str, Callable[[Any], Any]] = {
+    "migrate: exists": lambda store: zarrcore.migrate(store),
+    "migrate: delete": lambda store: zarrcore.migrate(store, remove_old=True),
+    "remove: exists": lambda store: remove_metadata(store, 2),
+    "remove: delete": lambda store: remove_metadata(store, 2, force=True),
+    "create: exists": lambda store: zarrcore.create_array(store, name="b/c", shape=1, dtype="i4"),
+    "add: exists": lambda store: zarrcore.open_group(store, mode="r+").create_group("b"),
+    "replace: exists": lambda store: zarrcore.create_group(store, overwrite=True),
+    "copy: exists": lambda store: zarrcore.copy_store({"a": b""}, store),
+}
+
+
+@pytest.mark.parametrize("call", OLD_USES)
+def test_no_error_of_a_store_of_format_2_comes_bare(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of exists and of delete did, and an answer of exists that is no truth value."""
+    store = Store(MemoryStore())
+    group = zarrcore.create_group(store, zarr_format=2)
+    group.create_array("a", data=np.arange(4))
+    store.set("other/file", b"")
+    method = call.rpartition(": ")[2]
+
+    def fail(*_: Any) -> Any:
+        raise _Failure("boom")
+
+    answers = {"fails": fail, "lies": lambda *_: np.arange(2)}
+    for name, answer in answers.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, method, answer, raising=False)
+            try:
+                OLD_USES[call](store)
+            except BaseZarrError as caught:
+                assert name == "lies" or "_Failure" in str(caught)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import errno
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -405,9 +406,22 @@ def test_what_is_not_known_needs_a_name(tmp_path: Path) -> None:
 
 
 def test_refused(far: Versioned, near: Path) -> None:
-    for options in ({"max_bytes": -1}, {"max_age": -1}, {"max_age": float("nan")}):
+    for name, value in itertools.product(("max_bytes", "max_age"), (-1, float("nan"))):
         with pytest.raises(ValueError, match=r"max_\w+: expected"):
-            make(far, near, **options)
+            make(far, near, **{name: value})
+    with pytest.raises(ValueError, match="max_bytes: expected a number of bytes"):
+        make(far, near, max_bytes=float("inf"))
+    with pytest.raises(TypeError, match="max_age: expected None or a number of seconds, got '1'"):
+        make(far, near, max_age="1")
+
+
+def test_names_that_stand_for_one_file_are_two(far: Versioned, near: Path) -> None:
+    """The halves of a pair that Python has for bytes of file names were kept as these bytes."""
+    far.set("\xe9", b"one")
+    far.set("\udcc3\udca9", b"other")
+    store = make(far, near, immutable=True, name="\ud800")
+    for _ in range(2):
+        assert (store.get("\xe9"), store.get("\udcc3\udca9")) == (b"one", b"other")
 
 
 @pytest.mark.parametrize("sizes", ["equal", "random"])
@@ -544,6 +558,30 @@ def test_what_is_no_file_is_not_opened(far: Versioned, near: Path, what: str, tm
     assert outside.read_bytes() == before
 
 
+@pytest.mark.skipif(os.name != "posix", reason="links")
+@pytest.mark.parametrize("place", ["all", "parts"])
+def test_links_in_the_directory_lead_to_no_other_one(far: Versioned, tmp_path: Path, place: str) -> None:
+    """Files of theirs were written over, and removed to make room."""
+    theirs, near = tmp_path / "theirs", tmp_path / "near"
+    (theirs / "ab").mkdir(parents=True)
+    files = {theirs / "bytes": b"theirs!!", theirs / "ab" / ("c" * 62): b"x" * 1000}
+    files[theirs / ("d" * 62)] = b"y" * 1000
+    for path, data in files.items():
+        path.write_bytes(data)
+        os.utime(path, (1, 1))
+    near.mkdir(mode=0o700)
+    if place == "all":
+        (near / "zarrcore-1").symlink_to(theirs)
+    else:
+        (near / "zarrcore-1").mkdir(mode=0o700)
+        for number in range(256):
+            (near / "zarrcore-1" / f"{number:02x}").symlink_to(theirs)
+    for key in ("a", "b"):
+        with pytest.warns(ZarrRuntimeWarning, match="expected a directory, and no link to one"):
+            assert make(far, near, immutable=True, max_bytes=500).get(key) == far.get(key)
+    assert {path: path.read_bytes() for path in theirs.rglob("*") if path.is_file()} == files
+
+
 def test_files_are_those_of_their_owner(far: Versioned, near: Path) -> None:
     before = os.umask(0o022)
     try:
@@ -564,6 +602,12 @@ def test_a_directory_that_all_may_write_to_is_refused(far: Versioned, near: Path
     (near / "zarrcore-1").chmod(0o777)
     with pytest.raises(StoreError, match="all users may write"):
         make(far, near).get("b")
+    (near / "zarrcore-1").chmod(0o700)
+    near.chmod(0o777)  # others may put another directory in its place
+    with pytest.raises(StoreError, match="all users may write"):
+        make(far, near).get("b")
+    near.chmod(0o1777)
+    assert make(far, near).get("b") == b"xyz"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is one time of change, which can be set back")

@@ -73,6 +73,11 @@ def set_num_threads(n) -> None:
     zc_pool_set_threads(threads)
 
 
+def is_in_call() -> bool:
+    """Return whether this thread works for a call of the engine: it is in a store, or in a codec in Python."""
+    return not zc_pool_is_outside()
+
+
 def available_cpus() -> int:
     """Return how many CPUs affinity mask and cgroup quota leave to this process."""
     return zc_pool_cpus()
