@@ -47,11 +47,14 @@ def _flushed() -> OSError | None:
 def _run() -> None:
     import atexit
     import gc
+    import os
 
     options = set(sys.argv[1:])
     if options and options <= _FLAGS:
         _print_flags(options)
         return
+    # No command does linear algebra: making threads for it took a third of what importing numpy takes.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(200_000)  # what modules make is no garbage: it need not be looked through,
     atexit.register(gc.freeze)  # and not when the process ends either
     try:
