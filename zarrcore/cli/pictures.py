@@ -167,7 +167,7 @@ def _show(scaled: Any, nothing: str) -> None:
     )
     height = max(4, lines - 3) * (2 if has_colors else 1)
     drawn = png.thinned(scaled, height, max(8, columns))
-    if len(drawn) < 4 and drawn.shape[1] < 16:
-        drawn = png.enlarged(drawn, 16)[:height]
+    rows, width = drawn.shape
+    drawn = png.enlarged(drawn, min(16, max(rows, width) * min(height // rows, columns // width)))
     for line in png.blocks(drawn) if has_colors else png.shades(drawn, nothing):
         click.echo(line, color=has_colors or None)

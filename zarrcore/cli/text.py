@@ -55,7 +55,13 @@ def _plain(value: Any) -> Any:
 def one_line(text: str) -> str:
     """Return what others have said as one line that a terminal may show: without passwords, cut if long."""
     line = printable(masked(" ".join(text.split())))
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}... ({len(line):,} characters)"
+    cut = shortened(line, _LONGEST)
+    return line if cut == line else f"{cut} ({len(line):,} characters)"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text, or so much of its beginning."""
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def with_options(text: str) -> str:

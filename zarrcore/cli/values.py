@@ -17,7 +17,7 @@ from zarrcore.cli.places import (
     takes_selection,
     with_fields,
 )
-from zarrcore.cli.text import print_json
+from zarrcore.cli.text import print_json, terminal_size
 from zarrcore.errors import printable
 from zarrcore.info import size_text
 
@@ -33,6 +33,7 @@ _MOST_BYTES = 1 << 30  # of values that become text
     type=click.Choice(["text", "csv", "json", "npy"]),
     default="text",
     show_default=True,
+    help="How values are written.",
 )
 @json_option
 def cat(
@@ -70,7 +71,8 @@ def cat(
     elif form == "json":
         print_json(_listed(values))
     else:
-        click.echo("\n".join(printable(line) for line in str(values).split("\n")))
+        with np.printoptions(linewidth=terminal_size()[0] - 1 if sys.stdout.isatty() else 75):
+            click.echo("\n".join(printable(line) for line in str(values).split("\n")))
 
 
 def _as_array(values: Any) -> Any:

@@ -220,6 +220,15 @@ def test_info(command: Callable[..., Result], store: Path) -> None:
     assert command("info", store, "--json").json["attributes"] == {"title": "a survey"}
 
 
+def test_info_counts_the_chunks_that_are_in_shards(command: Callable[..., Result], tmp_path: Path) -> None:
+    """It had the number of shards alone, also where most of what a shard can hold was absent."""
+    array = zarrcore.create_array(tmp_path / "s", shape=80, chunks=4, shards=40, dtype="i4")
+    array[:10] = 1
+    lines = command("info", tmp_path / "s", "-c").out.splitlines()
+    assert lines[-2:] == ["Shards Initialized : 1", "Chunks stored      : 3 of 20 (15%)"]
+    assert command("info", tmp_path / "s", "-c", "--json").json["nchunks_stored"] == 3
+
+
 def test_ls(command: Callable[..., Result], store: Path) -> None:
     assert command("ls", store).out == "counts\nregion\n"
     assert [node["kind"] for node in command("ls", store, "--json").json] == ["array", "group"]
@@ -236,6 +245,14 @@ def test_cat(command: Callable[..., Result], store: Path, form: str) -> None:
     found = command("cat", store / "small", "-f", form)
     assert found.code == 0
     assert found.json == values.tolist() if form == "json" else found.out == expected[form]
+
+
+def test_cat_takes_the_columns_of_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zarrcore.save(tmp_path / "a", np.arange(100))
+    for columns in (40, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = on_terminal("cat", str(tmp_path / "a")).splitlines()
+        assert columns - 5 < max(map(len, lines)) < columns
 
 
 def test_cat_writes_what_numpy_loads(store: Path) -> None:
