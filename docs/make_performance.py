@@ -133,10 +133,11 @@ def drawn(title: str, note: str, rows: Rows) -> str:
         )
         for k, value in enumerate(found.values()):
             end, y = x(1e3 * value), top + 14 * k
+            shown = f"{1e3 * value:,.0f}" if value > 1 else f"{1e3 * value:.3g}"
             parts.append(
                 f'<rect x="{left}" y="{y}" width="{max(1, end - left):.0f}" height="11" rx="2" '
                 f'fill="{COLORS[k]}"/>'
-                f'<text class="s" x="{end + 5:.0f}" y="{y + 10}">{1e3 * value:{',.0f' if value > 1 else '.3g'}}</text>'
+                f'<text class="s" x="{end + 5:.0f}" y="{y + 10}">{shown}</text>'
             )
     return "\n".join([*parts, "</svg>", ""])
 
