@@ -115,7 +115,7 @@ class Entry:
 
     def lines(self) -> Iterator[str]:
         """Yield its page."""
-        title = f"{self.module}.{self.name}"  # several modules have the same names, which a search finds
+        title = f"{self.name} ({self.module})"  # several modules have the same names, which a search finds
         yield from (title, "=" * len(title), "", f".. currentmodule:: {self.module}", "")
         if self.first:
             same = f":doc:`{self.first.module}.{self.first.name} <{self.first.page}>`"
