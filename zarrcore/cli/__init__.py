@@ -33,12 +33,14 @@ def _flushed() -> OSError | None:
     """Write what the standard output still has; what fails is dropped, or Python would show it once more."""
     import os
 
+    out = sys.stdout
+    if out is None:
+        return None
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        out.flush()
     except OSError as error:
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, out.fileno())
         os.close(nowhere)
         return error
     return None

@@ -49,7 +49,8 @@ class Directory(zipfile.ZipFile):
 
     def _abandon(self) -> None:
         """Close the file, and write nothing of what was to be written."""
-        file, self.fp = self.fp, None
+        file: Any = self.fp
+        self.fp = None
         if not self._filePassed and isinstance(file, io.BufferedIOBase):  # type: ignore[attr-defined]
             file.raw.close()
 

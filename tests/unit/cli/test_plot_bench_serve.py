@@ -295,9 +295,12 @@ def test_serve_nothing_outside_of_the_store(site: Site, store: Path, tmp_path: P
         assert status in (404, 500) and b"secret" not in body, path
 
 
-@pytest.mark.parametrize(
-    "url", ["http://[x/zarr.json", "http://[1::2/zarr.json", "http://x]/", "http://[v1.]/"]
-)
+# CPython before 3.11.4 takes what is in brackets for a host, whatever it is.
+NO_URLS = ["http://[x/zarr.json", "http://[1::2/zarr.json", "http://x]/"]
+NO_URLS += ["http://[v1.]/"] if sys.version_info >= (3, 11, 4) else []
+
+
+@pytest.mark.parametrize("url", NO_URLS)
 def test_serve_answers_what_is_no_url_with_400(
     url: str, site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
