@@ -86,8 +86,9 @@ def _legend(x: int, y: int) -> str:
 
 def families(found: list[Verdict]) -> str:
     """A row for each family: a dot for each case, a bar up to the median, a mark at the goal."""
-    row, top, left = 23, 76, 310
+    row, top = 23, 76
     groups = by_family(found)
+    left = 30 + round(6.4 * max(len(family.title) for family in groups))  # pixels of a character, on average
     bottom = top + row * len(groups)
     axis = _Axis([v.wall.ratio for v in found] + [f.goal for f in groups], left, WIDTH - 60)
     parts = [

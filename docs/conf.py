@@ -66,6 +66,8 @@ def links_of_the_site(text: str, folder: Path) -> str:
             return f"[{found[1]}](/{pages[target]})"
         if target.is_relative_to(DOCS) and target.suffix == ".md":
             return f"[{found[1]}](/{target.relative_to(DOCS).as_posix()}{'#' + anchor if anchor else ''})"
+        if target.is_relative_to(DOCS) and target.suffix == ".ipynb":
+            return f"[{found[1]}](/{target.relative_to(DOCS).as_posix()})"
         if REPOSITORY and target.is_relative_to(ROOT):
             return f"[{found[1]}]({REPOSITORY}/blob/main/{target.relative_to(ROOT).as_posix()})"
         return found[1]

@@ -102,7 +102,7 @@ def drawn(title: str, note: str, rows: Rows) -> str:
     times = [1e3 * one for _, found in rows for one in found.values()]
     low, high = 10 ** math.floor(math.log10(min(times))), 10 ** math.ceil(math.log10(max(times)))
     left, width, step = 220, 440, 14 * len(series) + 12
-    height = 86 + step * len(rows)
+    height = 94 + step * len(rows)
 
     def x(ms: float) -> float:
         return left + width * math.log(ms / low) / math.log(high / low)
@@ -119,24 +119,25 @@ def drawn(title: str, note: str, rows: Rows) -> str:
     ]
     for power in range(round(math.log10(low)), round(math.log10(high)) + 1):
         at = x(10.0**power)
-        parts.append(f'<line class="g" x1="{at:.0f}" y1="60" x2="{at:.0f}" y2="{height - 22}"/>')
+        parts.append(f'<line class="g" x1="{at:.0f}" y1="68" x2="{at:.0f}" y2="{height - 22}"/>')
         parts.append(
             f'<text class="s" x="{at:.0f}" y="{height - 8}" text-anchor="middle">{10.0**power:g} ms</text>'
         )
     for k, name in enumerate(series):
-        parts.append(f'<rect x="{left + 110 * k}" y="46" width="10" height="10" rx="2" fill="{COLORS[k]}"/>')
-        parts.append(f'<text x="{left + 15 + 110 * k}" y="55">{escape(name)}</text>')
+        parts.append(f'<rect x="{left + 110 * k}" y="53" width="10" height="10" rx="2" fill="{COLORS[k]}"/>')
+        parts.append(f'<text x="{left + 15 + 110 * k}" y="62">{escape(name)}</text>')
     for number, (name, found) in enumerate(rows):
-        top = 66 + step * number
+        top = 74 + step * number
         parts.append(
             f'<text x="{left - 10}" y="{top + step / 2:.0f}" text-anchor="end">{escape(name)}</text>'
         )
         for k, value in enumerate(found.values()):
             end, y = x(1e3 * value), top + 14 * k
+            shown = f"{1e3 * value:,.0f}" if value > 1 else f"{1e3 * value:.3g}"
             parts.append(
                 f'<rect x="{left}" y="{y}" width="{max(1, end - left):.0f}" height="11" rx="2" '
                 f'fill="{COLORS[k]}"/>'
-                f'<text class="s" x="{end + 5:.0f}" y="{y + 10}">{1e3 * value:.3g}</text>'
+                f'<text class="s" x="{end + 5:.0f}" y="{y + 10}">{shown}</text>'
             )
     return "\n".join([*parts, "</svg>", ""])
 

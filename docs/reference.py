@@ -115,13 +115,14 @@ class Entry:
 
     def lines(self) -> Iterator[str]:
         """Yield its page."""
-        yield from (self.name, "=" * len(self.name), "", f".. currentmodule:: {self.module}", "")
+        title = f"{self.name} ({self.module})"  # several modules have the same names, which a search finds
+        yield from (title, "=" * len(title), "", f".. currentmodule:: {self.module}", "")
         if self.first:
             same = f":doc:`{self.first.module}.{self.first.name} <{self.first.page}>`"
             yield f"The same as {same}{'' if self.text else '; its example begins as it does there'}.\n"
         kind, text = self.kind, indent(self.text, "   ")
         name = f"{self.module}.{self.name}"
-        shown = {"constant": self.name, "coroutine": f"{name}(*args, **kwargs)"}.get(kind, name)
+        shown = {"constant": self.name, "coroutine": f"{self.name}(*args, **kwargs)"}.get(kind, name)
         yield f".. {_DIRECTIVES[kind]}:: {shown}"
         if self.first or self.is_module:
             yield "   :no-index:"

@@ -25,6 +25,7 @@ REFUSED = {
     r"\ba say in\b": "say what is decided",
     r"\bcan(?:not|)(?: only)? be had\b": "is not available",
     r"\bfor who \b": "for those who",
+    r"pip install (?:-\S+ )*[\w.]*\[": "quotes around a name with an extra: zsh takes brackets for a pattern",
     r"\bif need be\b": "if it is missing, if necessary",
     r"\bin front of\b": "before",
     r"\bbehind\b": "after",

@@ -15,7 +15,7 @@ import click
 
 from zarrcore._typed import NamedTuple
 from zarrcore._version import __version__
-from zarrcore.errors import masked, printable
+from zarrcore.cli.text import one_line, with_options
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -153,7 +153,7 @@ def _usage_in_one_line() -> Iterator[None]:
     except click.exceptions.NoArgsIsHelpError:
         raise
     except click.UsageError as error:
-        shown = printable(" ".join(error.format_message().split()))
+        shown = one_line(error.format_message())
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
         if isinstance(error, click.NoSuchOption) and error.option_name[1:2] in _OF_NUMBERS:
             hint = f" What begins with a minus and is no option comes after --.{hint}"
@@ -164,11 +164,11 @@ def describe(error: Exception) -> str:
     """Return an error as one line that a terminal may show, with its notes."""
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     parts = [text or type(error).__name__, *getattr(error, "__notes__", ())]
-    return printable(masked("; ".join(" ".join(part.split()) for part in parts)))
+    return "; ".join(one_line(with_options(part)) for part in parts)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    click.echo(f"zarrcore: warning: {printable(masked(' '.join(str(message).split())))}", err=True)
+    click.echo(f"zarrcore: warning: {one_line(str(message))}", err=True)
 
 
 @click.command(

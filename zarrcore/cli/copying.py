@@ -77,7 +77,7 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
     node = find_node(source, () if one_takes_none and not is_remote(source) else options)
     is_group = isinstance(node, OpenGroup)
     options = () if one_takes_none and not is_remote(target) else options
-    with _errors_name_options():
+    with _errors_have_hints():
         if is_group and not chosen["skip_unreadable"]:
             _refuse_misfits(node, _layout(chosen))
         place = store_path(target, options, "r" if chosen["dry_run"] else "a")
@@ -95,8 +95,8 @@ def copy(source: str, target: str, options: tuple[str, ...], **chosen: Any) -> N
 
 
 @contextmanager
-def _errors_name_options() -> Iterator[None]:
-    """Let errors name the options of the command, in place of arguments in Python."""
+def _errors_have_hints() -> Iterator[None]:
+    """Let errors name the options of the command that are a way out."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -104,8 +104,6 @@ def _errors_name_options() -> Iterator[None]:
             error.add_note("--overwrite replaces what is there, --resume goes on after a break")
         if "ZIP archives cannot forget" in str(error):
             error.add_note("remove the archive, or copy into another one")
-        notes = getattr(error, "__notes__", [])
-        notes[:] = [note.replace("on_error='skip'", "--skip-unreadable") for note in notes]
         raise
 
 
@@ -178,16 +176,22 @@ def _copy_group(group: Any, place: StorePath, chosen: dict[str, Any], create: di
 
 def _target(place: StorePath, zarr_format: int, dry_run: bool) -> Any:
     """Return the group to copy into; a dry run that finds none takes one in memory."""
-    from zarrcore.errors import GroupNotFoundError
+    from zarrcore.errors import ContainsGroupError, GroupNotFoundError
     from zarrcore.groups.creating import create_group_at
     from zarrcore.groups.opened import open_group_at
+    from zarrcore.nodes.find import read_node
     from zarrcore.storage import make_store_path
 
     try:
         return open_group_at(place, None if dry_run else zarr_format)
     except GroupNotFoundError:
         place = make_store_path({}) if dry_run else place
+    try:
         return create_group_at(place, zarr_format, None, overwrite=False)
+    except ContainsGroupError:
+        other: Any = read_node(place)
+        there = f"{place} is a group of format {other.zarr_format}"
+        raise CopyError(f"{there}: --zarr-format {other.zarr_format} copies into it") from None
 
 
 def _named(line: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from zarrcore._typed import NamedTuple
-from zarrcore.cli.text import can_print, in_lines, shape_text
+from zarrcore.cli.text import can_print, in_lines, shape_text, shortened
 from zarrcore.errors import NodeIOError, printable
 from zarrcore.info import size_text
 from zarrcore.nodes.documents import is_array_metadata
@@ -118,13 +118,13 @@ def _chunk_shape(metadata: Any, name: str) -> list[int] | None:
 
 def facts_text(facts: dict[str, Any]) -> str:
     if facts["kind"] == "unreadable":
-        return f"(unreadable: {facts['error']:.200})"
+        return f"(unreadable: {shortened(facts['error'], 200)})"
     if facts["kind"] == "group":
-        return f"(members are unreadable: {facts['error']:.200})" if "error" in facts else ""
+        return f"(members are unreadable: {shortened(facts['error'], 200)})" if "error" in facts else ""
     parts = [f"{shape_text(facts['shape'])} {facts['data_type']}"]
     parts += [f"{name} {shape_text(facts[name])}" for name in ("shards", "chunks") if name in facts]
     if "nbytes_stored" in facts:
         parts.append(size_text(facts["nbytes_stored"]))
     if "error" in facts:
-        parts.append(f"(its values are unreadable: {facts['error']:.200})")
+        parts.append(f"(its values are unreadable: {shortened(facts['error'], 200)})")
     return ", ".join(parts)

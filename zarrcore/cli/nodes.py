@@ -40,7 +40,10 @@ def tree(place: str, options: tuple[str, ...], depth: int | None, sizes: bool, a
 
 @click.command()
 @takes_place
-@click.option("-c", "--complete", is_flag=True, help="Also what takes a listing: stored bytes and chunks.")
+@click.option(
+    "-c", "--complete", is_flag=True,
+    help="Also what takes a listing, and indexes of shards: stored bytes and chunks.",
+)  # fmt: skip
 @json_option
 def info(place: str, options: tuple[str, ...], complete: bool, as_json: bool) -> None:
     """Describe an array or a group: shape, data type, chunks, codecs.
@@ -70,8 +73,18 @@ def info(place: str, options: tuple[str, ...], complete: bool, as_json: bool) ->
         found = partial(group_info, node)
     if as_json:
         print_json(_description(node, complete))
-    else:
-        click.echo(found())
+        return
+    click.echo(found())
+    if complete and is_array_metadata(metadata):
+        stored = _stored_chunks(node)
+        share = f" ({stored / node.nchunks:.0%})" if node.nchunks else ""
+        click.echo(f"{'Chunks stored':<18} : {stored} of {node.nchunks}{share}")
+
+
+def _stored_chunks(array: Any) -> int:
+    """Return the number of chunks that are stored, of shards by their indexes."""
+    census = array.chunk_info()
+    return len(census) if census.inner_counts is None else int(census.inner_counts.sum())
 
 
 def _description(node: Any, complete: bool) -> dict[str, Any]:
@@ -80,7 +93,7 @@ def _description(node: Any, complete: bool) -> dict[str, Any]:
     if hasattr(node, "nbytes"):
         facts |= {"nbytes": node.nbytes, "nchunks": node.nchunks}
         if complete:
-            facts["nchunks_initialized"] = node.nchunks_initialized
+            facts |= {"nchunks_initialized": node.nchunks_initialized, "nchunks_stored": _stored_chunks(node)}
     if complete:
         facts["nbytes_stored"] = node.nbytes_stored()
     return facts

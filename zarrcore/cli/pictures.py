@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zarrcore.cli.places import json_option, open_array, place_argument, selection_of, takes_options
+from zarrcore.cli.places import json_option, open_array, selection_of, takes_selection, with_fields
 from zarrcore.cli.text import can_print, print_json, terminal_size
 from zarrcore.info import size_text
 
@@ -18,9 +18,7 @@ _MOST_PIXELS = 1024  # of a side of the picture
 
 
 @click.command()
-@place_argument()
-@click.argument("selection", default="...")
-@takes_options
+@takes_selection()
 @click.option(
     "--output", "-O", type=click.Path(dir_okay=False), help="Write a PNG file, in place of the terminal."
 )
@@ -31,6 +29,7 @@ def plot(
     place: str,
     selection: str,
     options: tuple[str, ...],
+    fields: tuple[str, ...],
     output: str | None,
     chunks: bool,
     overwrite: bool,
@@ -43,6 +42,7 @@ def plot(
     \b
     zarrcore plot data.zarr/temperature "0"
     zarrcore plot data.zarr/temperature "0" -O first.png
+    zarrcore plot data.zarr/stations --field height
     zarrcore plot data.zarr/temperature --chunks
     """
     import numpy as np
@@ -50,21 +50,24 @@ def plot(
     from zarrcore.cli import png
 
     array = open_array(place, options)
-    if chunks and selection != "...":
+    if chunks and (selection != "..." or fields):
         raise click.UsageError("--chunks shows the whole array: leave out the selection")
+    if len(fields) > 1:
+        raise click.UsageError("--field: only one can be drawn")
     file = None if output is None else _path_of(output)
     if file is not None and file.suffix.lower() not in ("", ".png"):
         raise click.UsageError(f"--output: pictures are PNG: expected a name with .png, got {output}")
     if chunks:
         values, what = _chunk_sizes(array)
         low, high = png.limits(values)
-        ends = f"{size_text(int(low))} to {size_text(int(high))}"
+        ends = f", {size_text(int(low))} to {size_text(int(high))}" if high else ""
+        scaled = np.maximum(values / (high or 1), 0.1)  # the smallest one is to be seen, too
     else:
-        values, what, ends = _values(array, selection)
+        values, what, ends = _values(array, selection, fields)
         low, high = png.limits(values)
-    scaled = png.fractions(values)
+        scaled = png.fractions(values)
     if file is None and not as_json:
-        _show(scaled)
+        _show(scaled, " " if chunks else "?")
     elif file is not None:
         picture = png.png(png.enlarged(png.colors(scaled), 256))
         try:
@@ -77,7 +80,7 @@ def plot(
         rows: Any = np.where(np.isfinite(values), values.astype(object), None)
         print_json({"shown": what, "least": low, "largest": high, "values": rows.tolist()})
         return
-    click.echo(f"{what}, {ends}", err=output is None and not sys.stdout.isatty())
+    click.echo(what + ends, err=output is None and not sys.stdout.isatty())
 
 
 def _path_of(name: str) -> Path:
@@ -86,14 +89,17 @@ def _path_of(name: str) -> Path:
     return Path(name)
 
 
-def _values(array: Any, selection: str) -> tuple[Any, str, str]:
+def _values(array: Any, selection: str, fields: tuple[str, ...]) -> tuple[Any, str, str]:
     """Return numbers in two dimensions, what they are, and the least and the largest one as text."""
     import numpy as np
 
     from zarrcore.cli import png
+    from zarrcore.indexing import field_dtype
 
-    if array.dtype.kind not in "biufcmM":
-        raise ValueError(f"plot: expected numbers, the array has {array.dtype}")
+    dtype = field_dtype(fields[0], array.dtype) if fields else array.dtype
+    if dtype.kind not in "biufcmM":
+        hint = f"; --field NAME chooses one of {', '.join(dtype.names)}" if dtype.names else ""
+        raise ValueError(f"plot: expected numbers, the array has {dtype}{hint}")
     chosen = _dims(selection_of(selection), array.shape)
     left = [k for k, dim in enumerate(chosen) if isinstance(dim, slice)]
     notes = []
@@ -106,7 +112,7 @@ def _values(array: Any, selection: str) -> tuple[Any, str, str]:
             raise click.UsageError("plot: steps are positive")
         step *= max(1, -(-len(range(start, stop, step)) // _MOST_PIXELS))
         chosen[k] = slice(start, stop, step)
-    values = np.asarray(array[tuple(chosen)])
+    values = np.asarray(array[with_fields(tuple(chosen), fields)])
     if not values.size:
         raise ValueError("plot: the selection is empty")
     if values.dtype.kind == "c":
@@ -118,7 +124,7 @@ def _values(array: Any, selection: str) -> tuple[Any, str, str]:
         values = np.where(np.isnat(values), np.nan, values.astype("i8").astype(np.float64))
     values = np.atleast_2d(values.astype(np.float64))
     ends = ends or "{:g} to {:g}".format(*png.limits(values))
-    return values, ", ".join([" x ".join(map(str, values.shape)), *notes]), ends
+    return values, ", ".join([" x ".join(map(str, values.shape)), *notes]), f", {ends}"
 
 
 def _dims(selection: Any, shape: tuple[int, ...]) -> list[Any]:
@@ -152,7 +158,7 @@ def _chunk_sizes(array: Any) -> tuple[Any, str]:
     return sizes, f"{len(census)} of {np.prod(census.grid, dtype=object)} chunks stored"
 
 
-def _show(scaled: Any) -> None:
+def _show(scaled: Any, nothing: str) -> None:
     from zarrcore.cli import png
 
     columns, lines = terminal_size()
@@ -161,7 +167,7 @@ def _show(scaled: Any) -> None:
     )
     height = max(4, lines - 3) * (2 if has_colors else 1)
     drawn = png.thinned(scaled, height, max(8, columns))
-    if len(drawn) < 4 and drawn.shape[1] < 16:
-        drawn = png.enlarged(drawn, 16)[:height]
-    for line in (png.blocks if has_colors else png.shades)(drawn):
+    rows, width = drawn.shape
+    drawn = png.enlarged(drawn, min(16, max(rows, width) * min(height // rows, columns // width)))
+    for line in png.blocks(drawn) if has_colors else png.shades(drawn, nothing):
         click.echo(line, color=has_colors or None)

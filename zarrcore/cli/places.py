@@ -145,6 +145,17 @@ def selection_of(text: str) -> Any:
     return tuple(_index(part) for part in text.strip().strip("[]").split(",") if part.strip()) or ...
 
 
+def with_fields(selection: Any, fields: tuple[str, ...]) -> Any:
+    """Return a selection that takes these fields of records alone, or all if there are none.
+
+    Examples
+    --------
+    >>> with_fields((3, slice(None)), ("x", "y"))
+    (3, slice(None, None, None), 'x', 'y')
+    """
+    return (*(selection if isinstance(selection, tuple) else (selection,)), *fields) if fields else selection
+
+
 def _index(text: str) -> Any:
     if text.strip() == "...":
         return ...
@@ -177,6 +188,16 @@ def _as_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 def takes_place(command: Command) -> Command:
     """Give a command a PLACE, and options of its store."""
     return place_argument()(takes_options(command))
+
+
+def takes_selection(default: str | None = "...") -> Callable[[Command], Command]:
+    """Give a command a PLACE, a SELECTION in it, fields of records, and options of its store."""
+    chosen = click.argument("selection", default=default, required=False)
+    field = click.option(
+        "-F", "--field", "fields", multiple=True, metavar="NAME",
+        help="Of records this field alone; may be given several times.",
+    )  # fmt: skip
+    return lambda command: place_argument()(chosen(takes_options(field(command))))
 
 
 def takes_options(command: Command) -> Command:

@@ -81,8 +81,8 @@ def blocks(scaled: Any) -> Iterator[str]:
         yield f"{line}\x1b[0m"
 
 
-def shades(scaled: Any) -> Iterator[str]:
-    """Yield lines of plain characters, a blank for the least value and @ for the largest; ? is no number."""
+def shades(scaled: Any, nothing: str) -> Iterator[str]:
+    """Yield lines of plain characters, a blank for 0 and @ for 1; `nothing` is for NaN."""
     at = (np.nan_to_num(scaled) * (len(_SHADES) - 1)).round().astype(int)
     for row, missing in zip(at.tolist(), np.isnan(scaled).tolist(), strict=True):
-        yield "".join("?" if none else _SHADES[k] for k, none in zip(row, missing, strict=True))
+        yield "".join(nothing if none else _SHADES[k] for k, none in zip(row, missing, strict=True))

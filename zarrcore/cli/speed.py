@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 import click
@@ -13,11 +16,11 @@ import click
 from zarrcore.cli.places import (
     json_option,
     open_array,
-    place_argument,
     selection_of,
     split_place,
     storage_options,
-    takes_options,
+    takes_selection,
+    with_fields,
 )
 from zarrcore.cli.text import print_json, table
 from zarrcore.info import size_text
@@ -43,9 +46,7 @@ class Threads(click.ParamType[Any]):
 
 
 @click.command()
-@place_argument()
-@click.argument("selection", required=False)
-@takes_options
+@takes_selection(None)
 @click.option(
     "-j",
     "--threads",
@@ -65,8 +66,8 @@ class Threads(click.ParamType[Any]):
 )
 @json_option
 def bench(
-    place: str, selection: str | None, options: tuple[str, ...], threads: tuple[int, ...] | None, repeat: int,
-    peer: bool, as_json: bool,
+    place: str, selection: str | None, options: tuple[str, ...], fields: tuple[str, ...],
+    threads: tuple[int, ...] | None, repeat: int, peer: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure how fast an array is read, by number of threads; nothing is written.
 
@@ -78,9 +79,9 @@ def bench(
     zarrcore bench data.zarr/temperature "0" --threads 1,8 --repeat 10
     """
     array = open_array(place, options)
-    chosen = selection_of(selection) if selection is not None else _first(array)
     if 0 in array.shape:
         raise ValueError(f"bench: there is nothing to read: the array has shape {array.shape}")
+    chosen = with_fields(selection_of(selection) if selection is not None else _first(array), fields)
     rows: list[dict[str, Any]] = []
     for number in threads or _thread_counts():
         rows.append(_measured("zarrcore", number, partial(array.read, chosen, threads=number), repeat))
@@ -95,7 +96,7 @@ def bench(
     table(
         (
             row["reader"],
-            "" if row["threads"] is None else f"{row['threads']} threads",
+            "" if row["threads"] is None else f"{row['threads']} thread{'s' * (row['threads'] > 1)}",
             f"{size_text(int(row['bytes_per_second']))}/s",
             f"{row['seconds'] * 1e3:.3g} ms",
             f"{row['bytes_per_second'] / best:.0%}",
@@ -106,19 +107,16 @@ def bench(
 
 def _first(array: Any) -> tuple[slice, ...]:
     """Return a selection of whole chunks from the beginning that has at most 256 MiB, or one chunk."""
-    sizes = [list(found) for found in array.write_chunk_sizes]
-    lengths = [found[0] if found else 0 for found in sizes]
+    try:
+        steps = zip(array.shards or array.chunks, array.shape, strict=True)
+        ends: list[Any] = [range(step, size + step, step) for step, size in steps]
+    except NotImplementedError:  # a rectilinear grid
+        ends = [[*accumulate(sizes)] for sizes in array.write_chunk_sizes]
+    lengths = [found[0] for found in ends]
     for k in reversed(range(array.ndim)):
-        others = array.dtype.itemsize
-        for j, length in enumerate(lengths):
-            others *= length if j != k else 1
-        total = lengths[k]
-        for size in sizes[k][1:]:
-            if (total + size) * others > _MOST_BYTES:
-                break
-            total += size
-        lengths[k] = total
-    return tuple(slice(0, length) for length in lengths)
+        others = prod(lengths[:k] + lengths[k + 1 :]) * array.dtype.itemsize
+        lengths[k] = ends[k][max(0, bisect_right(ends[k], _MOST_BYTES // others) - 1)]
+    return tuple(slice(0, min(length, size)) for length, size in zip(lengths, array.shape, strict=True))
 
 
 def _thread_counts() -> list[int]:

@@ -12,6 +12,16 @@ import click
 
 from zarrcore.errors import masked, printable
 
+_LONGEST = 1000  # characters of what others have said; stores and servers may say any number
+#: What messages call arguments of functions in Python, and what the commands have in their place.
+_OPTIONS = {
+    " (if_exists='raise')": "",
+    "on_error='skip'": "--skip-unreadable",
+    "overwrite=True": "--overwrite",
+    "quarantine=": "--quarantine DIR",
+    "zarr_format=": "--zarr-format ",
+}
+
 
 def shape_text(shape: Sequence[int]) -> str:
     """Return a shape as 100 x 20."""
@@ -43,8 +53,22 @@ def _plain(value: Any) -> Any:
 
 
 def one_line(text: str) -> str:
-    """Return what others have said as one line that a terminal may show, without passwords."""
-    return printable(masked(" ".join(text.split())))
+    """Return what others have said as one line that a terminal may show: without passwords, cut if long."""
+    line = printable(masked(" ".join(text.split())))
+    cut = shortened(line, _LONGEST)
+    return line if cut == line else f"{cut} ({len(line):,} characters)"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text, or so much of its beginning."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def with_options(text: str) -> str:
+    """Return a message with options of commands in place of arguments in Python."""
+    for argument, option in _OPTIONS.items():
+        text = text.replace(argument, option)
+    return text
 
 
 def can_print(text: str) -> bool:

@@ -9,7 +9,7 @@ import click
 
 from zarrcore.cli.places import find_node, json_option, split_place, storage_options, store_path, takes_place
 from zarrcore.cli.progress import progress_bar
-from zarrcore.cli.text import print_json
+from zarrcore.cli.text import print_json, with_options
 from zarrcore.errors import printable
 from zarrcore.info import size_text
 
@@ -83,7 +83,7 @@ def repair(
         print_json([asdict(item) for item in done])
     elif done:
         for item in done:
-            click.echo(printable(str(item).replace("quarantine= moves", "--quarantine DIR moves")))
+            click.echo(printable(with_options(str(item))))
         if not apply:
             needs = quarantine is None and all(item.action == "quarantine" for item in done)
             click.echo(f"nothing was changed: {'--quarantine DIR --apply' if needs else '--apply'} does it")

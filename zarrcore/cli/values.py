@@ -13,11 +13,11 @@ from zarrcore.cli.places import (
     find_array,
     json_option,
     open_array,
-    place_argument,
     selection_of,
-    takes_options,
+    takes_selection,
+    with_fields,
 )
-from zarrcore.cli.text import print_json
+from zarrcore.cli.text import print_json, terminal_size
 from zarrcore.errors import printable
 from zarrcore.info import size_text
 
@@ -25,9 +25,7 @@ _MOST_BYTES = 1 << 30  # of values that become text
 
 
 @click.command()
-@place_argument()
-@click.argument("selection", default="...")
-@takes_options
+@takes_selection()
 @click.option(
     "-f",
     "--format",
@@ -35,9 +33,12 @@ _MOST_BYTES = 1 << 30  # of values that become text
     type=click.Choice(["text", "csv", "json", "npy"]),
     default="text",
     show_default=True,
+    help="How values are written.",
 )
 @json_option
-def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json: bool) -> None:
+def cat(
+    place: str, selection: str, options: tuple[str, ...], fields: tuple[str, ...], form: str, as_json: bool
+) -> None:
     """Print the values of an array, or of a SELECTION such as "0, 10:20, ::2".
 
     text is NumPy's, with the middle of large arrays left out; csv is for at most two dimensions (of records,
@@ -48,14 +49,15 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json
     zarrcore cat data.zarr/temperature "0, :10"
     zarrcore cat data.zarr/temperature -- "-1, :10"
     zarrcore cat data.zarr/temperature "0" -f npy > first.npy
+    zarrcore cat data.zarr/stations --field name --field height -f csv
     """
     import numpy as np
 
     form = "json" if as_json else form
     array, chosen = open_array(place, options), selection_of(selection)
     if form != "npy":
-        _refuse_too_much(array, chosen)
-    values = _as_array(array[chosen])
+        _refuse_too_much(array, chosen, fields)
+    values = _as_array(array[with_fields(chosen, fields)])
     if form == "npy":
         if sys.stdout.isatty():
             raise ValueError("npy is no text: send it to a file or a program")
@@ -69,7 +71,8 @@ def cat(place: str, selection: str, options: tuple[str, ...], form: str, as_json
     elif form == "json":
         print_json(_listed(values))
     else:
-        click.echo("\n".join(printable(line) for line in str(values).split("\n")))
+        with np.printoptions(linewidth=terminal_size()[0] - 1 if sys.stdout.isatty() else 75):
+            click.echo("\n".join(printable(line) for line in str(values).split("\n")))
 
 
 def _as_array(values: Any) -> Any:
@@ -83,11 +86,12 @@ def _as_array(values: Any) -> Any:
     return only
 
 
-def _refuse_too_much(array: Any, selection: Any) -> None:
+def _refuse_too_much(array: Any, selection: Any, fields: tuple[str, ...]) -> None:
     """A document of a few bytes may describe more zeros than there is memory."""
-    from zarrcore.indexing import basic_selection
+    from zarrcore.indexing import basic_selection, field_dtype
 
-    nbytes = prod(basic_selection(selection, array.shape).block) * array.dtype.itemsize
+    itemsize = field_dtype([*fields], array.dtype).itemsize
+    nbytes = prod(basic_selection(selection, array.shape).block) * itemsize
     if nbytes > _MOST_BYTES:
         raise ValueError(f"these are {size_text(nbytes)} of values: select fewer, or use npy")
 
@@ -142,11 +146,11 @@ def _with_text(listed: Any) -> Any:
 
 
 @click.command()
-@place_argument()
-@click.argument("selection", default="...")
-@takes_options
+@takes_selection()
 @json_option
-def explain(place: str, selection: str, options: tuple[str, ...], as_json: bool) -> None:
+def explain(
+    place: str, selection: str, options: tuple[str, ...], fields: tuple[str, ...], as_json: bool
+) -> None:
     """Show what reading a SELECTION would cost: chunks, requests, bytes fetched and decoded.
 
     \b
@@ -154,7 +158,8 @@ def explain(place: str, selection: str, options: tuple[str, ...], as_json: bool)
     """
     from zarrcore.inspection import explaining
 
-    found = explaining.explain(find_array(place, options), selection_of(selection))
+    chosen = with_fields(selection_of(selection), fields)
+    found = explaining.explain(find_array(place, options), chosen)
     if as_json:
         names = ("selection", "engine", "reasons", "fetched", "decoded", "kept", "amplification", "keys")
         print_json({**{name: getattr(found, name) for name in names}, "requests": len(found.requests)})

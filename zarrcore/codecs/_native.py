@@ -23,7 +23,7 @@ def optional(package: str, codec: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
-        reason = f"the codec {codec!r} needs the package {package}: pip install zarrcore[{extra}]"
+        reason = f"the codec {codec!r} needs the package {package}: pip install 'zarrcore[{extra}]'"
         raise UnknownCodecError(reason) from error
 
 

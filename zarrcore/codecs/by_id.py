@@ -110,7 +110,7 @@ def numcodecs_codec(config: Mapping[str, Any]) -> Any:
         known = ", ".join(sorted(compressor_registry))
         raise UnknownCodecError(
             f"unknown codec {name!r}; known are {known}; "
-            f"more come with numcodecs: pip install zarrcore[numcodecs]{provided(_FORMAT_2, name)}"
+            f"more come with numcodecs: pip install 'zarrcore[numcodecs]'{provided(_FORMAT_2, name)}"
         ) from error
     try:
         return get_codec(dict(config))
@@ -124,4 +124,4 @@ def numcodecs_codec(config: Mapping[str, Any]) -> Any:
 
 
 def _lacking(name: str) -> str:
-    return f"the codec {name!r} of numcodecs is not installed: pip install zarrcore[{_EXTRAS[name]}]"
+    return f"the codec {name!r} of numcodecs is not installed: pip install 'zarrcore[{_EXTRAS[name]}]'"

@@ -44,7 +44,7 @@ class _Foreign(NumcodecsCodec):
         if self.codec_id == "zfpy" and spec is not None:
             from zarrcore.codecs.zfp import decode_described
 
-            return decode_described(self._codec().decode, data, spec.size, self.name)
+            return decode_described(self._codec().decode, bytes(data), spec.size, self.name)
         return self._codec().decode(data)
 
     def _encoded(self, data: Any) -> Any:

@@ -453,7 +453,7 @@ def ml_scalar_type(name: str) -> type[Any]:
     if found is None:
         raise DataTypeValidationError(
             f"the data type {name!r} needs a newer version of the package ml_dtypes: "
-            'python -m pip install --upgrade "zarrcore[ml_dtypes]"'
+            "pip install --upgrade 'zarrcore[ml-dtypes]'"
         )
     return found  # type: ignore[no-any-return]
 
@@ -468,7 +468,7 @@ def _ml_dtypes(name: str) -> Any:
         import ml_dtypes
     except ImportError:
         raise DataTypeValidationError(
-            f'the data type {name!r} needs the package ml_dtypes: python -m pip install "zarrcore[ml_dtypes]"'
+            f"the data type {name!r} needs the package ml_dtypes: pip install 'zarrcore[ml-dtypes]'"
         ) from None
     return ml_dtypes
 

@@ -146,10 +146,10 @@ class Explanation:
         problems = [cost.problem for cost in self.chunks if cost.problem]
         fails = {"Fails": f"{len(problems)} chunks, first {problems[0]}"} if problems else {}
         return {
-            "Result": f"{self.selection}, {self.kept} bytes",
-            "Chunks": f"{len(self.chunks)}, {stored} of them stored",
-            "Requests": f"{len(self.requests)}, {self.fetched} bytes",
-            "Decoded": f"{self.decoded} bytes, {self.amplification:.2f} for each byte of the result",
+            "Result": f"{self.selection}, {self.kept:,} bytes",
+            "Chunks": f"{len(self.chunks):,}, {stored:,} of them stored",
+            "Requests": f"{len(self.requests):,}, {self.fetched:,} bytes",
+            "Decoded": f"{self.decoded:,} bytes, {self.amplification:,.2f} for each byte of the result",
             "Engine": self.engine,
             **fails,
         }

@@ -214,6 +214,9 @@ class NodeWalk:
             self._compare_formats(node)
         if ZMETADATA_V2_JSON in node.values and 2 in node.metadata:
             self._parse_zmetadata(node)
+        if node.metadata and (name := node.path.rpartition("/")[2]) and not name.strip("."):
+            text = f"the name {name!r} is all dots: it cannot be copied, nor be in consolidated metadata"
+            self._found.add("warning", "metadata", text, path=node.path, clause='Zarr v3, "Node names"')
         self._count(node)
 
     def _compare_formats(self, node: Node) -> None:

@@ -132,25 +132,26 @@ class VerifyReport:
     def __str__(self) -> str:
         numbers = ", ".join(_number(n, name) for name, n in self.counts().items())
         head = f"{self.store} {printable(self.path or '/')}, level {self.level!r}: {numbers}"
-        seen = (
-            f"{self.groups} groups, {self.arrays} arrays, {self.chunks} chunks, "
-            f"{self.inner_chunks} inner chunks, {self.nbytes} bytes"
-        )
+        seen = f"{self._seen}, {_number(self.nbytes, 'byte')}"
         more = [f"... and {self.omitted} more"] if self.omitted else []
         return "\n".join([head, seen, *map(str, self.findings), *more])
 
     __repr__ = __str__
 
+    @property
+    def _seen(self) -> str:
+        names = {"groups": "group", "arrays": "array", "chunks": "chunk", "inner_chunks": "inner chunk"}
+        return ", ".join(_number(getattr(self, name), one) for name, one in names.items())
+
     def _repr_html_(self) -> str:
         from zarrcore.display.reports import report_html
 
-        seen = {"groups": "group", "arrays": "array", "chunks": "chunk", "inner_chunks": "inner chunk"}
         rows = {
             "Result": "sound"
             if self.ok
             else ", ".join(_number(n, name) for name, n in self.counts().items() if n),
             "Level": self.level,
-            "Looked at": ", ".join(_number(getattr(self, name), one) for name, one in seen.items()),
+            "Looked at": self._seen,
             "Stored": _number(self.nbytes, "byte"),
         }
         first = [(one.severity, one.kind, one._place, one._reason) for one in self.findings[:200]]

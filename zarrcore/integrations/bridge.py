@@ -94,5 +94,5 @@ def _integration(name: str) -> Any:
         return getattr(import_module("zarrcore.integrations.zarr_python"), name)
     except ImportError as error:
         raise ImportError(
-            f"{name} needs zarr-python 3.1 or later: pip install zarrcore[zarr] ({error})"
+            f"{name} needs zarr-python 3.1 or later: pip install 'zarrcore[zarr]' ({error})"
         ) from error

@@ -35,7 +35,7 @@ Sample: TypeAlias = "torch.Tensor | tuple[torch.Tensor, ...]"
 
 def _require_torch() -> None:
     if _MISSING is not None:
-        raise ImportError("torch is not installed: pip install zarrcore[torch]") from _MISSING
+        raise ImportError("torch is not installed: pip install 'zarrcore[torch]'") from _MISSING
 
 
 def _tensors(values: Sequence[np.ndarray]) -> Sample:

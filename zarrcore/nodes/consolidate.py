@@ -14,7 +14,7 @@ from zarrcore.errors import BaseZarrError, NodeIOError, ZarrUserWarning
 from zarrcore.metadata import ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
 from zarrcore.nodes.consolidated import bare, difference, lookup
 from zarrcore.nodes.copies import KeptCopy, document_lock, note_consolidation, note_copied, number_waiting
-from zarrcore.nodes.create import store_documents
+from zarrcore.nodes.create import refuse_bad_name, store_documents
 from zarrcore.nodes.find import Unreadable, parse_node, read_documents, readable
 from zarrcore.nodes.versions import Outdated, Versions
 from zarrcore.nodes.walk import Found, walk
@@ -137,6 +137,7 @@ def _all_nodes(place: StorePath, zarr_format: int, progress: Step | None = None)
     """Paths and metadata of all nodes below a group, groups included that only the paths of others imply."""
     nodes: dict[str, Any] = {}
     for below in _walk_all(place, zarr_format):
+        refuse_bad_name(below.path)
         nodes[below.path] = bare(readable(below.metadata))
         if progress is not None and len(nodes) % _STEP == 0:
             progress(len(nodes), len(nodes) + 1)

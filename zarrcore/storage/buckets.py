@@ -40,7 +40,7 @@ def client_of(url: str, options: Mapping[str, Any]) -> tuple[Client, str]:
     if kind is None:
         raise StoreError(f"{masked(url)!r}: obstore has no store for it")
     if not clients.is_installed():
-        raise StoreError(f"{masked(url)!r}: it needs the package obstore: pip install zarrcore[remote]")
+        raise StoreError(f"{masked(url)!r}: it needs the package obstore: pip install 'zarrcore[remote]'")
     parts = urlsplit(url, allow_fragments=False)
     bucket, path = parts.netloc, url.partition("://")[2].partition("/")[2]
     if not bucket:

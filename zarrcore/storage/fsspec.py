@@ -147,7 +147,7 @@ class FsspecStore(RemoteStore):
         except ImportError as error:
             raise StoreError(
                 f"{masked(url)!r}: URLs other than file: need the packages obstore or fsspec: "
-                "pip install zarrcore[remote]"
+                "pip install 'zarrcore[remote]'"
             ) from error
         try:
             fs, path = url_to_fs(url, **_with_connections(url, storage_options or {}))

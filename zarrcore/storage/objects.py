@@ -46,7 +46,7 @@ class Objects(RemoteStore):
         if not isinstance(store, Client):
             if type(store).__module__.partition(".")[0] != "obstore" or not hasattr(store, "put"):
                 raise TypeError(
-                    f"ObjectStore: expected a store of the package obstore (pip install zarrcore[remote]), "
+                    f"ObjectStore: expected a store of the package obstore (pip install 'zarrcore[remote]'), "
                     f"got {store!r}"
                 )
             store = Client.of(store)

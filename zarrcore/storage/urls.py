@@ -46,7 +46,7 @@ def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> 
     if kind is None:
         return FsspecStore.from_url(url, options)
     if not clients.is_installed():
-        _require_known(url, kind, options, "obstore does: pip install zarrcore[remote]")
+        _require_known(url, kind, options, "obstore does: pip install 'zarrcore[remote]'")
         return FsspecStore.from_url(url, options)
     try:
         client, path = buckets.client_of(url, options)

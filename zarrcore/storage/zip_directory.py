@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import struct
 import zipfile
@@ -49,8 +48,9 @@ class Directory(zipfile.ZipFile):
 
     def _abandon(self) -> None:
         """Close the file, and write nothing of what was to be written."""
-        file, self.fp = self.fp, None
-        if not self._filePassed and isinstance(file, io.BufferedIOBase):  # type: ignore[attr-defined]
+        file: Any = self.fp
+        self.fp = None
+        if not self._filePassed and file is not None:  # type: ignore[attr-defined]
             file.raw.close()
 
     def part(self, info: zipfile.ZipInfo, start: int, stop: int) -> bytes:

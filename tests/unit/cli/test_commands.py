@@ -24,7 +24,7 @@ pytest.importorskip("click")
 
 import click
 
-from zarrcore.cli.app import COMMANDS, cli, run
+from zarrcore.cli.app import COMMANDS, cli, describe, run
 from zarrcore.cli.places import selection_of, split_place
 
 ESCAPE = "\x1b[31m"
@@ -220,6 +220,15 @@ def test_info(command: Callable[..., Result], store: Path) -> None:
     assert command("info", store, "--json").json["attributes"] == {"title": "a survey"}
 
 
+def test_info_counts_the_chunks_that_are_in_shards(command: Callable[..., Result], tmp_path: Path) -> None:
+    """It had the number of shards alone, also where most of what a shard can hold was absent."""
+    array = zarrcore.create_array(tmp_path / "s", shape=80, chunks=4, shards=40, dtype="i4")
+    array[:10] = 1
+    lines = command("info", tmp_path / "s", "-c").out.splitlines()
+    assert lines[-2:] == ["Shards Initialized : 1", "Chunks stored      : 3 of 20 (15%)"]
+    assert command("info", tmp_path / "s", "-c", "--json").json["nchunks_stored"] == 3
+
+
 def test_ls(command: Callable[..., Result], store: Path) -> None:
     assert command("ls", store).out == "counts\nregion\n"
     assert [node["kind"] for node in command("ls", store, "--json").json] == ["array", "group"]
@@ -236,6 +245,14 @@ def test_cat(command: Callable[..., Result], store: Path, form: str) -> None:
     found = command("cat", store / "small", "-f", form)
     assert found.code == 0
     assert found.json == values.tolist() if form == "json" else found.out == expected[form]
+
+
+def test_cat_takes_the_columns_of_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zarrcore.save(tmp_path / "a", np.arange(100))
+    for columns in (40, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = on_terminal("cat", str(tmp_path / "a")).splitlines()
+        assert columns - 5 < max(map(len, lines)) < columns
 
 
 def test_cat_writes_what_numpy_loads(store: Path) -> None:
@@ -327,6 +344,25 @@ def test_records_have_a_column_for_each_field(command: Callable[..., Result], tm
     assert failed.code == 1 and "csv of records has one dimension, the selection 2" in failed.err
 
 
+def test_fields_of_records_are_chosen_by_name(command: Callable[..., Result], tmp_path: Path) -> None:
+    """No command could: `cat` printed all fields, `plot` and `bench` took none alone."""
+    place = tmp_path / "r.zarr"
+    records = np.zeros((2, 3), [("x", "f4"), ("n", "i2"), ("name", "S4")])
+    records["x"], records["name"] = np.arange(6).reshape(2, 3) / 2, b"ab"
+    zarrcore.create_array(place, data=records, chunks=(1, 3))
+    assert command("cat", place, "0", "--field", "x").out == "[0.  0.5 1. ]\n"
+    assert command("cat", place, "1", "-F", "name", "-F", "n", "-f", "csv").out == "name,n\n" + "ab,0\n" * 3
+    assert json.loads(command("explain", place, "0", "-F", "n", "--json").out)["kept"] == 6
+    assert json.loads(command("plot", place, "-F", "x", "--json").out)["largest"] == 2.5
+    rows = json.loads(command("bench", place, "-F", "n", "-j", 1, "-r", 1, "--no-peer", "--json").out)
+    assert rows[0]["nbytes"] == 12
+    for name in ("cat", "explain", "plot", "bench"):
+        failed = command(name, place, "-F", "y")
+        assert failed.code == 1 and "unknown ['y']" in failed.err and "'name'" in failed.err
+    assert "--field NAME chooses one of x, n, name" in command("plot", place).err
+    assert command("plot", place, "-F", "x", "-F", "n").code == 2
+
+
 def test_byte_strings_of_any_length_are_text_as_those_of_a_fixed_length(
     command: Callable[..., Result], tmp_path: Path
 ) -> None:
@@ -416,10 +452,31 @@ def test_what_is_in_the_way_is_said_to_be_replaced_by_an_option(
     command: Callable[..., Result], store: Path, tmp_path: Path
 ) -> None:
     command("copy", store, tmp_path / "new.zarr")
-    assert "--overwrite replaces what is there" in command("copy", store, tmp_path / "new.zarr").err
+    failed = command("copy", store, tmp_path / "new.zarr").err
+    assert "--overwrite replaces what is there" in failed and "if_exists" not in failed
     picture = ["plot", store / "counts", "-O", tmp_path / "a.png"]
     assert command(*picture).code == 0
     assert command(*picture).err.rstrip().endswith("--overwrite replaces it")
+
+
+def test_a_group_of_another_format_is_not_said_to_be_replaced(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    """The hint was overwrite=True, and --overwrite failed with it again."""
+    zarrcore.create_group(tmp_path / "old.zarr", zarr_format=2)
+    for options in ([], ["--overwrite"]):
+        failed = command("copy", store, tmp_path / "old.zarr", *options)
+        assert failed.code == 1 and failed.err.endswith("of format 2: --zarr-format 2 copies into it\n")
+    assert command("copy", store, tmp_path / "old.zarr", "--zarr-format", "2").code == 0
+
+
+def test_no_error_names_an_argument_of_python(
+    command: Callable[..., Result], store: Path, tmp_path: Path
+) -> None:
+    (store / "region/zarr.json").write_text("{")
+    failed = command("copy", store, tmp_path / "copy.zarr")
+    assert failed.code == 1 and "; --skip-unreadable leaves it out" in failed.err
+    assert describe(ValueError("overwrite=True replaces it")) == "--overwrite replaces it"
 
 
 def test_where_nothing_is_there_is_nothing_to_repair(command: Callable[..., Result], tmp_path: Path) -> None:
@@ -746,6 +803,18 @@ def test_warnings_are_one_line(command: Callable[..., Result], tmp_path: Path) -
         shown = command("cat", tmp_path / "a")
     assert shown.out == "[1 1 1 1]\n" and shown.err.count("\n") == 1
     assert shown.err.startswith("zarrcore: warning: ") and "fill_value" in shown.err
+
+
+def test_a_long_error_is_cut_before_its_hints(command: Callable[..., Result], store: Path) -> None:
+    """The line had all that a store had said: of many attributes, or of a page of a server, a megabyte."""
+    group = zarrcore.open_group(store)
+    group.attrs.update({f"number {k}": k for k in range(10_000)})
+    failed = command("attrs", "get", store, "units")
+    assert failed.code == 1 and len(failed.err) < 1100 and "characters)\n" in failed.err
+    error = ValueError("x" * 100_000 + " http://me:secret@host")
+    error.add_note("try another one")
+    shown = describe(error)
+    assert len(shown) < 1100 and shown.endswith("... (100,016 characters); try another one")
 
 
 def test_credentials_are_masked(command: Callable[..., Result]) -> None:

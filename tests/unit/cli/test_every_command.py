@@ -65,7 +65,7 @@ CASES = {
     ),
     "attrs set": Case("data.zarr n 3", "", {"title": "waves", "n": 3}, f"{NOTHING} n 3", MISSING),
     "attrs delete": Case("data.zarr title", "", {}, "data.zarr units", "nothing was deleted"),
-    "bench": Case("data.zarr/a -j 1 -r 1 --no-peer", "1 threads", Has("reader"), "data.zarr", "is a group"),
+    "bench": Case("data.zarr/a -j 1 -r 1 --no-peer", "1 thread ", Has("reader"), "data.zarr", "is a group"),
     "cat": Case('data.zarr/a "0, :2"', "[1 2]", [1, 2], 'data.zarr/a "7, 7, 7"', "indices"),
     "compact": Case("data.zarr", "0 of 1 shards rewritten", {"s": Has("shards")}, NOTHING, MISSING),
     "completion": Case("bash", "_ZARRCORE_COMPLETE", None, "csh", "csh", 2),

@@ -150,6 +150,29 @@ def test_help_imports_no_numpy(arguments: list[str]) -> None:
     assert "zarrcore" in done.stdout and done.stderr == "False\n"
 
 
+THREADS = """
+import os, sys
+from zarrcore.cli import main
+try:
+    main()
+finally:
+    print(len(os.listdir("/proc/self/task")), os.environ["OPENBLAS_NUM_THREADS"], file=sys.stderr)
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted as Linux lists them")
+@pytest.mark.parametrize("said", ["", "2"], ids=["default", "as the user says"])
+def test_a_small_command_makes_no_thread(said: str, tmp_path: Path) -> None:
+    """OpenBLAS made one for each core when numpy was imported, and they took CPU time in waiting for work."""
+    zarrcore.ones(4, store=tmp_path / "a.zarr")
+    environ = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    environ |= {"OPENBLAS_NUM_THREADS": said} if said else {}
+    command = [sys.executable, "-c", THREADS, "cat", str(tmp_path / "a.zarr")]
+    done = subprocess.run(command, env=environ, check=True, capture_output=True, text=True)
+    threads, chosen = done.stderr.split()
+    assert chosen == (said or "1") and (said or threads == "1")
+
+
 DECLARED = """
 import sys
 import click

@@ -92,7 +92,10 @@ def test_plot_of_chunks(command: Callable[..., Any], store: Path) -> None:
     code, out, err = command("plot", store / "ramp", "--chunks")
     assert code == 0 and err == "4 of 8 chunks stored, 160 B to 160 B\n"
     rows = out.split("\n")
-    assert rows[0] == rows[1] and set(rows[0][: len(rows[0]) // 2]) == {" "} and rows[0][-1] == "?"
+    half = len(rows[0]) // 2  # blanks were chunks that are stored, and ? was none
+    assert rows[0] == rows[1] == "@" * half + " " * half
+    zarrcore.create_array(store / "nothing", shape=4, chunks=2, dtype="i1")
+    assert command("plot", store / "nothing", "--chunks")[2] == "0 of 2 chunks stored\n"
     assert "20 of 30 chunks" in command("plot", store / "deep", "--chunks")[2]
     empty = zarrcore.create_array(store / "none", shape=(0, 3), dtype="i1")
     assert empty.size == 0 and command("plot", store / "none", "--chunks")[0] == 1
@@ -112,7 +115,7 @@ def test_pictures_of_unusual_values() -> None:
     scaled = png.fractions(values)
     np.testing.assert_array_equal(scaled, [[np.nan, 0, 1], [0, 0.5, 1]])
     assert tuple(png.colors(scaled)[0, 0]) == (128, 128, 128)
-    assert list(png.shades(scaled)) == ["? @", " =@"] or list(png.shades(scaled)) == ["? @", " +@"]
+    assert list(png.shades(scaled, "?")) in (["? @", " =@"], ["? @", " +@"])
     assert png.fractions(np.full((2, 2), np.nan)).shape == (2, 2)
     assert png.fractions(np.full((1, 2), 5)).tolist() == [[0, 0]]
     assert len(list(png.blocks(png.fractions(np.arange(15).reshape(5, 3))))) == 3
@@ -146,7 +149,7 @@ def test_bench(command: Callable[..., Any], store: Path) -> None:
     assert [row["threads"] for row in rows] == [1, 2] and all(row["nbytes"] == 8 * 40 * 4 for row in rows)
     assert all(row["bytes_per_second"] > 0 for row in rows)
     out = command("bench", store / "deep", "1", "-j", "1", "-r", 1, "--no-peer")[1]
-    assert "1 threads" in out and "/s" in out and "100%" in out
+    assert "1 thread " in out and "/s" in out and "100%" in out
     assert command("bench", store / "ramp", "--threads", "0")[0] == 2
     assert command("bench", store)[0] == 1
 
@@ -178,6 +181,12 @@ def test_bench_reads_the_beginning_of_what_is_large(store: Path, monkeypatch: py
     assert speed._first(array) == (slice(0, 1), slice(0, 4), slice(0, 500))
     monkeypatch.setattr(speed, "_MOST_BYTES", 1 << 28)
     assert speed._first(array) == (slice(0, 3), slice(0, 4), slice(0, 5000))
+    # The lengths of all chunks of a grid were listed, or refused as too many.
+    huge = zarrcore.create_array({}, shape=(10**18, 3), chunks=(2, 3), dtype="f8")
+    assert speed._first(huge) == (slice(0, (1 << 28) // 48 * 2), slice(0, 3))
+    odd = zarrcore.create_array({}, shape=(60,), chunks=[[10, 20, 30]], dtype="i1")
+    monkeypatch.setattr(speed, "_MOST_BYTES", 40)
+    assert speed._first(odd) == (slice(0, 30),)
 
 
 class Site:
@@ -286,9 +295,12 @@ def test_serve_nothing_outside_of_the_store(site: Site, store: Path, tmp_path: P
         assert status in (404, 500) and b"secret" not in body, path
 
 
-@pytest.mark.parametrize(
-    "url", ["http://[x/zarr.json", "http://[1::2/zarr.json", "http://x]/", "http://[v1.]/"]
-)
+# CPython before 3.11.4 takes what is in brackets for a host, whatever it is.
+NO_URLS = ["http://[x/zarr.json", "http://[1::2/zarr.json", "http://x]/"]
+NO_URLS += ["http://[v1.]/"] if sys.version_info >= (3, 11, 4) else []
+
+
+@pytest.mark.parametrize("url", NO_URLS)
 def test_serve_answers_what_is_no_url_with_400(
     url: str, site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -121,7 +121,7 @@ def test_the_byte_order_of_a_dtype_is_not_that_of_the_chunks(dtype):
 def test_a_missing_package_is_named_by_its_extra(
     name: str, extras: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    message = re.escape(f"the codec '{name}' of numcodecs is not installed: pip install zarrcore[{extras}]")
+    message = re.escape(f"the codec '{name}' of numcodecs is not installed: pip install 'zarrcore[{extras}]'")
     for registry in ({}, None):  # numcodecs without the codec, and no numcodecs
         with monkeypatch.context() as patch:
             if registry is None:

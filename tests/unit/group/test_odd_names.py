@@ -55,6 +55,20 @@ def test_names_that_are_too_long_for_files(tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["zarr.json"]
 
 
+def test_a_node_of_others_whose_name_is_all_dots_is_read_and_reported():
+    """`verify` found nothing, and `consolidate_metadata` failed with "expected a path of node names"."""
+    values = {}
+    zarrcore.create_group(values).create_group("a")
+    values["a/.../zarr.json"] = values["zarr.json"]
+    assert "a/..." in zarrcore.open_group(values)
+    found = zarrcore.verify(values)
+    assert [(each.severity, each.path, each.clause) for each in found if "all dots" in each.message] == [
+        ("warning", "a/...", 'Zarr v3, "Node names"')
+    ]
+    with pytest.raises(InvalidKeyError, match=r"'a/\.\.\.': '\.\.\.' is all dots"):
+        zarrcore.consolidate_metadata(values)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="some are not allowed there")
 def test_names_that_are_fine(root):
     for name in FINE:

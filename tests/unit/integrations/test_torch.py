@@ -447,7 +447,7 @@ def test_without_torch_the_extra_is_named():
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(_lines())], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "torch is not installed: pip install zarrcore[torch]\n"
+    assert done.stdout == "torch is not installed: pip install 'zarrcore[torch]'\n"
 
 
 @pytest.mark.parametrize("crop", [None, (1, 1)])

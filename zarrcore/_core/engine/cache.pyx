@@ -112,11 +112,10 @@ cdef class ChunkCache:
         asked = stats.hits + stats.misses
         rows = {
             "Chunks": f"{stats.n_chunks:,}",
-            "Memory": f"<meter min='0' max='{stats.max_bytes}' value='{stats.n_bytes}'></meter> "
-                      f"{stats.n_bytes:,} of {stats.max_bytes:,} bytes",
+            "Memory": f"{stats.n_bytes:,} of {stats.max_bytes:,} bytes ({stats.n_bytes / stats.max_bytes:.0%})",
             "Hits": f"{stats.hits:,} of {asked:,}" + (f" ({stats.hits / asked:.0%})" if asked else ""),
         }
-        cells = "".join(f"<tr><td style='text-align:left'>{label}</td><td style='text-align:left'>{value}</td></tr>"
-                        for label, value in rows.items())
+        cells = "".join(f"<tr><td style='text-align:left;opacity:.68'>{label}</td>"
+                        f"<td style='text-align:left'>{value}</td></tr>" for label, value in rows.items())
         font = "font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)"
         return f"<div style='{font}'><b>ChunkCache</b><table style='font:inherit;color:inherit'>{cells}</table></div>"
