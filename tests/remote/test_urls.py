@@ -573,7 +573,7 @@ def test_what_only_fsspec_opens() -> None:
 
 def test_without_obstore(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "is_installed", lambda: False)
-    with pytest.raises(StoreError, match=r"pip install zarrcore\[remote\]"):
+    with pytest.raises(StoreError, match=r"pip install 'zarrcore\[remote\]'"):
         ObjectStore.from_url("s3://bucket")
     if find_spec("s3fs") is None:
         with pytest.raises(StoreError, match="s3fs"):

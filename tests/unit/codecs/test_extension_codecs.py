@@ -579,7 +579,7 @@ def test_a_missing_package_is_named(
     monkeypatch.setitem(sys.modules, package, None)
     codec = {"name": name, "configuration": configuration}
     store = {}
-    needed = rf"needs the package {package}: pip install zarrcore\[{name}\]"
+    needed = rf"needs the package {package}: pip install 'zarrcore\[{name}\]'"
     with pytest.raises(BaseZarrError, match=needed):
         zarrcore.create_array(store, shape=4, dtype="f8", serializer=codec, compressors=None)
     assert store == {}

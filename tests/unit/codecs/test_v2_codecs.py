@@ -149,7 +149,7 @@ def test_unknown_codec_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownCodecError, match="unknown codec 'nope'"):
         parse_v2_codec({"id": "nope"})
     monkeypatch.setitem(__import__("sys").modules, "numcodecs.registry", None)
-    with pytest.raises(UnknownCodecError, match=r"known are .*zstd.*pip install zarrcore\[numcodecs\]"):
+    with pytest.raises(UnknownCodecError, match=r"known are .*zstd.*pip install 'zarrcore\[numcodecs\]'"):
         parse_v2_codec({"id": "nope"})
 
 

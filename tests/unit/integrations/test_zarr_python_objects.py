@@ -156,7 +156,7 @@ def test_without_zarr_python_the_extra_is_named(alias: Any, monkeypatch: pytest.
     for name in [name for name in sys.modules if name.startswith(("zarr.", "zarrcore.integrations."))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "zarr", alias)
-    expected = r"pip install zarrcore\[zarr\]" if alias is None else "zarrcore has its place"
+    expected = r"pip install 'zarrcore\[zarr\]'" if alias is None else "zarrcore has its place"
     for call in (array.as_zarr, lambda: zarrcore.from_zarr(array), zarrcore.accelerate):
         with pytest.raises(ImportError, match=expected):
             call()
