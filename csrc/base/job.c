@@ -142,6 +142,13 @@ bool zc_pool_is_outside(void)
     return !zc_is_worker && zc_current_job == NULL && zc_foreign == 0;
 }
 
+bool zc_pool_is_ending(void)
+{
+    const zc_job *const j = zc_current_job;
+
+    return j != NULL && (atomic_load_explicit(&j->stop, memory_order_relaxed) || outer_stopped(j));
+}
+
 void zc_pool_expect(size_t n)
 {
     zc_watch *const watch = zc_job_watch_around();

@@ -77,6 +77,9 @@ const zc_watch *zc_pool_watched(void);
 /* Is this thread neither in a job nor a worker, nor in a function of the user's (zc_foreign)? */
 bool zc_pool_is_outside(void);
 
+/* Whether the call that this thread works for has failed or was cancelled, so that it ends as soon as its threads have. */
+bool zc_pool_is_ending(void);
+
 /* A moment in the life of a thread. */
 typedef struct zc_moment {
     const void *thread;

@@ -52,6 +52,7 @@ typedef struct archive {
 /* Where the directory lies. */
 typedef struct span {
     uint64_t start, size, before;    /* before: bytes that precede the archive, which its own offsets leave out */
+    uint64_t n, most;                /* entries, as far as a number up to `most` says that: larger ones were cut off by some writers */
 } span;
 
 static unsigned load_le16(const uint8_t *p)
@@ -83,6 +84,8 @@ static zc_status read_end64(const zc_file *file, uint64_t locator_at, uint64_t *
     if (status == ZC_OK && !is_signature(record, 6, 6)) {
         return malformed(err, "a zip64 record is missing");
     }
+    out->n = zc_load_le64(record + 32);
+    out->most = UINT64_MAX;
     out->size = zc_load_le64(record + 40);
     out->start = zc_load_le64(record + 48);
     return status;
@@ -104,6 +107,8 @@ static zc_status find_directory(const zc_file *file, span *out, zc_error *err)
     }
     if (status == ZC_OK) {
         uint64_t end = file->size - n + at;
+        out->n = load_le16(tail + at + 10);
+        out->most = UINT16_MAX;
         out->size = zc_load_le32(tail + at + 12);
         out->start = zc_load_le32(tail + at + 16);
         if (at >= LOCATOR_SIZE && is_signature(tail + at - LOCATOR_SIZE, 6, 7)) {
@@ -273,6 +278,9 @@ static zc_status parse_directory(archive *a, const span *where, size_t room, zc_
         e->number = (unsigned)a->n;
         status = read_entry(a->directory + at, (size_t)where->size - at, where, e, &taken, err);
         a->n++;
+    }
+    if (status == ZC_OK && ((a->n ^ where->n) & where->most) != 0) {
+        return malformed(err, "its directory has another number of entries than its end has");
     }
     if (status == ZC_OK) {
         limit_entries(a, where->start);

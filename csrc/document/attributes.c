@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "document/tree.h"
+#include "kernels/utf8.h"
 
 static zc_status no_attribute(const char *name, zc_error *err)
 {
@@ -120,7 +121,11 @@ int zarrcore_set_attribute(const zarrcore_store *store, const char *path, const 
                            zarrcore_error *error)
 {
     const change c = {name, text};
+    const size_t n = name != NULL ? strlen(name) : 0;
 
+    if (zc_utf8_valid((const uint8_t *)name, n) != n) {
+        return zc_report_argument(error, "name is not in UTF-8");
+    }
     return text != NULL ? change_attributes(store, path, &c, error) : zc_report_argument(error, "text is NULL");
 }
 

@@ -227,6 +227,7 @@ FLAT, DEFLATED = small(), small(zipfile.ZIP_DEFLATED)
 HOSTILE: dict[str, tuple[int, bytes]] = {
     "two-entries-at-one-place": (CORRUPT, offset_of("a/zarr.json")(FLAT)),
     "reaches-into-the-directory": (CORRUPT, longer(FLAT)),
+    "hidden-in-a-comment": (CORRUPT, in_directory(FLAT, "a/zarr.json", 32, "<H", 46 + len(KEY))),
     "outside": (CORRUPT, in_directory(FLAT, KEY, 42, "<I", len(FLAT))),
     "wrong-crc": (CHECKSUM, in_directory(FLAT, KEY, 16, "<I", 1)),
     "wrong-crc-deflated": (CHECKSUM, in_directory(DEFLATED, KEY, 16, "<I", 1)),

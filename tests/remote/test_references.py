@@ -6,6 +6,8 @@ from __future__ import annotations
 import base64
 import json
 import pickle
+import tracemalloc
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -354,7 +356,7 @@ def test_chunks_in_far_parts_of_a_huge_array_are_listed(tmp_path: Path) -> None:
     assert array.nchunks_initialized == 2
 
 
-@pytest.mark.parametrize("wrong", [float("inf"), float("nan"), "x", 0, -1])
+@pytest.mark.parametrize("wrong", [float("inf"), float("nan"), "x", 0, -1, 2.5, True])
 def test_parquet_with_wrong_numbers_is_an_error(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(StoreError, match=r"\.zmetadata has no references"):
         lazily(tmp_path, wrong, [3], [1])
@@ -407,6 +409,11 @@ def test_a_small_file_of_parquet_does_not_become_large(
         {"offset": -1},
         {"offset": 0.5},
         {"size": 4.5},
+        {"offset": Decimal("0.5")},
+        {"offset": None},
+        {"offset": False},
+        {"offset": "0"},
+        {"size": None},
         {"path": 7},
         {"path": ["f"]},
         {"raw": "x"},
@@ -421,6 +428,23 @@ def test_a_row_of_parquet_that_is_no_reference_is_an_error_that_names_the_key(
     write(tmp_path, **{name: [item] for name, item in ({"path": "f", "offset": 0, "size": 4} | row).items()})
     with pytest.raises(StoreError, match=r"key 'a/0\.0': \(.*\) is no reference"):
         store.get("a/0.0")
+
+
+def test_lists_of_nulls_in_parquet_are_not_read(tmp_path: Path) -> None:
+    """A file of a kilobyte took gigabytes and minutes."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    store = lazily(tmp_path, 1000, [4, 4], [4, 4])
+    nulls = pyarrow.ListArray.from_arrays(np.arange(65) * 100_000, pyarrow.nulls(6_400_000))
+    table = pyarrow.table({"path": ["f"] * 64, "offset": nulls, "size": [4] * 64})
+    parquet.write_table(table, tmp_path / "a" / "refs.0.parq")
+    assert (tmp_path / "a" / "refs.0.parq").stat().st_size < 10_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(StoreError, match=r"key 'a/0\.0': \(.*\) is no reference"):
+            store.get("a/0.0")
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(("offset", "size"), [(0, 0), (0, 4), (4, 4), (4, 0), (16, 0)])

@@ -88,7 +88,7 @@ class Tree:
 
     def set_attribute(self, path: str, name: str | None, value: Any) -> None:
         text = value if isinstance(value, bytes) else json.dumps(value).encode()
-        encoded = None if name is None else name.encode()
+        encoded = None if name is None else name.encode(errors="surrogateescape")
         self.check(self.api.set_attribute, self.pointer, path.encode(), encoded, text)
 
     def delete_attribute(self, path: str, name: str) -> None:

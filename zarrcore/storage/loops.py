@@ -14,11 +14,13 @@ from weakref import WeakSet
 
 from zarrcore._awaited import WAITER
 from zarrcore._locks import RLock, forkable
+from zarrcore.storage.announced import ENGINE
 
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
 
 _PATIENCE = 0.05  # seconds until a call that waits for a coroutine looks whether it waits in vain
+_ENDING = 5.0  # seconds that a call which has failed or was interrupted waits for coroutines
 _STARTING = 5.0  # seconds that a thread may take until its loop runs; if it does not then, it has ended
 #: Modules whose coroutines run on the loops, and wait for nothing; others are called by what waits.
 _AWAITED = frozenset({__name__, "zarrcore.storage.zarr_python"})
@@ -152,6 +154,7 @@ def _is_left(
 ) -> bool:
     """Wait until a coroutine has ended; return True if its loop cannot begin it."""
     has_run, asked = loop.is_running(), monotonic()
+    going_on = asked
     while not done.wait(_PATIENCE if latest is None else min(_PATIENCE, max(0.0, latest - monotonic()))):
         runs = loop.is_running()
         if not runs and loop is not needed and (has_run or monotonic() - asked > _STARTING):
@@ -161,11 +164,20 @@ def _is_left(
             return True
         if (waiter := WAITER.get()) is not None and waiter.cancelled:
             raise Unawaited("who asked for this has been cancelled")
+        going_on = going_on if _is_ending() else monotonic()
+        if monotonic() - going_on > _ENDING:
+            raise Unawaited("the call that waits for this has failed or was interrupted")
         if not done.is_set() and (loop in _ended or (loop is needed and not runs)):
             raise Unawaited("the event loop that this waits for does not run any more")
         if latest is not None and monotonic() > latest:
             raise TimeoutError
     return False
+
+
+def _is_ending() -> bool:
+    """Return whether this thread works for a call of the engine that has failed or was interrupted."""
+    engine: Any = sys.modules.get(ENGINE)
+    return engine is not None and engine.is_ending()
 
 
 def _waits_for_us(loop: asyncio.AbstractEventLoop) -> bool:

@@ -19,7 +19,7 @@ from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
-from zarrcore._validate import MAX_DOCUMENT_NBYTES
+from zarrcore._validate import MAX_DOCUMENT_NBYTES, integer
 from zarrcore.errors import StoreError, masked, shown
 from zarrcore.storage.base import Store
 from zarrcore.storage.buckets import kind_of
@@ -439,11 +439,9 @@ class _Parquet:
             raise StoreError(f"{store}: there are no references: no document .zmetadata")
         document = _parsed(text, str(store))
         try:
-            self._size = int(document["record_size"])
+            self._size = integer(document["record_size"], "record_size", 1)
             self._documents = {key: json.dumps(value).encode() for key, value in document["metadata"].items()}
-            if self._size < 1:
-                raise ValueError(f"record_size is {self._size}")
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StoreError(f"{store}: .zmetadata has no references: {error!r}") from None
         consolidated = {"metadata": document["metadata"], "zarr_consolidated_format": 1}
         self._documents[".zmetadata"] = json.dumps(consolidated).encode()
@@ -531,12 +529,7 @@ class _Parquet:
             return bytes(raw)
         if path in (None, "") and raw is None:
             return None
-        try:
-            start, n = int(offset or 0), int(size or 0)
-            if any(isinstance(given, float) and given % 1 for given in (offset, size)):
-                start = -1
-        except (TypeError, ValueError, OverflowError):
-            start = n = -1
+        start, n = (0, 0) if offset is None and size is None else (_count(offset), _count(size))
         if start < 0 or n < 0 or raw is not None or not isinstance(path, str):
             found = shown(repr((path, offset, size, raw))[:200])
             raise StoreError(f"key {key!r}: {found} is no reference", key=key)
@@ -558,6 +551,14 @@ class _Parquet:
             ):
                 self._records.popitem(last=False)
         return columns
+
+
+def _count(given: Any) -> int:
+    """Return a number of bytes in a table, whatever its type; -1 for what is none."""
+    try:
+        return int(given) if not isinstance(given, bool) and int(given) == given else -1
+    except (TypeError, ValueError, OverflowError):
+        return -1
 
 
 def _rows(columns: Any) -> int:
@@ -589,15 +590,18 @@ def _refuse_large(rows: int, most: int, nbytes: int) -> None:
 
 def _read_by_arrow(data: bytes, most: int) -> dict[str, list[Any]]:
     parquet: Any = import_module("pyarrow.parquet")
+    types = {field.name: field.type for field in parquet.read_schema(BytesIO(data)) if field.name in _COLUMNS}
     # Texts that repeat stay one: a small file may have any number of them.
-    types = {field.name: str(field.type) for field in parquet.read_schema(BytesIO(data))}
-    texts = [name for name in ("path", "raw") if types.get(name) in _TEXTS]
+    texts = [name for name in ("path", "raw") if str(types.get(name)) in _TEXTS]
     file = parquet.ParquetFile(BytesIO(data), read_dictionary=texts)
     groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
     nbytes = sum(group.total_byte_size for group in groups)
-    _refuse_large(file.metadata.num_rows, most, nbytes)
-    found: dict[str, list[Any]] = {name: [] for name in types if name in _COLUMNS}
-    for batch in file.iter_batches(columns=[*found]):
+    rows = file.metadata.num_rows
+    _refuse_large(rows, most, nbytes)
+    # Lists may be of any number of nulls without a byte: their type is read in their place, and no reference.
+    found: dict[str, list[Any]] = {name: [kind] * rows for name, kind in types.items() if kind.num_fields}
+    found |= {name: [] for name in types if name not in found}
+    for batch in file.iter_batches(columns=[name for name in types if not types[name].num_fields]):
         _refuse_large(0, 0, batch.nbytes)
         for name, items in zip(batch.schema.names, batch.columns, strict=True):
             found[name] += _items(items)

@@ -17,6 +17,8 @@ _IN_EXTRA_FIELD = 0xFFFFFFFF
 _STREAMED = 0x8  # a flag: sizes and checksum come after the value
 _UTF_8 = 0x800
 _MOST_WITHOUT_ZIP64 = (1 << 31) - 1
+_ZIP64_END = b"PK\6\6"
+_ALL, _MOST_BEFORE_ZIP64 = -1, 0xFFFF  # entries
 
 
 class Directory(zipfile.ZipFile):
@@ -33,6 +35,17 @@ class Directory(zipfile.ZipFile):
         self._known: dict[int, tuple[int, bytes]] = {}  # what :meth:`_start_of` found, by offset
         self._pid = os.getpid()
         super().__init__(*args, **kwargs)
+
+    def _RealGetContents(self) -> None:
+        """Read the directory, which has as many entries as the end of the archive says.
+
+        One that is read as part of another is a chunk that is absent, and has fill values.
+        """
+        super()._RealGetContents()  # type: ignore[misc]
+        end = zipfile._EndRecData(self.fp)  # type: ignore[attr-defined]
+        most = _ALL if end[0] == _ZIP64_END else _MOST_BEFORE_ZIP64  # some writers cut larger numbers off
+        if (len(self.filelist) ^ end[4]) & most:
+            raise zipfile.BadZipFile(f"the directory has {len(self.filelist)} entries, its end says {end[4]}")
 
     def close(self) -> None:
         """Complete the archive, also where it is collected, and let others write to it.

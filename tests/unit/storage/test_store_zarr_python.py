@@ -228,6 +228,33 @@ def test_a_coroutine_on_the_loop_of_zarr_python_may_read(chunks: int) -> None:
 
 
 @pytest.mark.timeout(60)
+def test_a_write_that_has_failed_does_not_wait_for_coroutines_that_never_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor one that Ctrl-C has interrupted: further ones were not even noticed."""
+
+    class Store(theirs.MemoryStore):
+        waiting = threading.Event()
+
+        async def set(self, key: str, value: Any, byte_range: Any = None) -> None:
+            if key == "c/0":
+                while not self.waiting.is_set():
+                    await asyncio.sleep(0.01)
+                raise OSError("no room")
+            if key == "c/1":
+                self.waiting.set()
+                await asyncio.Event().wait()
+            await super().set(key, value)
+
+    monkeypatch.setattr("zarrcore.storage.loops._ENDING", 0.2)
+    array = zarrcore.create_array(Store(), shape=2, chunks=1, dtype="u1")
+    with pytest.raises(ChunkIOError, match=r"'c/0'.*no room"):
+        array[:] = 1
+    array = zarrcore.create_array(Store(), shape=1, chunks=1, dtype="u1", overwrite=True)
+    assert array[:].tolist() == [0]
+
+
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("depth", [2, 3, 5])
 def test_coroutines_of_stores_may_read_arrays_over_stores_of_their_kind(depth: int) -> None:
     """Two loops were in use; where both of them waited, the third coroutine waited for ever."""

@@ -9,7 +9,7 @@ from zarrcore._core import load_modules
 load_modules(
     __name__,
     {
-        "threads": "Decoding available_cpus call_parallel close_collected count is_in_call metrics "
+        "threads": "Decoding available_cpus call_parallel close_collected count is_ending is_in_call metrics "
         "num_threads set_num_threads thread_number",
         "codecs": "check_options decode_bytes decode_into encode_bytes encode_into is_plain libraries "
         "libraries_origin",

@@ -101,6 +101,7 @@ cdef extern from "base/pool.h" nogil:
     int zc_pool_threads()
     void zc_pool_set_threads(int threads)
     int zc_pool_cpus()
+    cbool zc_pool_is_ending()
     cbool zc_pool_is_outside()
     void zc_pool_on_start(cbool (*start)() noexcept nogil)
 

@@ -78,6 +78,11 @@ def is_in_call() -> bool:
     return not zc_pool_is_outside()
 
 
+def is_ending() -> bool:
+    """Return whether the call that this thread works for has failed or was interrupted, and waits for its threads."""
+    return zc_pool_is_ending()
+
+
 def available_cpus() -> int:
     """Return how many CPUs affinity mask and cgroup quota leave to this process."""
     return zc_pool_cpus()
