@@ -61,7 +61,7 @@ def test_many_nodes_waited_for_each_other(server: ObjectServer, place: Any) -> N
     with server.watch() as seen:
         made = dict(zarrcore.create_hierarchy(store=place("b"), nodes={f"a{n}": metadata for n in range(8)}))
     assert len(made) == 9
-    assert seen.waves <= 8, str(seen)
+    assert seen.waves <= 12, str(seen)  # 7 are needed; one at a time it were 21; one that begins late adds 2
     assert len(seen.requests) <= 2 * 8 + 8, str(seen)
     with pytest.raises(zarrcore.errors.ContainsArrayError):
         dict(zarrcore.create_hierarchy(store=place("b"), nodes={"a1": metadata}))
