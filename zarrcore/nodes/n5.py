@@ -11,7 +11,6 @@ from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata import ZARR_JSON, load_document
 from zarrcore.metadata.n5 import ATTRIBUTES_JSON, is_n5_array, is_n5_root, n5_document
 from zarrcore.storage.base import Store
-from zarrcore.storage.derived import overrides
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 from zarrcore.storage.wrapper import ReadOnlyStore
@@ -112,7 +111,7 @@ class N5Store(ReadOnlyStore):
         return map(_renamed, self._store.list_dir(prefix))
 
     def _native_source(self) -> Any | None:
-        return None if overrides(self, N5Store) else self._store._native_source()
+        return self._store._native_source()
 
     def __str__(self) -> str:
         return f"n5-{self._store}"

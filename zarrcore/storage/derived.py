@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import wraps
+from inspect import isfunction
 from typing import Any
 
 from zarrcore._extension import is_of_a_user, owner_of
@@ -27,7 +28,13 @@ _SHORTCUTS = {
 }
 MOVING = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists")
 _DEFAULTS = ("zarrcore.storage.base", "zarrcore.storage.wrapper")  # wrappers look after this themselves
-_FLAGS = ("_bounds_chunks", "_versioned", "_compares", "_knows_documents")  # of values as they are stored
+_BYTES = (*MOVING, "delete", "exists")
+# What goes past them, to values as they are stored: where a user has replaced one, all of it is the default.
+_STORED = (
+    *("_native_source", "_get_chunks", "_get_parts", "_get_part", "_in_parts", "_takes_parts"),
+    *("_which_exist", "_version", "_versioned", "_compares", "_bounds_chunks", "_claim", "_alone"),
+    *("_rename_prefix", "_list_sizes", "_list_stored", "_lend_chunks", "_recheck", "_serve", "_awaiting"),
+)
 
 
 def hide_shortcuts(cls: type, plain: type) -> None:
@@ -44,14 +51,16 @@ def hide_shortcuts(cls: type, plain: type) -> None:
         return owner is not None and not is_of_a_user(owner) and owner.__module__ not in _DEFAULTS
 
     replaced = [name for method, names in _SHORTCUTS.items() if is_users(method) for name in names]
-    for name in filter(passes_by, replaced):
-        default = vars(plain)[name]
-        method: Any = wraps(default)(_calling(default))
-        method.hides = getattr(cls, name)
-        setattr(cls, name, method)
+    if any(map(is_users, _BYTES)):
+        replaced += _STORED
     if any(map(is_users, MOVING)):
-        for name in filter(passes_by, _FLAGS):
-            setattr(cls, name, False)
+        replaced.append("_knows_documents")
+    for name in filter(passes_by, replaced):
+        default: Any = vars(plain)[name]
+        if isfunction(default):
+            default = wraps(default)(_calling(default))
+            default.hides = getattr(cls, name)
+        setattr(cls, name, default)
 
 
 def replaces(store: object, kind: type, methods: Iterable[str]) -> bool:
@@ -61,7 +70,7 @@ def replaces(store: object, kind: type, methods: Iterable[str]) -> bool:
 
 def overrides(store: object, kind: type) -> bool:
     """Return whether a subclass replaces a method that moves bytes, which the engine must then call."""
-    return type(store) is not kind and replaces(store, kind, (*MOVING, "delete", "exists"))
+    return type(store) is not kind and replaces(store, kind, _BYTES)
 
 
 def is_itself(store: object, kind: type) -> bool:
