@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "document/tree.h"
 
 typedef struct item {
@@ -44,15 +45,11 @@ void zarrcore_free_nodes(zarrcore_nodes *nodes)
 /* Takes over the text. */
 static zc_status add(zarrcore_nodes *nodes, const char *name, size_t n, int kind, int zarr_format, zc_text *text, zc_error *err)
 {
-    if (nodes->n == nodes->room) {
-        const size_t room = nodes->room > 0 ? 2 * nodes->room : 16;
-        item *const more = realloc(nodes->at, room * sizeof *more);
-        if (more == NULL) {
-            return no_memory(err);
-        }
-        nodes->at = more;
-        nodes->room = room;
+    item *const all = zc_grow(nodes->at, nodes->n + 1, &nodes->room, sizeof *all);
+    if (all == NULL) {
+        return no_memory(err);
     }
+    nodes->at = all;
     item *const out = &nodes->at[nodes->n];
     *out = (item){.name = malloc(n + 1), .kind = kind, .zarr_format = zarr_format};
     if (out->name == NULL) {
