@@ -134,21 +134,37 @@ static bool count_unsigned(uint64_t x, int64_t length, uint64_t *count)
 
 #define ITEM(TYPE, k) (TYPE *)(void *)(data[k] + i * strides[k])
 
-#define STAMP_MIXED(NAME, CALL)                                                                  \
-    void zc_loop_chunk_##NAME(char **data, const intptr_t *dims, const intptr_t *strides,        \
-                              void *unused)                                                      \
-    {                                                                                            \
+#define EACH(CALL)                                                                               \
+    do {                                                                                         \
         bool ok = true;                                                                          \
-        (void)unused;                                                                            \
         for (intptr_t i = 0; i < dims[0]; i++) {                                                 \
             ok = CALL && ok;                                                                     \
         }                                                                                        \
         if (!ok) {                                                                               \
             feraiseexcept(FE_DIVBYZERO);                                                         \
         }                                                                                        \
-    }
+    } while (0)
 
-STAMP_MIXED(index_i64_u64, index_signed(*ITEM(int64_t, 0), *ITEM(uint64_t, 1), ITEM(int64_t, 2), ITEM(uint64_t, 3)))
-STAMP_MIXED(index_u64_i64, index_unsigned(*ITEM(uint64_t, 0), *ITEM(int64_t, 1), ITEM(uint64_t, 2), ITEM(int64_t, 3)))
-STAMP_MIXED(count_i64_u64, count_signed(*ITEM(int64_t, 0), *ITEM(uint64_t, 1), ITEM(int64_t, 2)))
-STAMP_MIXED(count_u64_i64, count_unsigned(*ITEM(uint64_t, 0), *ITEM(int64_t, 1), ITEM(uint64_t, 2)))
+void zc_loop_chunk_index_i64_u64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
+{
+    (void)unused;
+    EACH(index_signed(*ITEM(int64_t, 0), *ITEM(uint64_t, 1), ITEM(int64_t, 2), ITEM(uint64_t, 3)));
+}
+
+void zc_loop_chunk_index_u64_i64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
+{
+    (void)unused;
+    EACH(index_unsigned(*ITEM(uint64_t, 0), *ITEM(int64_t, 1), ITEM(uint64_t, 2), ITEM(int64_t, 3)));
+}
+
+void zc_loop_chunk_count_i64_u64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
+{
+    (void)unused;
+    EACH(count_signed(*ITEM(int64_t, 0), *ITEM(uint64_t, 1), ITEM(int64_t, 2)));
+}
+
+void zc_loop_chunk_count_u64_i64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
+{
+    (void)unused;
+    EACH(count_unsigned(*ITEM(uint64_t, 0), *ITEM(int64_t, 1), ITEM(uint64_t, 2)));
+}
