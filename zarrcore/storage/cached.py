@@ -170,10 +170,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
         return self._get_parts([(key, byte_range)], versions)[0]
 
-    @property
-    def _small_shard(self) -> int:
-        return getattr(self._store, "_small_shard", 0)
-
+    _small_shard = of_wrapped("_small_shard")
     _versioned = of_wrapped("_versioned")
 
     def _fetch(
@@ -393,8 +390,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     set_partial_values = passed_on(Store.set_partial_values)
     set_if_not_exists = passed_on(Store.set_if_not_exists)
 
-    def _notes(self) -> dict[str, Any]:
-        return self._store._notes()
+    _notes = of_wrapped("_notes")
 
     def _call(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         given, named = repeatable(method.__name__, args, kwargs)
