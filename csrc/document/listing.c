@@ -350,8 +350,7 @@ int zarrcore_list(const zarrcore_store *store, const char *path, int flags, zarr
     } else {
         zarrcore_free_nodes(nodes);
     }
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }
 
 size_t zarrcore_count_nodes(const zarrcore_nodes *nodes)
@@ -412,6 +411,5 @@ int zarrcore_open_node(const zarrcore_nodes *nodes, size_t i, zarrcore_array **o
     zc_status status = place_of(nodes, node->name, &place, &err);
     status = status == ZC_OK ? zc_open_document(&place, &node->text, node->zarr_format, false, out, &err) : status;
     zc_where_free(&place);
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }
