@@ -28,6 +28,37 @@ cdef extern from "Python.h":
     int64_t PyLong_AsLongLongAndOverflow(object, int *) except? -1
     Py_ssize_t PyNumber_AsSsize_t(object, object) except? -1
 
+cdef extern from *:
+    """
+    /* What there is about indices: some leave a dimension (1), some are less than the one before (2). */
+    static int zc_look_at_indices(const int64_t *index, size_t n, int64_t length)
+    {
+        int64_t last = 0;
+        int outside = 0, falls = 0;
+        for (size_t i = 0; i < n; i++) {
+            outside |= (uint64_t)index[i] >= (uint64_t)length;
+            falls |= index[i] < last;
+            last = index[i];
+        }
+        return outside + 2 * falls;
+    }
+    """
+    int zc_look_at_indices(const int64_t *index, size_t n, int64_t length) nogil
+
+cdef enum:
+    OUTSIDE = 1
+    FALLING = 2
+
+
+cdef int _look_at(cnp.ndarray index, int64_t length) noexcept:
+    return zc_look_at_indices(<const int64_t *>cnp.PyArray_DATA(index), cnp.PyArray_SIZE(index), length)
+
+
+def are_indices(array, int64_t length) -> bool:
+    """Return whether an array is one of int64 whose items all lie in a dimension, as far as one look shows that."""
+    return (type(array) is cnp.ndarray and cnp.PyArray_TYPE(array) == cnp.NPY_INT64 and cnp.PyArray_ISCARRAY_RO(array)
+            and not _look_at(array, length) & OUTSIDE)
+
 
 cdef cnp.ndarray int64_array(object values):
     """A copy of indices: the engine reads them after the check, when other threads may write to the caller's array."""
@@ -162,6 +193,7 @@ cdef list set_region(zc_selection *selection, const zc_array *array, dims, cnp.n
     cdef list kept = []
     cdef int d
     cdef int64_t start, step, count, length, stride
+    cdef int found
     cdef cnp.ndarray index, place
 
     if len(dims) != array.ndim:
@@ -188,9 +220,10 @@ cdef list set_region(zc_selection *selection, const zc_array *array, dims, cnp.n
         if cnp.PyArray_NDIM(index) != 1 or cnp.PyArray_DIM(index, 0) != cnp.PyArray_DIM(memory, d):
             raise ValueError(f"dims[{d}] selects {index.size} elements, the memory has {memory.shape[d]}")
         count = cnp.PyArray_DIM(index, 0)
-        if count and not (0 <= index.min() and index.max() < length):
+        found = _look_at(index, length)
+        if found & OUTSIDE:
             raise errors.BoundsCheckError(f"dims[{d}]: indices leave the {length} elements of the dimension")
-        if count > 1 and (index[1:] < index[:-1]).any():
+        if found & FALLING:
             place = int64_array(np.argsort(index, kind="stable"))
             index = index[place]
         else:
@@ -219,7 +252,7 @@ cdef list set_points(zc_selection *selection, const zc_array *array, coords, cnp
         index = int64_array(coords[d])
         if cnp.PyArray_NDIM(index) != 1 or cnp.PyArray_DIM(index, 0) != n:
             raise ValueError(f"coords[{d}]: expected {n} indices, got {index.size}")
-        if n and not (0 <= index.min() and index.max() < array.grid[d].length):
+        if _look_at(index, array.grid[d].length) & OUTSIDE:
             raise errors.BoundsCheckError(
                 f"coords[{d}]: indices leave the {array.grid[d].length} elements of the dimension")
         kept.append(index)
