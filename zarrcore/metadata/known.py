@@ -65,7 +65,8 @@ def keep(
         return
     if not _are_as_they_say(codecs, metadata.data_type, metadata.chunk_grid, metadata.chunk_key_encoding):
         return
-    _add(_kept, key, ({name: vars(metadata)[name] for name in (*names, "_chain")}, departures))
+    vars(metadata)["_written"] = {}  # documents that were made of the arrays that share these attributes
+    _add(_kept, key, ({name: vars(metadata)[name] for name in (*names, "_chain", "_written")}, departures))
 
 
 def of_text(text: bytes) -> Any | None:
