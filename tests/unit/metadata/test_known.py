@@ -356,3 +356,15 @@ def test_what_is_registered_under_the_name_of_a_codec_counts_for_arrays_that_are
     register_codec("gzip", Other)
     with pytest.raises(MetadataValidationError, match="gzip"):
         create()
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_what_an_engine_takes_of_metadata_was_made_again_for_each_array(zarr_format):
+    def metadata(shape):
+        store, options = {}, {"fill_value": 1, "zarr_format": zarr_format}
+        zarrcore.create_array(store, shape=shape, chunks=70, dtype="i4", **options)
+        return zarrcore.open_array(store).metadata
+
+    first, second = metadata(71), metadata(72)
+    for name in ("np_dtype", "fill_bytes", "chunk_grid", "chunk_key_encoding"):
+        assert vars(second)[name] is getattr(first, name)
