@@ -231,7 +231,9 @@ class ArrayMetadata:
 
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
         """Return the metadata of the same array with other `attributes`."""
-        return self._with(attributes=attributes)
+        made = self._with(attributes=attributes)
+        vars(made).pop("separator_is_open", None)  # what is going to be stored names one
+        return made
 
     def _parse_own(self) -> None:
         """Parse the members that do not describe how chunks are stored, and check the shape of the chunks."""

@@ -368,3 +368,14 @@ def test_what_an_engine_takes_of_metadata_was_made_again_for_each_array(zarr_for
     first, second = metadata(71), metadata(72)
     for name in ("np_dtype", "fill_bytes", "chunk_grid", "chunk_key_encoding"):
         assert vars(second)[name] is getattr(first, name)
+
+
+def test_a_change_of_attributes_names_the_separator():
+    store = {}
+    zarrcore.create_array(store, shape=7, chunks=1, dtype="i4", zarr_format=2)
+    document = json.loads(store[".zarray"])
+    del document["dimension_separator"]
+    store[".zarray"] = json.dumps(document).encode()
+    metadata = zarrcore.open_array(store).metadata
+    assert metadata.separator_is_open
+    assert not metadata.update_attributes({"a": 1}).separator_is_open
