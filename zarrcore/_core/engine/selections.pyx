@@ -30,7 +30,7 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    /* Do some leave a dimension?  By signs, for which there are vectors: of a number below 0, or behind the last. */
+    /* Do some leave a dimension?  By signs, for which there are vectors: of a number below 0, or after the last. */
     static bool zc_leave(const int64_t *index, size_t n, int64_t length)
     {
         uint64_t bad = 0;
