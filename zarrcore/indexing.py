@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from zarrcore._core.engine import MaskPoints
+from zarrcore._core.engine import MaskPoints, are_indices
 from zarrcore._typed import NamedTuple
 from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
 
@@ -117,6 +117,13 @@ def _is_index_array(item: Any) -> bool:
     return shape is not None and hasattr(item, "dtype") and len(shape) > 0
 
 
+def _are_arrays(items: Sequence[Any], shape: Sequence[int]) -> bool:
+    """True for one array of numpy with integers for each dimension."""
+    if {*map(type, items)} != {np.ndarray} or len(items) != len(shape):
+        return False
+    return all(array.ndim > 0 and array.dtype.kind in "iu" for array in items)
+
+
 def _as_index_array(item: Any) -> np.ndarray:
     array = np.asarray(item)
     if array.size == 0 and not hasattr(item, "dtype"):
@@ -144,6 +151,8 @@ def _progression(item: slice, length: int) -> tuple[int, int, int]:
 
 def _indices(array: np.ndarray, length: int) -> np.ndarray:
     """Non-negative int64 indices, checked against the dimension before any cast could wrap."""
+    if are_indices(array, length):
+        return array
     if array.size == 0:
         return array.astype(np.int64)
     low, high = int(array.min()), int(array.max())
@@ -248,6 +257,8 @@ def _positions(item: Any, length: int) -> np.ndarray:
 def coordinate_selection(selection: Any, shape: Sequence[int]) -> Selection:
     """Return one integer array for each dimension, broadcast together; integers alone give shape (1,)."""
     items = selection if isinstance(selection, tuple) else (selection,)
+    if _are_arrays(items, shape):
+        return _points([*map(_indices, items, shape)])
     if len(items) != len(shape) or not items:
         raise IndexError(
             f"coordinate selection: expected one integer array for each of the {len(shape)} dimensions, "
@@ -265,13 +276,16 @@ def coordinate_selection(selection: Any, shape: Sequence[int]) -> Selection:
 
 
 def _points(arrays: Sequence[np.ndarray]) -> Selection:
-    if (product := _open_mesh(arrays)) is not None:
-        return product
-    try:
-        together = np.broadcast_arrays(*arrays)
-    except ValueError:
-        shapes = ", ".join(str(array.shape) for array in arrays)
-        raise IndexError(f"coordinate selection: shapes {shapes} cannot be broadcast together") from None
+    together = arrays
+    if any(array.shape != arrays[0].shape for array in arrays):  # those of one shape are soon done
+        if (product := _open_mesh(arrays)) is not None:
+            return product
+        try:
+            together = np.broadcast_arrays(*arrays)
+        except ValueError:
+            shapes = ", ".join(str(array.shape) for array in arrays)
+            what = f"coordinate selection: shapes {shapes}"
+            raise IndexError(f"{what} cannot be broadcast together") from None
     result = together[0].shape or (1,)
     flat = tuple(array.reshape(-1) for array in together)
     return Selection(flat, (flat[0].size,), result, points=True)
@@ -316,6 +330,8 @@ def mask_selection(mask: Any, shape: Sequence[int]) -> Selection:
 def vindex_selection(selection: Any, shape: Sequence[int]) -> Selection:
     """Normalise a selection of ``array.vindex``: integer arrays for all dimensions, or one boolean mask."""
     items = selection if isinstance(selection, tuple) else (selection,)
+    if _are_arrays(items, shape):  # what most selections consist of
+        return _points([*map(_indices, items, shape)])
     if len(items) == 1 and _is_index_array(items[0]):
         array = _as_index_array(items[0])
         if array.dtype.kind == "b":

@@ -229,7 +229,9 @@ static zc_status number_points(const zc_selection *selection, const zc_grid_axis
         out[p] = (keyed){0, selection->points[p]};
     }
     for (int d = 0; d < selection->ndim; d++) {
-        add_coordinates(selection, d, &grid[d], weight[d], out);
+        if ((d > 0 ? weight[d - 1] : total) > weight[d]) {       /* else there is one chunk along it */
+            add_coordinates(selection, d, &grid[d], weight[d], out);
+        }
     }
     return ZC_OK;
 }

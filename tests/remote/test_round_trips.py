@@ -504,13 +504,13 @@ def test_answers_that_come_at_once_were_waited_for_by_256_threads(
     array = zarrcore.create_array(place(), data=np.arange(200), chunks=1)
     array = zarrcore.open_array(place(), mode="r")
     server.before_get = lambda request: sleep(0.001)
-    ask = array.store._ask
+    get = clients.obstore().get
 
     def noted(*args: Any, **options: Any) -> Any:
         asking.add(current_thread().name)
-        return ask(*args, **options)
+        return get(*args, **options)
 
-    monkeypatch.setattr(array.store, "_ask", noted)
+    monkeypatch.setattr(clients.obstore(), "get", noted)
     assert np.array_equal(array[...], np.arange(200))
     assert len(asking) <= 16
     monkeypatch.undo()
@@ -519,7 +519,19 @@ def test_answers_that_come_at_once_were_waited_for_by_256_threads(
         with server.watch() as seen:
             assert np.array_equal(array[...], np.arange(200))
         assert (len(seen.requests), seen.waves) == (200, 1), str(seen)
-        assert array.store._client.is_near == is_near
+        assert (array.store._client.enough(2) is not None) == is_near
+
+
+def test_one_late_answer_to_a_busy_machine_made_a_near_server_a_far_one_for_good(
+    place: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(clients, "_NEAR", 20)
+    array = zarrcore.create_array(place(), data=np.arange(20), chunks=1)
+    client = array.store._client
+    client._waits = (30.0,)
+    assert client.enough(2) is None
+    assert np.array_equal(array[...], np.arange(20))
+    assert client.enough(2) is not None
 
 
 def test_a_large_chunk_is_sent_by_one_request(server: ObjectServer, place: Any) -> None:

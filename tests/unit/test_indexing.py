@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import zarrcore
 from zarrcore import indexing
+from zarrcore._core import engine
 from zarrcore.engine.projection import axes_of, grid_shape, project, project_points
 from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
 
@@ -292,3 +293,42 @@ def test_any_indices_over_any_chunks(key, edges):
     index = np.array(key, dtype=int)
     for make in (indexing.orthogonal_selection, indexing.coordinate_selection):
         np.testing.assert_array_equal(apply(make(index, A1.shape), A1, (edges,)), A1[index])
+
+
+@pytest.mark.parametrize("select", [indexing.vindex_selection, indexing.coordinate_selection])
+def test_each_array_of_numpy_was_asked_four_times_what_it_is(select, monkeypatch):
+    x, y = np.array([[0, 3], [2, 1]]), np.array([[1, 0], [4, 4]])
+    items = (x, y), (x.T, y), (x.astype(">i4"), y), (x[:1], y), (x - 5, y), (x.astype("u1"), y[::-1])
+    expected = [select((a.tolist(), b.tolist()), (5, 5)) for a, b in items]
+
+    def asked(item):
+        raise AssertionError(f"asked of {item!r}")
+
+    monkeypatch.setattr(indexing, "_is_integer", asked)
+    monkeypatch.setattr(indexing, "_is_index_array", asked)
+    for arrays, wanted in zip(items, expected, strict=True):
+        found = select(arrays, (5, 5))
+        assert found[1:] == wanted[1:]
+        assert all(np.array_equal(*pair) for pair in zip(found.dims, wanted.dims, strict=True))
+    for wrong in (x + 3, x - 6):
+        with pytest.raises(BoundsCheckError):
+            select((wrong, y), (5, 5))
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        (np.arange(5), True),
+        (np.arange(0), True),
+        (np.array([4, 0]), True),
+        (np.array([0, 5]), False),
+        (np.array([3, -1]), False),
+        (np.array(4), True),
+        (np.arange(5, dtype=">i8"), False),
+        (np.arange(5, dtype="i4"), False),
+        (np.arange(5)[::2], False),
+        ([0], False),
+    ],
+)
+def test_indices_that_need_no_second_look(items, expected):
+    assert engine.are_indices(items, 5) is expected

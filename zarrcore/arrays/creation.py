@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def _key_of(zarr_format: int, order: str, options: ArrayOptions) -> Any:
     dtype: Any = options["dtype"]
     if isinstance(dtype, (type, np.dtype)):
         dtype = _NUMBERS.get(dtype)
-    members = [dtype, *(options[name] for name in _STORAGE)]  # type: ignore[literal-required]
+    members = [dtype, *_storage_of(options)]
     try:
         if dtype is None or not _is_plain(members):
             return None
@@ -99,6 +100,7 @@ def _key_of(zarr_format: int, order: str, options: ArrayOptions) -> Any:
 
 _OTHERS = {"data", "write_data", "overwrite", "dtype", "order", "attributes", "config"}
 _STORAGE = sorted(ArrayOptions.__annotations__.keys() - _OTHERS)
+_storage_of = itemgetter(*_STORAGE)
 _PLAIN = {str, int, float, bool, type(None), type(...)}
 _NUMBERS: dict[Any, tuple[str, str]] = {kind: ("numpy", kind.str) for kind in map(np.dtype, "?bBhHiIqQefdFD")}
 _NUMBERS |= {kind.type: key for kind, key in _NUMBERS.items()}
@@ -107,9 +109,12 @@ _NUMBERS |= {kind.type: key for kind, key in _NUMBERS.items()}
 def _is_plain(value: Any) -> bool:
     """Return whether a value consists of Python's own values, and so has a key."""
     kind = type(value)
-    if kind in (tuple, list):
-        return all(map(_is_plain, value))
-    return kind in _PLAIN or (kind is dict and _is_plain([*value, *value.values()]))
+    if kind not in (tuple, list, dict):
+        return kind in _PLAIN
+    for item in [*value, *value.values()] if kind is dict else value:
+        if type(item) not in _PLAIN and not _is_plain(item):  # a call for each would take twice as long
+            return False
+    return True
 
 
 def _storage_v2(order: str, options: ArrayOptions, codecs: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from zarrcore._validate import of_array
 from zarrcore.arrays.opened import OpenArray, stored_metadata
-from zarrcore.metadata import layout
+from zarrcore.metadata import ZARR_JSON, ZATTRS_JSON, layout, load_document
 from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.users import writing
@@ -19,13 +19,23 @@ def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[
     array.check_writable()
 
     def store(versions: Versions) -> None:
-        reread(array, versions=versions)
-        metadata: Any = array.metadata
-        attributes = changed(change, metadata.attributes, versions)
-        save(array, metadata.update_attributes(attributes), versions=versions)
+        reread(array, documents_of(array), versions)
+        attributes = changed(change, _stored_attributes(array), versions)
+        save(array, array.metadata.update_attributes(attributes), versions=versions)
 
     with document_lock(array.store_path), writing(array):
         repeated(store, may_be_recent=True)
+
+
+def _stored_attributes(array: OpenArray) -> dict[str, Any]:
+    """Return the attributes in the documents that were read; those in memory may have been changed since."""
+    known = documents_of(array)
+    if known is None:
+        return array.metadata.attributes
+    if array.metadata.zarr_format == 3:
+        attributes: dict[str, Any] = load_document(known[ZARR_JSON], where=ZARR_JSON)["attributes"]
+        return attributes
+    return load_document(known[ZATTRS_JSON], where=ZATTRS_JSON) if ZATTRS_JSON in known else {}
 
 
 def reread(array: OpenArray, known: dict[str, bytes] | None = None, versions: Versions | None = None) -> None:

@@ -19,7 +19,7 @@ from zarrcore.codecs.sharding import ShardingCodec
 from zarrcore.dtypes.layout import vary
 from zarrcore.errors import ChunkError, MetadataValidationError, ZarrUserWarning
 from zarrcore.metadata.departures import level_of_caller
-from zarrcore.registry import codec_registry
+from zarrcore.registry import codec_registry, registrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,11 +43,15 @@ def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
     Refused are codecs that fail on items of the data type, as opposed to single values, or on chunks of that
     size, and a ``cast_value`` that changes the fill value.
     """
+    if _is_tried(metadata):
+        return
     chain, spec = metadata.chain(), metadata.chunk_spec()
     where = "codecs" if metadata.zarr_format == 3 else "filters"
     with at(where):
         _check_inputs(chain, spec)
     if all(map(_is_sure, _all_codecs(chain.codecs))):
+        if not any(map(_has_name_of_another, with_held(chain.codecs))):
+            vars(chain)["_tried"] = registrations()
         return
     with at(where):
         _refuse_cast_fill(chain, spec)
@@ -79,7 +83,9 @@ def refuse_misread_codecs(metadata: ArrayMetadata) -> None:
     They are those of users, and those of zarrcore where a user has registered a class in their place.
     """
     codecs = metadata.chain().codecs
-    if metadata.zarr_format != 3 or not any(map(_has_name_of_another, with_held(codecs))):
+    if metadata.zarr_format != 3 or _is_tried(metadata):
+        return
+    if not any(map(_has_name_of_another, with_held(codecs))):
         return
     tried = _small(metadata.chain(), metadata.chunk_spec())
     if tried is None:
@@ -105,7 +111,7 @@ def refuse_misread_codecs(metadata: ArrayMetadata) -> None:
 
 def warn_of_unknown_codecs(metadata: ArrayMetadata) -> None:
     """Warn of codecs of users that nobody finds by their names, not even the process that stores them."""
-    if metadata.zarr_format != 3:
+    if metadata.zarr_format != 3 or _is_tried(metadata):
         return
     codecs = with_held(metadata.chain().codecs)
     unknown = {
@@ -119,6 +125,14 @@ def warn_of_unknown_codecs(metadata: ArrayMetadata) -> None:
             ZarrUserWarning,
             stacklevel=level_of_caller(),
         )
+
+
+def _is_tried(metadata: ArrayMetadata) -> bool:
+    """Return whether no look at the codecs is needed: arrays that are stored alike share their chain.
+
+    Their codecs are zarrcore's own, sure for these chunks, and nothing else was registered since.
+    """
+    return vars(metadata.chain()).get("_tried") is registrations()
 
 
 def _has_name_of_another(codec: Codec) -> bool:

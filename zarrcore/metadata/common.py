@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -232,7 +231,9 @@ class ArrayMetadata:
 
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
         """Return the metadata of the same array with other `attributes`."""
-        return replace(self, attributes=attributes)  # type: ignore[type-var]
+        made = self._with(attributes=attributes)
+        vars(made).pop("separator_is_open", None)  # what is going to be stored names one
+        return made
 
     def _parse_own(self) -> None:
         """Parse the members that do not describe how chunks are stored, and check the shape of the chunks."""
@@ -265,16 +266,20 @@ class ArrayMetadata:
 
     def _with_shape(self, shape: tuple[int, ...]) -> Self:
         """Return a copy with another shape, for a grid that fits all: nothing else needs to be checked."""
-        resized = object.__new__(type(self))
-        own = vars(resized)
-        own.update(vars(self), shape=parse_shape(shape, "shape"))
-        own["attributes"] = parse_attributes(self.attributes)
+        return self._with(shape=parse_shape(shape, "shape"))
+
+    def _with(self, **members: Any) -> Self:
+        """Return a copy with other members, which do not describe how chunks are stored."""
+        made = object.__new__(type(self))
+        own = vars(made)
+        own.update(vars(self), **members)
+        own["attributes"] = parse_attributes(own["attributes"])
         try:
             own["extra_fields"] = deepcopy(own["extra_fields"]) if own["extra_fields"] else {}
         except RecursionError as error:
             raise MetadataValidationError("nested too deeply", where="extra_fields") from error
         own.pop("_pickled", None)
-        return resized
+        return made
 
 
 def _are_transpositions(codecs: Sequence[Any]) -> bool:

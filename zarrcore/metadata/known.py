@@ -24,6 +24,8 @@ from zarrcore.registry import registrations
 
 _MOST_KEPT, _LONGEST_KEY = 256, 4096
 
+_DERIVED = ("_chain", "np_dtype", "fill_bytes", "chunk_grid", "chunk_key_encoding")  # of the other attributes
+
 _kept: dict[tuple[object, bytes], tuple[dict[str, Any], list[Departure]]] = {}
 _texts: dict[Any, Any] = {}  # of (registrations, text); under None the one found last, with these two
 _chains: dict[Any, CodecChain] = {}
@@ -65,7 +67,9 @@ def keep(
         return
     if not _are_as_they_say(codecs, metadata.data_type, metadata.chunk_grid, metadata.chunk_key_encoding):
         return
-    _add(_kept, key, ({name: vars(metadata)[name] for name in (*names, "_chain")}, departures))
+    vars(metadata)["_written"] = {}  # documents that were made of the arrays that share these attributes
+    shared = {name: getattr(metadata, name) for name in (*names, *_DERIVED, "_written")}
+    _add(_kept, key, (shared, departures))
 
 
 def of_text(text: bytes) -> Any | None:

@@ -14,6 +14,7 @@ from zarrcore._records import dataclass
 from zarrcore._validate import at, describe, fail, integer, named_configuration, sequence, shape
 from zarrcore.codecs.base import ArraySpec, Codec
 from zarrcore.codecs.chain import CodecChain, held_by, parse_codecs
+from zarrcore.config import config
 from zarrcore.dtypes import ZDType
 from zarrcore.errors import DataTypeValidationError, MetadataValidationError, NodeTypeValidationError
 from zarrcore.grids import ChunkGrid, RegularGrid, parse_chunk_grid
@@ -27,6 +28,7 @@ from zarrcore.registry import (
     codec_registry,
     grid_registry,
     key_encoding_registry,
+    registrations,
     storage_transformer_registry,
 )
 
@@ -178,6 +180,18 @@ class ArrayV3Metadata(ArrayMetadata):
         return data | {"zarr_format": 3, "node_type": "array"} | self.extra_fields
 
     def to_documents(self) -> dict[str, bytes]:
+        written: dict[Any, bytes] | None = vars(self).get("_written")  # of an array that is stored alike
+        if written is None or self.attributes or self.storage_transformers or self.extra_fields:
+            return self._new_documents()
+        key = registrations(), config.get("json_indent", 2), self.shape, self.dimension_names
+        text = written.get(key)
+        if text is None:
+            text = self._new_documents()[ZARR_JSON]
+            written.clear()  # the latest one is enough
+            written[key] = text
+        return {ZARR_JSON: text}
+
+    def _new_documents(self) -> dict[str, bytes]:
         from zarrcore.dtypes import data_type_registry
 
         own = self.data_type

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from importlib import import_module
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from math import ceil
+from time import perf_counter as clock
 from typing import Any
 
 from zarrcore._locks import Lock, forkable
@@ -31,6 +33,8 @@ _MOST_SHARED = 64
 _MOST_NOTES = 1000
 _MOST_WAITS = 16
 _NEAR = 0.001  # seconds
+_WORK = 0.00006  # seconds of a CPU for a request
+_MOST_ENOUGH = 16
 _MOST_LATE = 3
 _EXTENSION = "obstore._obstore"
 _OF_CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_", "MSI_")
@@ -196,16 +200,34 @@ class Client:
         """Note how long an answer has taken."""
         self._waits = (*self._waits[1 - _MOST_WAITS :], seconds)
 
+    def timed(self, get: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that does what `get` does, and notes how long its first answer has taken."""
+        is_noted = False
+
+        def timed_get(*args: Any) -> Any:
+            nonlocal is_noted
+            began = clock()
+            answer = get(*args)
+            if not is_noted:
+                is_noted = True
+                self.note_wait(clock() - began)
+            return answer
+
+        return timed_get
+
     def settle(self, is_near: bool) -> None:
         """Note whether an answer has come at once: a machine that is busy takes longer now and then."""
         self._late = 0 if is_near else self._late + 1
         if self._late == _MOST_LATE:
             self._waits, self._late = (), 0
 
-    @property
-    def is_near(self) -> bool:
-        """Whether answers come at once, as far as is known."""
-        return bool(self._waits) and min(self._waits) < _NEAR
+    def enough(self, cpus: int) -> int | None:
+        """Return how many requests at a time are enough, if answers come at once: more threads only cost.
+
+        While one waits for its answer, the CPUs work for the others.
+        """
+        fastest = min(self._waits, default=_NEAR)
+        return None if fastest >= _NEAR else min(_MOST_ENOUGH, max(2 * cpus, ceil(fastest / _WORK)))
 
     @property
     def identity(self) -> Any:

@@ -8,6 +8,7 @@ from functools import partial
 from zarrcore._extension import has_users, hide, is_of_a_user, owner_of
 
 _SIZES = ("_size", "getsize", "getsize_prefix", "_list_sizes")
+_EXISTS = ("exists", "_which_exist")
 _PARTS = ("_get_parts", "_get_part")
 _LISTED = (
     *("list_dir", "is_empty", "_first_names", "_names_of_keys"),
@@ -15,7 +16,8 @@ _LISTED = (
 )
 # For each method what does the same in another way: it is built on the method where that alone is replaced.
 _SHORTCUTS = {
-    "get": ("get_partial_values", "get_many", "_get_chunks", *_PARTS, "exists", *_SIZES, "_has_lost"),
+    "get": ("get_partial_values", "get_many", "_get_chunks", *_PARTS, *_EXISTS, *_SIZES, "_has_lost"),
+    "exists": ("_which_exist",),
     "get_partial_values": ("get_many", "_get_chunks", *_PARTS),
     "get_many": ("_get_chunks",),
     "set": ("set_if_not_exists", "set_partial_values"),

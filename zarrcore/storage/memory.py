@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from sys import modules
 from typing import TYPE_CHECKING, Any, Self
 
@@ -88,6 +88,10 @@ class MemoryStore(Store):
 
     def exists(self, key: str) -> bool:
         return self._start + validate_key(key) in self._store_dict
+
+    def _which_exist(self, keys: Sequence[str]) -> Iterable[bool]:
+        values, start = self._store_dict, self._start
+        return [start + validate_key(key) in values for key in keys]
 
     def _size(self, key: str) -> int | None:
         value = self._store_dict.get(self._start + validate_key(key))

@@ -33,7 +33,6 @@ MOST_AT_ONCE = 20 << 20  # bytes of one request; more are sent in parts, so that
 _PART = 8 << 20  # bytes of a large value that are held at a time, while it is copied
 _MOST_ROOM = 256 << 20  # bytes of an answer for which room is made before they have come
 ABSENT = ()  # the version of no value
-_FEW = 16  # requests at the same time are enough where answers come at once: more threads only cost
 _SLOW = 0.005  # seconds, after which an answer did not come at once
 _LOOKS = 8  # at a value that is replaced between a look at its size and the request for a part of it
 
@@ -137,20 +136,53 @@ class ReadObjects(Objects):
 
     def _serve(self, feed: Feed, n: int, versions: dict[str, str]) -> None:
         """Answer the requests of a read in the background: for whole chunks, or for ranges of shards."""
-        from zarrcore._core.engine import trust
+        from zarrcore._core.engine import available_cpus, trust
 
         trust(obstore().Bytes)
         each = parts.connections_for_each(n)
 
+        whole = self._whole_values(each)
+
         def get(key: str, byte_range: ByteRange | None, most: int | None) -> Buffer | None:
             if byte_range is None:
-                return self._whole_value(key, most, each)
+                return whole(key, most)
             return self._part(key, as_request(byte_range), versions)
 
-        if n > _FEW and self._client.is_near:
-            serve_near(feed, n, get, _FEW, _SLOW, self._client.settle)
-        else:
+        few = self._client.enough(available_cpus()) if n > 1 else n
+        if few is None:
+            serve(feed, 1, self._client.timed(get))
+        if few is None or n <= few:
             serve(feed, n, get)
+        else:
+            serve_near(feed, n, get, few, _SLOW, self._client.settle)
+
+    def _whole_values(self, connections: int) -> Callable[[str, int | None], Buffer | None]:
+        """Return :meth:`_whole_value` for many values: what is the same for small ones is looked up once."""
+        if connections > 1 or self._client.kind == "LocalStore":
+            return lambda key, most: self._whole_value(key, most, connections)
+        get, store, root, tags = obstore().get, self.store, self._root, self._client.tags
+
+        def whole(key: str, most: int | None) -> Buffer | None:
+            try:
+                found = get(store, root + validate_key(key))
+                size = found.range[1]
+                if most is not None and size <= most and size < parts.LARGE and not tags.wanted:
+                    return found.bytes()  # type: ignore[no-any-return]
+                return self._taken(self._noted(key, found, most))
+            except Exception as error:
+                return self._after(error, key, most, store)
+
+        return whole
+
+    def _after(self, error: Exception, key: str, most: int | None, used: Any) -> Buffer | None:
+        """Return a value although a request for it has failed: it is absent, or in another region."""
+        with self._failures(key):
+            try:
+                self._require_region(error, "get", used)
+                return self._taken(self._whole(key, most))
+            except FileNotFoundError:
+                self._refuse_hidden(key)
+                return None
 
     def _fetch(
         self,
@@ -329,7 +361,10 @@ class ReadObjects(Objects):
 
     def _whole(self, key: str, most: int | None) -> Any:
         """Ask for a value; its contents have yet to be taken."""
-        found = self._ask("get", self._root + key)
+        return self._noted(key, self._ask("get", self._root + key), most)
+
+    def _noted(self, key: str, found: Any, most: int | None) -> Any:
+        """Refuse an answer that is too large, and note its tag."""
         self._refuse_large(key, found.range[1], most)
         if self._notes_tags:
             self._client.tags.note(self._root + key, strong(found.meta["e_tag"]), self._bucket)

@@ -73,16 +73,20 @@ class Objects(RemoteStore):
             self._refuse_what_others_would_not(verb, args[0] if args else None)
         try:
             return getattr(package, verb)(store, *args, **options)
-        except FileNotFoundError as error:
+        except (FileNotFoundError, package.exceptions.BaseError) as error:
+            self._require_region(error, verb, store)
+        return getattr(package, verb)(self.store, *args, **options)
+
+    def _require_region(self, error: Exception, verb: str, used: Any) -> None:
+        """Raise what a request has failed with, unless that shows that the bucket is in another region."""
+        if isinstance(error, FileNotFoundError):
             _require_bucket(error)
             self._client.knows_absence = True
-            raise
-        except package.exceptions.BaseError as error:
-            if verb in _READING and self._client.kind == "LocalStore" and _FILE_ABOVE in str(error):
-                raise FileNotFoundError(str(error)) from error  # see `_refuse_hidden`
-            if not self._client.finds_region(error, store):
-                raise
-        return getattr(package, verb)(self.store, *args, **options)
+        elif verb in _READING and self._client.kind == "LocalStore" and _FILE_ABOVE in str(error):
+            raise FileNotFoundError(str(error)) from error  # see `_refuse_hidden`
+        elif self._client.finds_region(error, used):
+            return
+        raise error
 
     def _refuse_what_others_would_not(self, verb: str, paths: Any) -> None:
         """Refuse requests for files of this machine that hang, or that links lead out of the root."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.arrays import opened
 from zarrcore.errors import BadConfigError, MetadataValidationError
 
 KINDS = [(2, "array"), (2, "group"), (3, "array"), (3, "group")]
@@ -127,3 +128,17 @@ def test_attributes_that_contain_themselves_are_refused_by_name() -> None:
         with pytest.raises(MetadataValidationError, match="attributes: nested too deeply, or in themselves"):
             store()
     assert dict(group.attrs) == {} and list(group) == []
+
+
+def test_each_change_parsed_again_what_this_handle_had_stored(monkeypatch: Any) -> None:
+    parsed = []
+    parse_node = opened.parse_node
+    monkeypatch.setattr(opened, "parse_node", lambda *args: parsed.append(args) or parse_node(*args))
+    values: dict[str, Any] = {}
+    array, other = make(values, 3, "array"), zarrcore.open_array(values, mode="r+")
+    for number in range(4):
+        array.attrs["a"] = number
+    assert len(parsed) == 1
+    other.attrs["b"] = 1
+    array.attrs["c"] = 2
+    assert dict(zarrcore.open_array(values).attrs) == {"a": 3, "b": 1, "c": 2}

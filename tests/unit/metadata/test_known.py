@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.arrays import trial
 from zarrcore.codecs import GzipCodec
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError, ZarrcoreWarning
-from zarrcore.metadata import known, parse_v2_array, parse_v3_node
+from zarrcore.metadata import known, parse_v2_array, parse_v3_node, v3
 from zarrcore.registry import codec_registry, register_codec
 
 DOCUMENT = {
@@ -307,3 +308,74 @@ def test_a_separator_that_a_document_leaves_open_stays_open():
     for _ in range(4):
         assert parse_v2_array(json.dumps(zarray).encode()).separator_is_open
         assert not parse_v2_array(v2_documents()[0]).separator_is_open
+
+
+def test_documents_of_arrays_that_are_stored_alike_were_made_one_by_one(monkeypatch):
+    made = []
+    dump = v3.dump
+    monkeypatch.setattr(v3, "dump", lambda name, document: made.append(document) or dump(name, document))
+    store = {}
+    for name in "abc":
+        zarrcore.create_array(store, name=name, shape=7, chunks=1, dtype="i4")
+    assert len(made) == 1
+    assert store["a/zarr.json"] == store["b/zarr.json"] == store["c/zarr.json"]
+    others = {"shape": 8}, {"dimension_names": ["x"]}, {"attributes": {"a": 1}}
+    for n, options in enumerate(others, 2):
+        array = zarrcore.create_array({}, **{"shape": 7, "chunks": 1, "dtype": "i4", **options})
+        assert len(made) == n
+        assert zarrcore.open_array(array.store).metadata == array.metadata
+    with zarrcore.config.set({"json_indent": None}):
+        zarrcore.create_array(store, name="d", shape=7, chunks=1, dtype="i4")
+    assert b"\n" not in store["d/zarr.json"]
+    assert json.loads(store["d/zarr.json"]) == json.loads(store["a/zarr.json"])
+
+
+def test_codecs_of_arrays_that_are_stored_alike_were_looked_at_for_each(monkeypatch):
+    looked = []
+    check = trial._check_inputs
+    monkeypatch.setattr(trial, "_check_inputs", lambda *args: looked.append(args) or check(*args))
+    for shape in (71, 72, 73):
+        zarrcore.create_array({}, shape=shape, chunks=70, dtype="i4")
+    assert len(looked) == 1
+
+
+def test_what_is_registered_under_the_name_of_a_codec_counts_for_arrays_that_are_made_later(monkeypatch):
+    @dataclass(frozen=True)
+    class Other(GzipCodec):
+        def encode(self, *args):
+            return super().encode(*args)[::-1]
+
+        def decode(self, data, *args):
+            return super().decode(bytes(data)[::-1], *args)
+
+    def create():
+        return zarrcore.create_array({}, shape=7, chunks=1, dtype="i4", compressors=GzipCodec(level=1))
+
+    create()
+    monkeypatch.setattr(codec_registry, "_classes", dict(codec_registry._classes))
+    register_codec("gzip", Other)
+    with pytest.raises(MetadataValidationError, match="gzip"):
+        create()
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_what_an_engine_takes_of_metadata_was_made_again_for_each_array(zarr_format):
+    def metadata(shape):
+        store, options = {}, {"fill_value": 1, "zarr_format": zarr_format}
+        zarrcore.create_array(store, shape=shape, chunks=70, dtype="i4", **options)
+        return zarrcore.open_array(store).metadata
+
+    first, second = metadata(71), metadata(72)
+    for name in ("np_dtype", "fill_bytes", "chunk_grid", "chunk_key_encoding"):
+        assert vars(second)[name] is getattr(first, name)
+
+
+def test_a_change_of_attributes_names_the_separator():
+    store = {}
+    zarrcore.create_array(store, shape=7, chunks=1, dtype="i4", zarr_format=2)
+    document = json.loads(store[".zarray"])
+    del document["dimension_separator"]
+    store[".zarray"] = json.dumps(document).encode()
+    metadata = zarrcore.open_array(store).metadata
+    assert metadata.separator_is_open
+    assert not metadata.update_attributes({"a": 1}).separator_is_open

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ChunkIOError
+from zarrcore.errors import ChunkIOError, ContainsArrayError
 from zarrcore.experimental.cache_store import CacheStore as KeepingStore
 from zarrcore.storage import (
     CacheStore,
@@ -267,3 +267,25 @@ def test_an_array_that_is_removed_from_under_a_wrapper_is_gone(dtype: str, tmp_p
         remove()
         with pytest.raises(ChunkIOError, match="gone"):
             array[:]
+
+
+def test_an_array_was_created_where_a_users_exists_finds_one() -> None:
+    class Shown(MemoryStore):
+        def exists(self, key: str) -> bool:
+            return super().exists(f"shown/{key}")
+
+        def get(self, key: str, byte_range: Any = None) -> bytes | None:
+            return super().get(f"shown/{key}", byte_range)
+
+    class OnlyExists(MemoryStore):
+        def exists(self, key: str) -> bool:
+            asked.append(key)
+            return super().exists(key)
+
+    values: dict[str, Any] = {}
+    zarrcore.create_array(MemoryStore(values), name="shown/a", shape=4, dtype="i4")
+    with pytest.raises(ContainsArrayError):
+        zarrcore.create_array(Shown(values), name="a", shape=4, dtype="i4")
+    asked: list[str] = []
+    zarrcore.create_array(OnlyExists(values), name="b", shape=4, dtype="i4")
+    assert "b/zarr.json" in asked

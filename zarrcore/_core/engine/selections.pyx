@@ -28,6 +28,41 @@ cdef extern from "Python.h":
     int64_t PyLong_AsLongLongAndOverflow(object, int *) except? -1
     Py_ssize_t PyNumber_AsSsize_t(object, object) except? -1
 
+cdef extern from *:
+    """
+    /* Do some leave a dimension?  By signs, for which there are vectors: of a number below 0, or after the last. */
+    static bool zc_leave(const int64_t *index, size_t n, int64_t length)
+    {
+        uint64_t bad = 0;
+        for (size_t i = 0; i < n; i++) {
+            bad |= (uint64_t)index[i] | ((uint64_t)length - 1 - (uint64_t)index[i]);
+        }
+        return bad >> 63;
+    }
+
+    /* Are some of those that do not less than the one before? */
+    static bool zc_fall(const int64_t *index, size_t n)
+    {
+        uint64_t falls = 0;
+        for (size_t i = 1; i < n; i++) {
+            falls |= (uint64_t)index[i] - (uint64_t)index[i - 1];
+        }
+        return falls >> 63;
+    }
+    """
+    bint zc_leave(const int64_t *index, size_t n, int64_t length) nogil
+    bint zc_fall(const int64_t *index, size_t n) nogil
+
+
+cdef bint _leave(cnp.ndarray index, int64_t length) noexcept:
+    return zc_leave(<const int64_t *>cnp.PyArray_DATA(index), cnp.PyArray_SIZE(index), length)
+
+
+def are_indices(array, int64_t length) -> bool:
+    """Return whether an array is one of int64 whose items all lie in a dimension, as far as one look shows that."""
+    return (type(array) is cnp.ndarray and cnp.PyArray_TYPE(array) == cnp.NPY_INT64 and cnp.PyArray_ISCARRAY_RO(array)
+            and not _leave(array, length))
+
 
 cdef cnp.ndarray int64_array(object values):
     """A copy of indices: the engine reads them after the check, when other threads may write to the caller's array."""
@@ -188,9 +223,9 @@ cdef list set_region(zc_selection *selection, const zc_array *array, dims, cnp.n
         if cnp.PyArray_NDIM(index) != 1 or cnp.PyArray_DIM(index, 0) != cnp.PyArray_DIM(memory, d):
             raise ValueError(f"dims[{d}] selects {index.size} elements, the memory has {memory.shape[d]}")
         count = cnp.PyArray_DIM(index, 0)
-        if count and not (0 <= index.min() and index.max() < length):
+        if _leave(index, length):
             raise errors.BoundsCheckError(f"dims[{d}]: indices leave the {length} elements of the dimension")
-        if count > 1 and (index[1:] < index[:-1]).any():
+        if zc_fall(<const int64_t *>cnp.PyArray_DATA(index), count):
             place = int64_array(np.argsort(index, kind="stable"))
             index = index[place]
         else:
@@ -219,7 +254,7 @@ cdef list set_points(zc_selection *selection, const zc_array *array, coords, cnp
         index = int64_array(coords[d])
         if cnp.PyArray_NDIM(index) != 1 or cnp.PyArray_DIM(index, 0) != n:
             raise ValueError(f"coords[{d}]: expected {n} indices, got {index.size}")
-        if n and not (0 <= index.min() and index.max() < array.grid[d].length):
+        if _leave(index, array.grid[d].length):
             raise errors.BoundsCheckError(
                 f"coords[{d}]: indices leave the {array.grid[d].length} elements of the dimension")
         kept.append(index)
