@@ -511,7 +511,7 @@ class EndingFileSystem(SlowFileSystem):
     )
 
 
-@pytest.mark.parametrize("ends", [SystemExit(3), KeyboardInterrupt()], ids=["SystemExit", "KeyboardInterrupt"])
+@pytest.mark.parametrize("ends", [SystemExit(3), KeyboardInterrupt()], ids=["exit", "interrupt"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_what_ends_the_event_loop_of_a_filesystem_is_not_waited_for_without_end(ends):
     """The loop ended in its thread, and the call waited for it, as did all calls after it."""
