@@ -496,8 +496,8 @@ def test_a_copy_keeps_the_compression() -> None:
 @pytest.mark.parametrize("broken", [dump(attributes(dataType="nope")), b"{", b"[]"])
 def test_a_broken_dataset_hides_no_other(broken: bytes) -> None:
     """Listing the container was an error."""
-    store = MemoryStore({"attributes.json": dump({"n5": "2.0.0"}), "good/attributes.json": dump(attributes())})
-    store.set("bad/attributes.json", broken)
+    store = MemoryStore({"attributes.json": dump({"n5": "2.0.0"}), "bad/attributes.json": broken})
+    store.set("good/attributes.json", dump(attributes()))
     group = zarrcore.open_group(store, mode="r")
     assert list(group) == ["bad", "good"] and "unreadable" in str(group.tree())
     with pytest.raises(BaseZarrError, match="bad/attributes.json"):

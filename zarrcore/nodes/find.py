@@ -312,7 +312,7 @@ def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: 
 def _may_be_of_one(place: StorePath, error: NodeIOError) -> bool:
     """Return whether other nodes can probably be read, at least those of a directory."""
     cause = error.__cause__
-    if isinstance(cause, (PermissionError, MetadataValidationError)):  # the second one of a store of documents
+    if isinstance(cause, (PermissionError, MetadataValidationError)):  # this is of what N5 has in its place
         return True
     if type(getattr(cause, "__cause__", None)).__name__ == _REFUSED:
         return True

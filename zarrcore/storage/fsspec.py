@@ -15,7 +15,7 @@ from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import BaseZarrError, InvalidKeyError, StoreError, masked, shown
+from zarrcore.errors import BaseZarrError, StoreError, masked, shown
 from zarrcore.storage import files
 from zarrcore.storage.byte_range import (
     ByteRange,
@@ -553,8 +553,7 @@ class FsspecStore(RemoteStore):
 
     def _path(self, key: str) -> str:
         validate_key(key)
-        if ".zc-" in key and any(map(files.is_own, key.split("/"))):
-            raise InvalidKeyError(f"invalid store key {key!r}: the name is for temporary files and locks")
+        files.refuse_own(key)
         key = quote(key) if self._is_web else key
         return f"{self._root}/{key}" if self._root else f"{self._files.root_marker}{key}"
 

@@ -17,6 +17,7 @@ from zarrcore.errors import ChunkIOError, CopyError, InvalidKeyError, StoreError
 from zarrcore.storage import (
     FsspecStore,
     LocalStore,
+    ObjectStore,
     RangeByteRequest,
     SuffixByteRequest,
     make_store,
@@ -329,10 +330,14 @@ def test_files_of_this_machine_are_known_as_such(tmp_path):
     assert array[...].tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("protocol", ["memory", "file"])
+@pytest.mark.parametrize("protocol", ["memory", "file", "obstore"])
 def test_names_that_listings_leave_out_are_refused(tmp_path, protocol):
     """A group of such a name was stored, and was no member of the one above it: a copy went without it."""
-    root = zarrcore.create_group(FsspecStore(fsspec.filesystem(protocol), path=str(tmp_path / "x")))
+    if protocol == "obstore":
+        store = ObjectStore(pytest.importorskip("obstore.store").LocalStore(tmp_path))
+    else:
+        store = FsspecStore(fsspec.filesystem(protocol), path=str(tmp_path / "x"))
+    root = zarrcore.create_group(store)
     for name in (".zc-locks", ".zc-0123456789abcdef.partial"):
         with pytest.raises(InvalidKeyError, match="the name is for temporary files"):
             root.create_group(name)
