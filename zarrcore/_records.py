@@ -195,8 +195,16 @@ _TEXTS = {"__init__": _init, "__eq__": _eq, "__hash__": _hash}
 @recursive_repr()
 def _repr(self: Any) -> str:
     names = (field.name for field in dataclasses.fields(self) if field.repr)
-    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+    shown = ", ".join(f"{name}={_shown(getattr(self, name))}" for name in names)
     return f"{type(self).__qualname__}({shown})"
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except (OverflowError, ValueError):  # a time of NumPy that no calendar has, or without a unit
+        is_time = getattr(getattr(value, "dtype", None), "kind", "") == "M"
+        return f"{value.view('i8')} in steps of {value.dtype}" if is_time else f"<{type(value).__name__}>"
 
 
 def _state(self: Any) -> list[Any]:

@@ -46,7 +46,7 @@ class NodeInfo:
 def _text(value: Any) -> str:
     try:
         return (printable(value) or "''") if isinstance(value, str) else str(value)
-    except OverflowError:  # a time of NumPy that no calendar has
+    except (OverflowError, ValueError):  # a time of NumPy that no calendar has, or without a unit
         return f"{value.view('i8')} in steps of {value.dtype}"  # pyright: ignore[reportAttributeAccessIssue]
 
 

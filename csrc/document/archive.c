@@ -8,6 +8,7 @@
  */
 #include "document/archive.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "codecs/abi.h"
 #include "document/tree.h"
 #include "io/file.h"
+#include "io/temporary.h"
 #include "kernels/utf8.h"
 
 #define END_SIZE ((size_t)22)                /* of the record at the end, without a comment */
@@ -28,6 +30,8 @@
 #define MOST_DIRECTORY ((size_t)256 << 20)
 #define MOST_INFLATED UINT64_C(1032)         /* bytes that one byte can stand for */
 #define PIECE ((size_t)64 << 10)
+
+#define MOST_COMPARED ((size_t)1 << 14)      /* entries whose names are compared with those of their headers, before a chunk is absent */
 
 enum { STORED = 0, DEFLATED = 8, RAW_WINDOW = -15 };
 enum { ENCRYPTED = 0x2041, PATCHED = 0x20, NAME_IS_UTF8 = 0x800 };
@@ -42,11 +46,18 @@ typedef struct entry {
     unsigned method, flags, number;
 } entry;
 
+/* The names that local headers have and the directory has not. */
+typedef struct lost_names {
+    size_t n;
+    uint64_t hashes[];       /* sorted */
+} lost_names;
+
 typedef struct archive {
     zc_file file;
     uint8_t *directory;
     entry *entries;          /* by name, each once */
     size_t n;
+    _Atomic(lost_names *) lost;     /* NULL until a chunk is absent */
 } archive;
 
 /* Where the directory lies. */
@@ -237,15 +248,18 @@ static int compare_names(const void *a, const void *b)
     return order != 0 ? order : x->n != y->n ? (x->n > y->n) - (x->n < y->n) : (x->number > y->number) - (x->number < y->number);
 }
 
-/* An entry ends where the next one begins.  Those that begin at one place have no room: overlapping entries make small archives large. */
-static void limit_entries(archive *a, uint64_t end)
+/* An entry ends where the next one begins; overlapping entries make small archives large. */
+static zc_status limit_entries(archive *a, uint64_t end, zc_error *err)
 {
     qsort(a->entries, a->n, sizeof *a->entries, compare_offsets);
     for (size_t i = a->n; i-- > 0;) {
-        const bool shares = (i > 0 && a->entries[i - 1].at == a->entries[i].at) || end == a->entries[i].at;
-        a->entries[i].limit = shares ? a->entries[i].at : end;
+        if (a->entries[i].at == end) {
+            return malformed(err, "its directory has two entries that begin at one place");
+        }
+        a->entries[i].limit = end;
         end = a->entries[i].at;
     }
+    return ZC_OK;
 }
 
 static void keep_last_of_each(archive *a)
@@ -282,8 +296,8 @@ static zc_status parse_directory(archive *a, const span *where, size_t room, zc_
     if (status == ZC_OK && ((a->n ^ where->n) & where->most) != 0) {
         return malformed(err, "its directory has another number of entries than its end has");
     }
+    status = status == ZC_OK ? limit_entries(a, where->start, err) : status;
     if (status == ZC_OK) {
-        limit_entries(a, where->start);
         keep_last_of_each(a);
     }
     return status;
@@ -482,18 +496,98 @@ static zc_status read_value(const archive *a, const entry *e, const zarrcore_req
     return status == ZC_OK && n == e->size ? check_sum(e, dst, (size_t)n, err) : status;
 }
 
+/* ---- names that are absent ---------------------------------------------------------------------- */
+
+static uint64_t hash_name(const void *name, size_t n)
+{
+    return zc_hash_text(ZC_HASH_BASIS, name, n);
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Has the header of an entry another name?  room: for a header with the longest one. */
+static bool has_other_name(const archive *a, const entry *e, uint8_t *room, uint64_t *hash)
+{
+    zc_error unused = {0};
+
+    if (zc_file_read(&a->file, e->at, room, HEADER_SIZE + e->n, &unused) != ZC_OK || !is_signature(room, 3, 4)) {
+        return false;                        /* it fails when it is read */
+    }
+    const size_t n = load_le16(room + 26);
+    if (n == e->n ? memcmp(room + HEADER_SIZE, e->name, n) == 0
+                  : zc_file_read(&a->file, e->at, room, HEADER_SIZE + n, &unused) != ZC_OK) {
+        return false;
+    }
+    *hash = hash_name(room + HEADER_SIZE, n);
+    return true;
+}
+
+static lost_names *find_lost_names(const archive *a)
+{
+    const size_t most = a->n <= MOST_COMPARED ? a->n : 0;
+    lost_names *const out = malloc(sizeof *out + most * sizeof out->hashes[0]);
+    uint8_t *const room = malloc(HEADER_SIZE + NAME_ROOM);
+
+    for (size_t i = out != NULL && room != NULL ? out->n = 0 : most; i < most; i++) {
+        out->n += has_other_name(a, &a->entries[i], room, &out->hashes[out->n]);
+    }
+    if (out != NULL && room != NULL) {
+        qsort(out->hashes, out->n, sizeof out->hashes[0], compare_hashes);
+        free(room);
+        return out;
+    }
+    free(out);
+    free(room);
+    return NULL;
+}
+
+/* A chunk that is absent has fill values; one whose name in the directory is damaged is not absent. */
+static zc_status check_absent(archive *a, const char *name, size_t n, zc_error *err)
+{
+    lost_names *lost = atomic_load(&a->lost);
+
+    if (lost == NULL) {
+        lost_names *const found = find_lost_names(a);
+        if (found == NULL) {
+            return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+        }
+        if (atomic_compare_exchange_strong(&a->lost, &lost, found)) {
+            lost = found;
+        } else {
+            free(found);                     /* another thread was faster */
+        }
+    }
+    const uint64_t hash = hash_name(name, n);
+    return bsearch(&hash, lost->hashes, lost->n, sizeof hash, compare_hashes) == NULL
+               ? ZC_OK
+               : malformed(err, "the header of an entry has this name, and its directory another one");
+}
+
+static bool is_document(const char *name)
+{
+    const char *const slash = strrchr(name, '/'), *const last = slash != NULL ? slash + 1 : name;
+
+    return strcmp(last, ZC_ZARR_JSON) == 0 || strncmp(last, ".z", 2) == 0;
+}
+
 /* ---- the store ---------------------------------------------------------------------------------- */
 
 static int get(void *user, const zarrcore_request *request)
 {
-    const archive *const a = user;
+    archive *const a = user;
     const size_t n = strlen(request->key), i = find_from(a, request->key, n);
     zc_error err = {0};
 
-    if (!is_named(a, i, request->key, n)) {
-        return ZARRCORE_ERR_MISSING;
+    if (is_named(a, i, request->key, n)) {
+        return read_value(a, &a->entries[i], request, &err) == ZC_OK ? ZARRCORE_OK : zc_reply_fail(request->reply, &err);
     }
-    return read_value(a, &a->entries[i], request, &err) == ZC_OK ? ZARRCORE_OK : zc_reply_fail(request->reply, &err);
+    return is_document(request->key) || check_absent(a, request->key, n, &err) == ZC_OK ? ZARRCORE_ERR_MISSING
+                                                                                       : zc_reply_fail(request->reply, &err);
 }
 
 /* The number of the first entry that does not lie below the n bytes of `path` and a slash. */
@@ -545,6 +639,7 @@ static void free_archive(void *user)
     zc_file_close(&a->file);
     zc_memory_delete(a->directory);
     zc_memory_delete(a->entries);
+    free(atomic_load(&a->lost));
     free(a);
 }
 

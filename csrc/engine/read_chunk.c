@@ -361,6 +361,20 @@ static zc_status open_value(chunk_job *c, zc_value *value)
 
 /* ---- the value of a chunk --------------------------------------------------------------------------------- */
 
+/* Is what was loaded not all of the value: too large, or cut off where the disk fails? */
+static bool is_part(const chunk_job *c, uint64_t loaded)
+{
+    zc_error unused = {0};
+    zc_value value;
+
+    if (c->call->store->open(c->call->store, c->key, c->whole, &value, &unused) != ZC_OK) {
+        return true;
+    }
+    const bool differs = value.size != loaded;
+    zc_value_close(&value);
+    return differs;
+}
+
 static zc_status open_and_read(void *arg)
 {
     chunk_job *c = arg;
@@ -369,6 +383,7 @@ static zc_status open_and_read(void *arg)
     const uint64_t generation = keeps ? zc_origin_generation(store, &c->known) : 0;
     zc_origin origin;
     zc_value value;
+    uint64_t loaded = 0;
 
     zc_status status = open_value(c, &value);
     if (status == ZC_ERR_MISSING) {
@@ -376,14 +391,15 @@ static zc_status open_and_read(void *arg)
         return read_wants(c, NULL, NULL);
     }
     if (status == ZC_OK) {
+        loaded = value.data != NULL ? value.size : 0;
         note_size(c, size_of_value(&value));
         value.origin = keeps ? origin_of(c, &c->known, c->key, generation, &value, &origin) : NULL;
         value.base = 0;
         status = read_wants(c, NULL, &value);
         zc_value_close(&value);
     }
-    if (c->cap > 0 && status != ZC_OK && status != ZC_ERR_MISSING && zc_may_be_torn(status)) {
-        zc_error_clear(c->err);      /* if not all of it could be loaded, reading it shows the reason */
+    if (c->cap > 0 && status != ZC_OK && status != ZC_ERR_MISSING && zc_may_be_torn(status) && is_part(c, loaded)) {
+        zc_error_clear(c->err);      /* reading it shows the reason */
         c->cap = 0;
         return open_and_read(c);
     }

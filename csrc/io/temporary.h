@@ -34,7 +34,6 @@ void zc_temporary_name(zc_owner owner, uint64_t unique, char *out);
 /* The owner in a name for which zc_file_is_temporary holds. */
 zc_owner zc_temporary_owner(const char *component);
 
-#ifndef _WIN32
 #define ZC_HASH_BASIS UINT64_C(14695981039346656037)
 
 /* FNV-1a, begun at ZC_HASH_BASIS or gone on with. */
@@ -46,6 +45,7 @@ static inline uint64_t zc_hash_text(uint64_t x, const char *text, size_t n)
     return x;
 }
 
+#ifndef _WIN32
 /* This process. */
 zc_owner zc_this_process(void);
 

@@ -192,11 +192,14 @@ def changed(data: bytes, at: int, format_: str, value: int) -> bytes:
     return data[:at] + struct.pack(format_, value) + data[at + struct.calcsize(format_) :]
 
 
-def renamed(data: bytes, name: bytes, *, directory: bool = True) -> bytes:
+def renamed(data: bytes, name: bytes, *, header: bool = True, directory: bool = True) -> bytes:
     """Another name of the chunk's entry, of the same length."""
     assert len(name) == len(KEY)
     head, tail = data[: data.index(b"PK\1\2")], data[data.index(b"PK\1\2") :]
-    return head.replace(KEY.encode(), name) + (tail.replace(KEY.encode(), name) if directory else tail)
+    return b"".join(
+        part.replace(KEY.encode(), name) if is_wanted else part
+        for part, is_wanted in ((head, header), (tail, directory))
+    )
 
 
 def offset_of(name: str) -> Callable[[bytes], bytes]:
@@ -213,6 +216,13 @@ def longer(data: bytes) -> bytes:
     """The chunk's entry reaches into the directory, with a matching local header."""
     data = in_directory(data, KEY, 20, "<I", 64)
     return in_directory(data, KEY, 24, "<I", 64)
+
+
+def twice(data: bytes) -> bytes:
+    """The directory has the entry before the chunk's twice, and not that of the chunk."""
+    start, second, end = data.index(b"PK\1\2"), data.rindex(b"PK\1\2"), data.rindex(b"PK\5\6")
+    again = data[data.rindex(b"PK\1\2", 0, second) : second]
+    return data[:second] + again + changed(data[end:], 12, "<I", second + len(again) - start)
 
 
 def nameless() -> bytes:
@@ -240,6 +250,8 @@ HOSTILE: dict[str, tuple[int, bytes]] = {
     "encrypted": (UNSUPPORTED, in_directory(FLAT, KEY, 8, "<H", 1)),
     "bzip2": (UNSUPPORTED, in_directory(FLAT, KEY, 10, "<H", 12)),
     "another-name-in-the-header": (CORRUPT, renamed(FLAT, b"a/c/1/0", directory=False)),
+    "another-name-in-the-directory": (CORRUPT, renamed(FLAT, b"a/c/1/0", header=False)),
+    "one-entry-twice": (CORRUPT, twice(FLAT)),
     "parent": (CORRUPT, renamed(FLAT, b"../c/00")),
     "parent-within": (CORRUPT, renamed(FLAT, b"a/../00")),
     "absolute": (CORRUPT, renamed(FLAT, b"/a/c/00")),

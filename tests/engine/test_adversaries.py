@@ -322,6 +322,40 @@ for Nesting.function in (lambda: sorted([Endless(), Endless()]), lambda: array.r
     assert ended.returncode == 0, ended.stderr[-1000:]
 
 
+@dataclass(frozen=True)
+class Reading(ArrayArrayCodec):
+    """A codec that reads an array, ten levels deep."""
+
+    name: ClassVar[str] = "tests.reading"
+    array: ClassVar[Any] = None
+    calls: ClassVar[int] = 0
+
+    def encode(self, chunk: np.ndarray, spec: Any) -> np.ndarray:
+        return chunk
+
+    def decode(self, chunk: np.ndarray, spec: Any) -> np.ndarray:
+        if Reading.array is None:
+            return chunk
+        Reading.calls += 1
+        if Reading.calls % 10 == 0:
+            raise ValueError("deep enough")
+        return Reading.array[...]  # type: ignore[no-any-return]
+
+
+def test_a_codec_that_fails_is_not_called_once_more(tmp_path: Path) -> None:
+    """A small file was read twice then: a codec that reads its own array took exponential time."""
+    register_codec(Reading.name, Reading)
+    array = zarrcore.create_array(tmp_path, shape=8, chunks=8, dtype="i4", filters=[Reading()])
+    array[...] = 1
+    Reading.array = array
+    try:
+        with pytest.raises(ChunkDecodeError, match="deep enough"):
+            array[...]
+    finally:
+        Reading.array = None
+    assert Reading.calls == 10
+
+
 CHANGES: dict[str, Any] = {
     "resize": lambda group: group["a"].resize((1, 8)),
     "remove": lambda group: group.__delitem__("a"),

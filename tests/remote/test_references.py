@@ -207,6 +207,16 @@ def test_what_is_no_document_is_an_error(tmp_path: Path, text: str) -> None:
         ReferenceStore(tmp_path / "refs.json")
 
 
+@pytest.mark.parametrize("path", ["a\0", "/a\0b", "file:///a%00b"])
+def test_a_reference_to_a_path_with_a_nul(path: str) -> None:
+    store = ReferenceStore({"a/c/0": [path, 0, 4], "a/c/1": [path]})
+    for call in (store.get, store.getsize, store.exists):
+        with pytest.raises(StoreError, match="holds no NUL character"):
+            call("a/c/1")
+    with pytest.raises(StoreError, match="holds no NUL character"):
+        store.get("a/c/0")
+
+
 def test_rules_are_left_to_fsspec(tmp_path: Path) -> None:
     rules = {
         "version": 1,

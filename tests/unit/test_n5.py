@@ -23,6 +23,7 @@ from zarrcore.codecs import ArraySpec
 from zarrcore.codecs.n5 import LZ4BlockCodec, N5DefaultCodec, xxhash32
 from zarrcore.dtypes import parse_dtype
 from zarrcore.errors import (
+    BaseZarrError,
     ChecksumError,
     ChunkDecodeError,
     GroupNotFoundError,
@@ -490,3 +491,14 @@ def test_a_copy_keeps_the_compression() -> None:
     metadata = zarrcore.from_array({}, data=source).metadata
     assert [codec.name for codec in metadata.codecs] == ["bytes", "gzip"]
     assert metadata.chunk_key_encoding.name == "default"
+
+
+@pytest.mark.parametrize("broken", [dump(attributes(dataType="nope")), b"{", b"[]"])
+def test_a_broken_dataset_hides_no_other(broken: bytes) -> None:
+    """Listing the container was an error."""
+    store = MemoryStore({"attributes.json": dump({"n5": "2.0.0"}), "bad/attributes.json": broken})
+    store.set("good/attributes.json", dump(attributes()))
+    group = zarrcore.open_group(store, mode="r")
+    assert list(group) == ["bad", "good"] and "unreadable" in str(group.tree())
+    with pytest.raises(BaseZarrError, match="bad/attributes.json"):
+        list(group.members())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET6
@@ -12,12 +13,14 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from zarrcore._typing import Buffer
 from zarrcore.cli.text import one_line
 from zarrcore.errors import InvalidKeyError
 from zarrcore.storage import LocalStore, Store
 from zarrcore.storage.validation import is_document, join_path, validate_key
 
-_PART = 8 << 20  # bytes of a value that are in memory at a time
+_PART = 1 << 20  # bytes of a value that are in memory at a time; a client has a minute to take them
+_NAME = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # of a header
 _RANGE = re.compile(r"bytes=([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
@@ -92,6 +95,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, *, with_body: bool) -> None:
         if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
             self.close_connection = True  # what follows is no request
+        if self.headers.defects or not all(map(_NAME.fullmatch, self.headers)):
+            self.close_connection = True  # nor can the end of it be known: "Content-Length :"
+            return self._fail(HTTPStatus.BAD_REQUEST)
         # A page of another site must not reach a local store by a name that it makes resolve to this machine.
         if self.hosts is not None and self._host() not in self.hosts:
             return self._fail(HTTPStatus.FORBIDDEN)
@@ -116,6 +122,10 @@ class _Handler(BaseHTTPRequestHandler):
         start, stop = _part(asked, size) if is_part else (0, size)
         if is_part and start >= stop:
             return self._fail(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, size)
+        parts = self._parts(key, start, stop, size) if with_body else iter((b"",))
+        first = next(parts, None)
+        if first is None:
+            return self._fail(HTTPStatus.INTERNAL_SERVER_ERROR)
         self.send_response(HTTPStatus.PARTIAL_CONTENT if is_part else HTTPStatus.OK)
         if is_part:
             self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{size}")
@@ -123,23 +133,25 @@ class _Handler(BaseHTTPRequestHandler):
             "Content-Type", "application/json" if is_document(key) else "application/octet-stream"
         )
         self._end_headers(stop - start)
-        if with_body:
-            self._send(key, start, stop)
+        self.wfile.write(first)
+        for part in parts:
+            self.wfile.write(part)
         return None
 
-    def _send(self, key: str, start: int, stop: int) -> None:
-        for at in range(start, stop, _PART):
+    def _parts(self, key: str, start: int, stop: int, size: int) -> Iterator[Buffer]:
+        """Yield parts of a value, all of one version; it ends early where another one is found."""
+        versions: dict[str, str] = {}
+        for at in range(start, max(stop, start + 1), _PART):
             length = min(_PART, stop - at)
-            try:
-                part = self.store.get(key, (at, length))
+            try:  # one byte more shows that a longer value has come since the size was asked for
+                part = self.store._get_part(key, (at, length + (at + length == size)), versions)
             except Exception as error:
                 _report(f"{type(error).__name__}: {error}")
                 part = None
             if part is None or memoryview(part).nbytes != length:
-                # It was replaced meanwhile: the client sees an answer that is too short.
-                self.close_connection = True
+                self.close_connection = True  # the client sees an answer that is too short
                 return
-            self.wfile.write(part)
+            yield part
 
     def _host(self) -> str:
         host = self.headers.get("Host", "")

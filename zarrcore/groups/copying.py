@@ -395,7 +395,7 @@ def _members(group: Any) -> Iterable[tuple[str, Any]]:
     Members of ours whose documents cannot be used are Unreadable.
     """
     if isinstance(group, OpenGroup):
-        return ((found.path, _opened(group, found)) for found in members.walk(group, 0))
+        return ((found.path, _opened(group, found)) for found in members.as_opened(group))
     found: Iterable[tuple[str, Any]] = group.members() if hasattr(group, "members") else group.items()
     return found
 

@@ -23,10 +23,10 @@ from zarrcore.errors import (
 )
 from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.nodes import users
-from zarrcore.nodes.consolidated import checked_lookup
+from zarrcore.nodes.consolidated import checked_lookup, comparing
 from zarrcore.nodes.copies import copy_since
 from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import first_names, implied_group, read_node, readable
+from zarrcore.nodes.find import Unreadable, first_names, implied_group, read_node, readable
 from zarrcore.nodes.walk import Found, children
 from zarrcore.nodes.walk import walk as nodes_below
 from zarrcore.storage.validation import normalize_path
@@ -108,11 +108,14 @@ def find_kind(group: OpenGroup, path: str, kind: type[OpenArray | OpenGroup]) ->
     return found
 
 
+_UNUSABLE = (MetadataValidationError, DataTypeValidationError, UnknownCodecError, PickleCodecDisabledError)
+
+
 def contains(group: OpenGroup, member: object) -> bool:
     """Return whether there is a node at a path, be it one whose documents cannot be used."""
     try:
         return isinstance(member, str) and find(group, member) is not None
-    except (MetadataValidationError, DataTypeValidationError, UnknownCodecError, PickleCodecDisabledError):
+    except _UNUSABLE:
         return True  # it is there, and its name is listed
 
 
@@ -177,6 +180,22 @@ def walk(group: OpenGroup, max_depth: int | None, *, use_consolidated: bool = Tr
     metadata, copy = group.seen()
     copy = None if metadata.consolidated_metadata is None else copy
     return nodes_below(group.place, metadata, copy, max_depth=max_depth, use_consolidated=use_consolidated)
+
+
+def as_opened(group: OpenGroup) -> Iterator[Found]:
+    """Return the direct members as opening each of them finds it, those included that the copy lacks."""
+    metadata = group.current()
+    if metadata.consolidated_metadata is None or comparing(group.place) == "off":
+        yield from walk(group, 0)
+        return
+    own = (name for name, _ in children(group.place, metadata.without_consolidated()))
+    for name in sorted({*names_of(group), *own}):
+        try:
+            found = find(group, name)
+        except _UNUSABLE as error:
+            found = Found(name, Unreadable(error), None, users.losses)
+        if found is not None:
+            yield found
 
 
 def usable(group: OpenGroup, max_depth: int | None, *, use_consolidated: bool = True) -> Iterator[Found]:

@@ -54,14 +54,18 @@ def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> A
     return replace(found, consolidated_metadata=consolidated.below(path))
 
 
+def comparing(place: StorePath) -> Any:
+    """Return what is done where a node's own documents differ: "warn", "raise" or, if nobody looks, "off"."""
+    action = config.get("metadata.check_consolidated", None)
+    return action if action is not None else "warn" if place.store._is_near else "off"
+
+
 def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: str, zarr_format: int) -> Any:
     """Do the same as :func:`lookup`, compared with the node's own documents where that is required."""
     # Where they differ, the node's own are right: others may have changed it since the copy was made.  With
     # the setting ``metadata.check_consolidated="raise"`` that is a StaleMetadataError.
     found = lookup(consolidated, path, zarr_format)
-    action = config.get("metadata.check_consolidated", None)
-    if action is None:
-        action = "warn" if place.store._is_near else "off"
+    action = comparing(place)
     if action == "off":
         return found
     stored = read_node(place, zarr_format)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore._records import dataclass
 from zarrcore._validate import MAX_LEVELS
-from zarrcore.errors import BaseZarrError, NestingError, NodeIOError, StoreError
+from zarrcore.errors import BaseZarrError, MetadataValidationError, NestingError, NodeIOError, StoreError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
@@ -312,7 +312,9 @@ def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: 
 def _may_be_of_one(place: StorePath, error: NodeIOError) -> bool:
     """Return whether other nodes can probably be read, at least those of a directory."""
     cause = error.__cause__
-    if isinstance(cause, PermissionError) or type(getattr(cause, "__cause__", None)).__name__ == _REFUSED:
+    if isinstance(cause, (PermissionError, MetadataValidationError)):  # this is of what N5 has in its place
+        return True
+    if type(getattr(cause, "__cause__", None)).__name__ == _REFUSED:
         return True
     return place.store._is_near and (isinstance(cause, StoreError) or error.errno is not None)
 

@@ -14,7 +14,7 @@ from typing import Any
 from zarrcore._patterns import pattern
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import StoreError
+from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage.validation import is_document, too_large
 
 _WINDOWS = os.name == "nt"
@@ -42,6 +42,12 @@ def is_lock_file(name: str) -> bool:
 def is_own(name: str) -> bool:
     """Return whether a file of that name is one that stores keep for themselves, and no value."""
     return name.startswith(".zc-") and (is_temporary(name) or is_lock_file(name))
+
+
+def refuse_own(key: str) -> None:
+    """Refuse a key one of whose names is that of such a file."""
+    if ".zc-" in key and any(map(is_own, key.split("/"))):
+        raise InvalidKeyError(f"invalid store key {key!r}: the name is for temporary files and locks")
 
 
 def document_in(directory: str) -> str:

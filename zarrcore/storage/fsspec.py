@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from inspect import iscoroutinefunction
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -14,7 +15,7 @@ from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
-from zarrcore.errors import BaseZarrError, InvalidKeyError, StoreError, masked, shown
+from zarrcore.errors import BaseZarrError, StoreError, masked, shown
 from zarrcore.storage import files
 from zarrcore.storage.byte_range import (
     ByteRange,
@@ -24,6 +25,7 @@ from zarrcore.storage.byte_range import (
     as_request,
 )
 from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
+from zarrcore.storage.loops import Unawaited, run_to_end
 from zarrcore.storage.remote import RemoteStore, concurrency, lists_documents, reads_at_once
 from zarrcore.storage.servers import KINDS, SCHEMES, place_of_files
 from zarrcore.storage.validation import (
@@ -224,7 +226,8 @@ class FsspecStore(RemoteStore):
     def _ranges(self, asked: Sequence[tuple[str, int | None, int | None]]) -> Sequence[Any]:
         """Return bytes or an exception for each request."""
         limit = {"batch_size": reads_at_once()} if self._files.async_impl else {}
-        return self._files.cat_ranges(  # type: ignore[no-any-return]
+        return self._call(  # type: ignore[no-any-return]
+            "cat_ranges",
             [self._path(key) for key, _, _ in asked],
             [start for _, start, _ in asked],
             [self._bounded(*request) for request in asked],
@@ -294,7 +297,7 @@ class FsspecStore(RemoteStore):
         with self._failures(key):
             self._files.invalidate_cache()  # listings that are remembered lack what others wrote since
             try:
-                return getattr(self._files, method)(path, **options)
+                return self._call(method, path, **options)
             except self.allowed_exceptions as error:
                 if _NO_BUCKET.search(str(error)):
                     raise self._failed(key, error) from error
@@ -374,7 +377,7 @@ class FsspecStore(RemoteStore):
     def _pipe(self, path: str, data: bytes, **options: Any) -> None:
         fs = self._files
         try:
-            fs.pipe_file(path, data, **options)
+            self._call("pipe_file", path, data, **options)
         except FileNotFoundError:
             if fs.async_impl:
                 raise
@@ -388,7 +391,7 @@ class FsspecStore(RemoteStore):
             if self._is_local and self._root:
                 files.remove_file(path, self._root, "inside")
             else:
-                self._files.rm_file(path)
+                self._call("rm_file", path)
 
     def erase_values(self, keys: Iterable[str]) -> None:
         self._check_writable()
@@ -396,7 +399,7 @@ class FsspecStore(RemoteStore):
         paths = [self._path(key) for key in names]
         if self._files.async_impl and paths and _MAGIC.isdisjoint("".join(paths)):
             with suppress(Exception):  # one key was absent, or could not be removed: each alone shows which
-                self._files.rm(paths)
+                self._call("rm", paths)
                 return
         super().erase_values(names)
 
@@ -504,6 +507,17 @@ class FsspecStore(RemoteStore):
 
     # --- the filesystem ---
 
+    def _call(self, method: str, *args: Any, **options: Any) -> Any:
+        """Call a method of the filesystem; what ends its event loop is not waited for without end."""
+        call = getattr(self._files, method)
+        work = getattr(call, "__wrapped__", None) if self._files.async_impl else None
+        if not iscoroutinefunction(work):  # a filesystem without coroutines, or a method without one
+            return call(*args, **options)
+        try:
+            return run_to_end(lambda: work(*args, **options), self._files.loop, is_needed=True)
+        except Unawaited as error:
+            raise StoreError(f"{self}: {error}") from None
+
     @property
     def _files(self) -> Any:
         """The filesystem in the form whose methods any thread of this process may call."""
@@ -536,8 +550,7 @@ class FsspecStore(RemoteStore):
 
     def _path(self, key: str) -> str:
         validate_key(key)
-        if ".zc-" in key and any(map(files.is_own, key.split("/"))):
-            raise InvalidKeyError(f"invalid store key {key!r}: the name is for temporary files and locks")
+        files.refuse_own(key)
         key = quote(key) if self._is_web else key
         return f"{self._root}/{key}" if self._root else f"{self._files.root_marker}{key}"
 

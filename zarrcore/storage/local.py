@@ -542,8 +542,7 @@ class LocalStore(Store):
         validate_key(key)
         if _WINDOWS and (problem := windows_problem(key)) is not None:
             raise InvalidKeyError(f"invalid store key {key!r}: {problem}")
-        if ".zc-" in key and any(map(files.is_own, key.split("/"))):
-            raise InvalidKeyError(f"invalid store key {key!r}: the name is for temporary files and locks")
+        files.refuse_own(key)
         return f"{self._root}/{key}"
 
     def _open(self, path: str, flags: int, *, writes: bool = False) -> int:

@@ -67,7 +67,7 @@ def files_below(
                 why = f"links lead to more than {_MOST_AGAIN} directories from several places"
                 raise StoreError(f"{prefix or '/'}: not copied: {why}", key=below)
             if is_loop or (is_known and not unreadable):
-                if with_sizes and inner:
+                if any(choice) and inner:
                     yield below, None
                 continue
             linked.add(identity)

@@ -14,6 +14,7 @@ from zarrcore._threads import in_threads
 from zarrcore._typing import Buffer
 from zarrcore.errors import ZarrUserWarning
 from zarrcore.storage.clients import obstore
+from zarrcore.storage.files import refuse_own
 from zarrcore.storage.object_lists import ListedObjects
 from zarrcore.storage.object_reads import ABSENT, MOST_AT_ONCE, ReadObjects, version_of
 from zarrcore.storage.remote import concurrency
@@ -125,6 +126,8 @@ class ObjectStore(ReadObjects, ListedObjects):
         return True
 
     def _put(self, key: str, data: bytes, **options: Any) -> None:
+        if self._local_root() is not None:
+            refuse_own(key)
         self._forget(key)
         since = RECENT.begin()
         in_parts = len(data) > MOST_AT_ONCE and "mode" not in options  # which no store has on condition

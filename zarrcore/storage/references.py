@@ -318,7 +318,10 @@ def _scheme(url: Any) -> str:
 
 
 def _local_path(url: str) -> str:
-    return absolute_path(unquote(url[7:]) if url.startswith("file://") else url)
+    try:
+        return absolute_path(unquote(url[7:]) if url.startswith("file://") else url)
+    except ValueError as error:  # a NUL in it
+        raise StoreError(f"{masked(url)!r}: {error}") from None
 
 
 def _directory(url: str, options: Any) -> Store:

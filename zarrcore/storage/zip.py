@@ -173,6 +173,9 @@ class ZipStore(Store):
             validate_key(key)
         with self._archive.held() as archive:
             found = [(key, archive.NameToInfo.get(key), part) for key, part in requests]
+            if self._archive.is_here:
+                for key in (key for key, info, _ in found if info is None):
+                    self._check_absent(archive, key)
         there = [(key, info, part) for key, info, part in found if info is not None]
         bound = MAX_DOCUMENT_NBYTES
         limits = {id(entry): bound if most is None and is_document(key) else most for key, entry, _ in there}
@@ -208,12 +211,21 @@ class ZipStore(Store):
         with self._archive.held() as archive:
             info = archive.NameToInfo.get(key)
             if info is None:
+                self._check_absent(archive, key)
                 return None
             most = MAX_DOCUMENT_NBYTES if most is None and is_document(key) else most
             try:
                 return _read(archive, info, byte_range, most)
             except _errors_of(info) as error:
                 raise StoreError(f"{self}: key {key!r}: {error or 'too little memory'}", key=key) from error
+
+    def _check_absent(self, archive: Directory, key: str) -> None:
+        """A damaged name makes a chunk absent, which has fill values."""
+        if not is_document(key):  # many are asked for in vain
+            try:
+                archive.check_absent(key)
+            except zipfile.BadZipFile as error:
+                raise StoreError(f"{self}: key {key!r}: {error}", key=key) from error
 
     def _size(self, key: str) -> int | None:
         with self._archive.held() as archive:

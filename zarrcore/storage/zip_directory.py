@@ -19,6 +19,7 @@ _UTF_8 = 0x800
 _MOST_WITHOUT_ZIP64 = (1 << 31) - 1
 _ZIP64_END = b"PK\6\6"
 _ALL, _MOST_BEFORE_ZIP64 = -1, 0xFFFF  # entries
+_MOST_COMPARED = 1 << 14  # entries
 
 
 class Directory(zipfile.ZipFile):
@@ -30,6 +31,7 @@ class Directory(zipfile.ZipFile):
 
     lock: WriteLock | None = None  # which keeps other writers out
     _offsets: list[int] | None = None
+    _misnamed: set[str] | None = None  # what :meth:`check_absent` found
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._known: dict[int, tuple[int, bytes]] = {}  # what :meth:`_start_of` found, by offset
@@ -46,6 +48,8 @@ class Directory(zipfile.ZipFile):
         most = _ALL if end[0] == _ZIP64_END else _MOST_BEFORE_ZIP64  # some writers cut larger numbers off
         if (len(self.filelist) ^ end[4]) & most:
             raise zipfile.BadZipFile(f"the directory has {len(self.filelist)} entries, its end says {end[4]}")
+        if len({info.header_offset for info in self.filelist}) < len(self.filelist):
+            raise zipfile.BadZipFile("the directory has two entries that begin at one place")
 
     def close(self) -> None:
         """Complete the archive, also where it is collected, and let others write to it.
@@ -126,6 +130,28 @@ class Directory(zipfile.ZipFile):
         if start + info.compress_size > self._end_of(info):
             raise zipfile.BadZipFile("the entry overlaps with another one, or with the directory")
         return start, header
+
+    def check_absent(self, name: str) -> None:
+        """Refuse a name that an entry has in its local header alone: the directory has lost it by damage.
+
+        To read all local headers takes a fifth of the time that the directory took, but a request for each
+        where the file is far away: archives of very many entries are believed.
+        """
+        if self._misnamed is None:
+            entries = self.filelist if len(self.filelist) <= _MOST_COMPARED else []
+            self._misnamed = {local for info in entries if (local := self._local_name(info)) is not None}
+        if name in self._misnamed:
+            raise zipfile.BadZipFile("an entry has this name in its local header, another in the directory")
+
+    def _local_name(self, info: zipfile.ZipInfo) -> str | None:
+        """Return the name that the local header has, if it is not that of the directory."""
+        name = info.orig_filename.encode("utf-8" if info.flag_bits & _UTF_8 else "cp437", "replace")
+        header = self._bytes_at(info.header_offset, LOCAL_HEADER + len(name))
+        if header.endswith(name) or header[:4] != b"PK\3\4":  # what is no header fails when it is read
+            return None
+        n = int.from_bytes(header[26:28], "little")
+        found = self._bytes_at(info.header_offset + LOCAL_HEADER, n)
+        return found.decode("utf-8" if header[7] << 8 & _UTF_8 else "cp437", "replace")
 
     def _end_of(self, info: zipfile.ZipInfo) -> int:
         """Return where the next entry begins, or the directory."""

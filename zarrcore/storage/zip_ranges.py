@@ -63,6 +63,7 @@ class RangedArchive:
         self._zip: Directory | None = None
         self._version: str | None = None
         self._size = 0
+        self.is_here = False  # all of it came with its directory
         self._offsets: list[int] = []  # of all entries and of the directory, sorted
         self._headers: dict[int, bytes] = {}  # local headers, up to the extra field, by their offset
         self._ends: OrderedDict[tuple[int, Span], bytes] = OrderedDict()
@@ -90,6 +91,7 @@ class RangedArchive:
         if size is None:  # a store without versions
             size = len(tail.value) if len(tail.value) < _TAIL else self._whole_size()
         self._version, self._size = tail.version, size
+        self.is_here = len(tail.value) == size
         segments = [(size - len(tail.value), tail.value)]
         self._zip = self._opened(_Segments(self, [segments], MAX_DOCUMENT_NBYTES), str(self.target))
         self._offsets = sorted({*(info.header_offset for info in self._zip.filelist), self._zip.start_dir})

@@ -13,7 +13,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from zarrcore.cli import png
 from zarrcore.cli.app import run
 from zarrcore.cli.places import store_path
 from zarrcore.cli.server import make_server
+from zarrcore.storage import LocalStore
 
 
 @pytest.fixture
@@ -199,15 +200,13 @@ class Site:
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes, dict[str, str]]:
         port = self.server.server_address[1]
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        connection.putrequest(method, path, skip_host="Host" in headers)
-        for name, value in headers.items():
-            connection.putheader(name, value)
-        connection.endheaders()
-        response = connection.getresponse()
-        body = response.read()
-        connection.close()
-        return response.status, body, dict(response.headers)
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+            connection.putrequest(method, path, skip_host="Host" in headers)
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            connection.endheaders()
+            with connection.getresponse() as response:
+                return response.status, response.read(), dict(response.headers)
 
     def close(self) -> None:
         self.server.shutdown()
@@ -320,6 +319,52 @@ def test_the_body_of_a_request_is_not_taken_for_another_request(site: Site) -> N
             while data := connection.recv(1 << 16):
                 answer += data
     assert answer.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize("line", ["Content-Length : {}", "odd\r\nContent-Length: {}", "X\x0b-Length: {}"])
+def test_headers_whose_end_nobody_knows_are_refused(site: Site, line: str) -> None:
+    """What a proxy took for the body of a request was another request."""
+    inner = "GET /zarr.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head = f"GET /ramp/zarr.json HTTP/1.1\r\nHost: localhost\r\n{line.format(len(inner))}\r\n\r\n"
+    with socket.create_connection(site.server.server_address[:2]) as connection:
+        connection.sendall(head.encode() + inner.encode())
+        connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        with suppress(ConnectionError):
+            while data := connection.recv(1 << 16):
+                answer += data
+    assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize(("before", "after"), [(100, 200), (0, 5), (200, 100), (3 << 20, 3 << 20)])
+def test_a_value_that_is_replaced_while_it_is_sent_is_no_answer(
+    site: Site, store: Path, before: int, after: int
+) -> None:
+    """The beginning of a longer value was sent as the whole, and parts of two values as one."""
+    path = store / "ramp/c/0/0"
+    path.write_bytes(bytes(before))
+
+    class Replacing(LocalStore):
+        def _size(self, key: str) -> int | None:
+            size = super()._size(key)
+            if before != after:
+                path.unlink()
+                path.write_bytes(b"x" * after)
+            return size
+
+        def _get_part(self, key: str, byte_range: Any, versions: dict[str, str]) -> Any:
+            part = self._read_many([(key, byte_range)], versions)[0]
+            if before == after and path.read_bytes()[:1] != b"x":
+                path.unlink()
+                path.write_bytes(b"x" * after)
+            return part
+
+    site.server.RequestHandlerClass.store = Replacing(store)  # type: ignore[attr-defined]
+    if before == after:
+        with pytest.raises(http.client.IncompleteRead):
+            site.ask("/ramp/c/0/0")
+    else:
+        assert site.ask("/ramp/c/0/0")[:2] == (500, b"")
 
 
 def test_many_clients_may_connect_before_one_is_accepted(store: Path) -> None:

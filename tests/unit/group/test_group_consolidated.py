@@ -351,6 +351,24 @@ def test_near_stores_are_compared(root: zarrcore.Group, store: Any, zarr_format:
         assert root["a"].shape == (8,)
 
 
+def test_a_copy_has_what_others_have_added(root: zarrcore.Group, store: Any, zarr_format: int) -> None:
+    """Rows and nodes that a stale copy of the metadata lacks were left out, without a word."""
+    if not store._is_near:
+        return
+    change_behind(store, zarr_format, shape=[8])
+    late = zarrcore.create_array(MemoryStore(), shape=2, dtype="i1", zarr_format=zarr_format).store
+    for key in late.list():
+        store.set(f"late/{key}", late.get(key))
+    for copy in (zarrcore.copy_all, lambda group, target: zarrcore.copy(group, target, name="b")):
+        target = zarrcore.create_group({}, zarr_format=zarr_format)
+        with (
+            pytest.warns(ZarrUserWarning, match=r"stale \(it was added later\)"),
+            pytest.warns(ZarrUserWarning, match=r"stale \(shape\)"),
+        ):
+            copy(zarrcore.open_group(store, mode="r"), target)
+        assert {(8,), (2,)} <= {node.shape for _, node in target.members(None) if hasattr(node, "shape")}
+
+
 @pytest.mark.parametrize("action", ["off", "warn", "raise"])
 def test_the_setting(root: zarrcore.Group, store: Any, zarr_format: int, action: str) -> None:
     change_behind(store, zarr_format, shape=[8], fill_value=5)

@@ -394,6 +394,16 @@ def test_info_names_chunks_and_threads():
     assert (info["No. chunks"], info["Chunks Initialized"], info["Threads"]) == (5, 3, 3)
 
 
+def test_what_is_shown_of_a_time_without_a_unit():
+    """It was an error of NumPy, without a name."""
+    document = {"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<M8", "fill_value": 0}
+    document |= {"compressor": None, "filters": None, "order": "C"}
+    array = zarrcore.open_array({".zarray": json.dumps(document).encode()})
+    shown = array.info, array.info_complete(), array.metadata, array
+    assert all("0 in steps of datetime64" in repr(item) for item in shown[:3]) and repr(array)
+    assert array.info._repr_html_() and array._repr_html_()
+
+
 def test_info_of_a_time_beyond_the_calendar():
     array = zarrcore.create_array({}, shape=3, dtype="M8[10s]", fill_value=2**63 - 1)
     assert "9223372036854775807 in steps of datetime64[10s]" in repr(array.info)

@@ -138,6 +138,16 @@ def test_no_copy_leaves_out_a_chunk_in_whose_place_is_an_empty_directory(
     assert key not in [*store.list_prefix("a")]
 
 
+@pytest.mark.parametrize("how", ["copy_store", "copy", "from_array", "other chunks"])
+def test_no_copy_leaves_out_a_chunk_in_whose_place_is_a_link_back(tmp_path: Path, how: str) -> None:
+    """A link to a directory that it lies in was not listed: the copies had fill values."""
+    key = hidden(tmp_path, "chunks")
+    (tmp_path / key).rmdir()
+    (tmp_path / key).symlink_to("..")
+    with pytest.raises(BaseZarrError, match=f"'{key}'"):
+        copies(zarrcore.open_array(tmp_path, path="a", mode="r"))[how]()
+
+
 @pytest.mark.parametrize("wrapped", [LoggingStore, WrapperStore])
 @pytest.mark.parametrize("how", ["copy_store", "copy"])
 def test_nor_do_copies_through_wrappers(tmp_path: Path, how: str, wrapped: Any) -> None:

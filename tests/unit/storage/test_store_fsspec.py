@@ -17,6 +17,7 @@ from zarrcore.errors import ChunkIOError, CopyError, InvalidKeyError, StoreError
 from zarrcore.storage import (
     FsspecStore,
     LocalStore,
+    ObjectStore,
     RangeByteRequest,
     SuffixByteRequest,
     make_store,
@@ -329,10 +330,14 @@ def test_files_of_this_machine_are_known_as_such(tmp_path):
     assert array[...].tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("protocol", ["memory", "file"])
+@pytest.mark.parametrize("protocol", ["memory", "file", "obstore"])
 def test_names_that_listings_leave_out_are_refused(tmp_path, protocol):
     """A group of such a name was stored, and was no member of the one above it: a copy went without it."""
-    root = zarrcore.create_group(FsspecStore(fsspec.filesystem(protocol), path=str(tmp_path / "x")))
+    if protocol == "obstore":
+        store = ObjectStore(pytest.importorskip("obstore.store").LocalStore(tmp_path))
+    else:
+        store = FsspecStore(fsspec.filesystem(protocol), path=str(tmp_path / "x"))
+    root = zarrcore.create_group(store)
     for name in (".zc-locks", ".zc-0123456789abcdef.partial"):
         with pytest.raises(InvalidKeyError, match="the name is for temporary files"):
             root.create_group(name)
@@ -490,3 +495,59 @@ def test_a_path_is_taken_for_a_url(tmp_path: Path) -> None:
     store = FsspecStore.from_url(tmp_path)  # type: ignore[arg-type]
     store.set("a", b"1")
     assert (tmp_path / "a").read_bytes() == b"1"
+
+
+class EndingFileSystem(SlowFileSystem):
+    """Each request raises `ends`, in its own coroutine or in a task of it."""
+
+    ends: BaseException | None = None
+
+    @staticmethod
+    def ending(name):
+        async def method(self, *args, **kwargs):
+            if self.ends is not None:
+                raise self.ends
+            return await getattr(SlowFileSystem, name)(self, *args, **kwargs)
+
+        return method
+
+    _cat_file, _info, _pipe_file, _rm_file, _ls = map(
+        ending, ("_cat_file", "_info", "_pipe_file", "_rm_file", "_ls")
+    )
+
+
+@pytest.mark.parametrize("ends", [SystemExit(3), KeyboardInterrupt()], ids=["exit", "interrupt"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_what_ends_the_event_loop_of_a_filesystem_is_not_waited_for_without_end(ends):
+    """The loop ended in its thread, and the call waited for it, as did all calls after it."""
+
+    def opened():
+        loop = asyncio.new_event_loop()
+        threading.Thread(target=loop.run_forever, daemon=True).start()
+        return FsspecStore(EndingFileSystem(loop=loop, values=dict(values)), path="bucket")
+
+    values = {}
+    store = FsspecStore(SlowFileSystem(values=values), path="bucket")
+    zarrcore.create_array(store, data=np.arange(8), chunks=2)
+    calls = {
+        "read": lambda store, array: array[...],
+        "write": lambda store, array: array.__setitem__(..., 5),
+        "one": lambda store, array: store.get("c/0"),
+        "size": lambda store, array: store.getsize("c/0"),
+        "remove": lambda store, array: store.delete("c/0"),
+        "list": lambda store, array: list(store.list()),
+        "names": lambda store, array: list(store.list_dir("")),
+    }
+    for name, call in calls.items():
+        store = opened()
+        array = zarrcore.open_array(store)
+        store.fs.ends = ends
+        with pytest.raises((zarrcore.errors.BaseZarrError, type(ends))) as error:
+            call(store, array)
+        assert error.type is type(ends) or "event loop" in str(error.value), (name, error.value)
+        store.fs.ends = None
+        if store.fs.loop.is_running():
+            assert zarrcore.open_array(store)[2:4].tolist() == [2, 3], name
+        else:
+            with pytest.raises(zarrcore.errors.NodeIOError, match="event loop"):
+                zarrcore.open_array(store)
