@@ -2,8 +2,15 @@
 # ruff: noqa: I001
 
 from zarrcore.core import (
-    array as array, array_spec as array_spec, buffer as buffer, chunk_key_encodings as chunk_key_encodings,
-    common as common, dtype as dtype, group as group, indexing as indexing, sync as sync,
+    array as array,
+    array_spec as array_spec,
+    buffer as buffer,
+    chunk_key_encodings as chunk_key_encodings,
+    common as common,
+    dtype as dtype,
+    group as group,
+    indexing as indexing,
+    sync as sync,
     sync_group as sync_group,
 )
 
