@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import zarrcore
@@ -97,20 +99,36 @@ import zarrcore.compat
 zarrcore.compat.stand_in()
 import zarr
 from zarr.core.array_spec import ArrayConfig, ArraySpec
-from zarr.core.chunk_grids import ChunkGrid
+from zarr.core.buffer.core import default_buffer_prototype
+from zarr.core.chunk_grids import ChunkGrid, RegularChunkGrid
 from zarr.core.chunk_key_encodings import ChunkKeyEncodingLike, DefaultChunkKeyEncoding
 from zarr.core.common import JSON, BytesLike, parse_named_configuration, parse_shapelike
+from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.core.config import config
+from zarr.core.indexing import BasicIndexer, OrthogonalIndexer
 from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
+from zarr.core.metadata.v2 import ArrayV2Metadata as of_format_2
 from zarr.core.metadata.v3 import ArrayV3Metadata as the_same
-from zarr.core.sync import sync
+from zarr.core.metadata.v3 import RegularChunkGridMetadata, parse_dimension_names
+from zarr.core.sync import _collect_aiterator, sync
 from zarr.core.sync_group import get_node
+from zarr.metadata.migrate_v3 import _convert_array_metadata
 from zarr.storage._common import StorePath, make_store_path
 assert the_same is ArrayV3Metadata is zarrcore.metadata.ArrayV3Metadata and config is zarr.config
 store = zarr.storage.MemoryStore()
 array = zarr.create_array(store, name="g/a", shape=2, dtype="i4")
 assert isinstance(array.metadata, ArrayV3Metadata) and array.metadata.to_dict()["storage_transformers"] == []
 place = sync(make_store_path(store, path="g/a"))
+codecs = (*array.metadata.to_dict()["codecs"],)
+document = {**array.metadata.to_dict(), "codecs": codecs, "storage_transformers": ()}
+metadata = ArrayV3Metadata.from_dict({**document, "dimension_names": ("x",)})  # tuples, as of pydantic
+saved = zarr.AsyncArray(metadata=metadata, store_path=sync(make_store_path(store, path="b")))
+sync(saved._save_metadata(metadata))
+assert zarr.open_array(store, path="b") == zarr.Array(_async_array=saved)
+assert isinstance(metadata.chunk_grid, RegularChunkGrid)
+assert set(metadata.to_buffer_dict(default_buffer_prototype())) == {"zarr.json"}
+two = zarr.create_array({}, shape=2, dtype="i4", zarr_format=2).metadata
+assert isinstance(_convert_array_metadata(two), ArrayV3Metadata) and isinstance(two, of_format_2)
 assert isinstance(place, StorePath) and get_node(place.store, place.path, zarr_format=3) == array
 try:
     get_node(place.store, place.path, zarr_format=2)
@@ -178,6 +196,9 @@ for store in stores:
     assert zarr.open_array(store).store == store and zarr.open_array(store)[:].tolist() == [3] * 4
     assert zarr.open_array(store, mode="r").store.read_only
 assert isinstance(stores[0], SupportsSyncStore) and stores[2].counter["set"]
+values = {}
+zarr.create_array(values, shape=4, dtype="i4")[:] = 3
+assert all(isinstance(value, Buffer) for value in values.values()) and zarr.open_array(values)[1] == 3
 stores[0].set_sync("x", Buffer.from_bytes(b"1"))
 assert stores[0].get_sync("x").to_bytes() == b"1" == stores[0]._store_dict["x"].to_bytes()
 assert pickle.loads(pickle.dumps(stores[1])) == stores[1] == copy.copy(stores[1]) != LocalStore("b")
@@ -242,6 +263,43 @@ print(
 )
 """
     assert run(program, tmp_path) == "True True True True\n"
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        (3, slice(1, 9, 3)),
+        ([4, 0, 7], slice(None)),
+        ([1, 5], [0, 9, 3]),
+        (2, [8, 1]),
+        (np.arange(8) % 3 == 0, 4),
+        5,
+        ...,
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("chunks", [(3, 4), ((1, 5, 2), 10)])
+def test_parts_of_selections_are_where_zarr_python_has_them(selection: Any, chunks: Any) -> None:
+    from zarrcore.core.chunk_grids import ChunkGrid
+    from zarrcore.core.indexing import BasicIndexer, OrthogonalIndexer
+
+    values = np.arange(80).reshape(8, 10)
+    grid = ChunkGrid.from_sizes(values.shape, chunks)
+    starts = [
+        np.cumsum((0, *edges)) if isinstance(edges, tuple) else np.arange(0, 99, edges) for edges in chunks
+    ]
+    expected = zarrcore.array(values).oindex[selection]
+    items = selection if isinstance(selection, tuple) else (selection,)
+    is_basic = not any(isinstance(item, list | np.ndarray) for item in items)
+    for kind in (OrthogonalIndexer, BasicIndexer)[: 1 + is_basic]:
+        indexer = kind(selection, values.shape, grid)
+        found = np.full(indexer.shape, -1)
+        for part in indexer:
+            where = [slice(at[k], at[k + 1]) for at, k in zip(starts, part.chunk_coords, strict=True)]
+            taken = values[tuple(where)][part.chunk_selection]
+            found[part.out_selection] = taken.squeeze(indexer.drop_axes) if indexer.drop_axes else taken
+        np.testing.assert_array_equal(found, expected)
+    assert (grid.ndim, grid.is_regular) == (2, chunks == (3, 4))
 
 
 def test_names_for_one_extension_are_refused_for_another() -> None:

@@ -14,7 +14,7 @@ import zarrcore
 from zarrcore._alias import InZarrsPlace
 from zarrcore.compat import zarr as standing
 from zarrcore.compat.zarr import __version__ as zarr_version
-from zarrcore.storage import place
+from zarrcore.storage import memory, place
 
 __all__ = ["stand_in", "zarr_version"]
 
@@ -45,7 +45,7 @@ def stand_in() -> ExitStack:
     ...     zarr.zeros(4).__class__
     <class 'zarrcore.arrays.array.Array'>
     """
-    from zarrcore.compat.faces import face_of_place
+    from zarrcore.compat.faces import Buffers, face_of_place
 
     before = sys.modules.get("zarr")
     if before not in (None, zarrcore, standing):
@@ -53,13 +53,13 @@ def stand_in() -> ExitStack:
     finder = next(finder for finder in sys.meta_path if isinstance(finder, InZarrsPlace))
     finder.enter(standing)
     done = ExitStack()
-    done.callback(_leave, before, place.shown)
-    sys.modules["zarr"], place.shown = standing, face_of_place
+    done.callback(_leave, before, place.shown, memory.of_mapping)
+    sys.modules["zarr"], place.shown, memory.of_mapping = standing, face_of_place, Buffers
     return done
 
 
-def _leave(before: ModuleType | None, shown: Any) -> None:
-    place.shown = shown
+def _leave(before: ModuleType | None, shown: Any, of_mapping: Any) -> None:
+    place.shown, memory.of_mapping = shown, of_mapping
     for name in [name for name in sys.modules if name == "zarr" or name.startswith("zarr.")]:
         del sys.modules[name]
     if before is not None:

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-class _Buffers(PlainMemoryStore):
+class Buffers(PlainMemoryStore):
     """A dictionary whose values are buffers."""
 
     def _kept(self, data: bytes) -> Any:
@@ -148,7 +148,7 @@ class MemoryStore(_Sync, Face):
 
     @classmethod
     def _made(cls, *args: Any, **options: Any) -> PlainStore:
-        return _Buffers(*args, **options)
+        return Buffers(*args, **options)
 
 
 class ManagedMemoryStore(_Sync, Face):

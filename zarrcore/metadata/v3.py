@@ -375,7 +375,8 @@ def parse_dimension_names(names: object, ndim: int | None = None) -> tuple[str |
     """Return the names of dimensions, checked; `ndim` of them."""
     if names is None:
         return None
-    found = sequence(names, "dimension_names")
+    # Of a dictionary the keys, as other packages pass the sizes of dimensions by their names.
+    found = sequence([*names] if isinstance(names, Mapping) else names, "dimension_names")
     if ndim is not None and len(found) != ndim:
         fail("dimension_names", f"{ndim} names, as the shape has lengths", list(found))
     for i, name in enumerate(found):
