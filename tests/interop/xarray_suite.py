@@ -49,9 +49,6 @@ MAY_FAIL = {
             "TestInstrumentedZarrStore.test_append",
             "TestInstrumentedZarrStore.test_region_write",
         ),
-        "methods of stores are called without a loop, and return bytes": (
-            "test_raises_key_error_on_invalid_zarr_store[2]",
-        ),
     },
 }
 

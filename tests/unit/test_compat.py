@@ -226,6 +226,7 @@ for store in (Counting(MemoryStore()), Derived()):
     group = zarr.open_group(store, mode="w")
     group.create_array("a", shape=4, chunks=2, dtype="i4")[1:] = 3
     assert group["a"][:].tolist() == [0, 3, 3, 3] and {"a/c/0", "a/c/1", "a/zarr.json"} <= {*asked}
+    assert "No. arrays         : 1" in str(group.info_complete()) and group["a"]._repr_html_()
     assert group.store is store and zarr.open_group(store, mode="r")["a"].store.read_only
 store = MemoryStore()
 array = zarr.create_array(store, shape=4, dtype="i4")
