@@ -26,7 +26,9 @@ UNSUPPORTED = -9
 
 def refused_with(message: str) -> int:
     """The status of a document that is refused: whether it is valid is seen by the message."""
-    valid = r': the [a-z ]+ (".*"|at byte \d+) is not supported$|: more than \d+ codecs of bytes|blosc lacks'
+    valid = (
+        r': the [a-z ]+ (".*"|at byte \d+) is not supported$|: more than \d+ codecs of bytes|blosc lacks'
+    )
     return UNSUPPORTED if re.search(valid, message) else METADATA
 
 

@@ -51,6 +51,7 @@ def test_a_missing_archive_is_no_directory_and_hdf5_is_named(tmp_path: Path) -> 
     with pytest.raises(StoreError, match="found a file .open HDF5 with h5py, and copy it with copy_all"):
         zarrcore.open(tmp_path / "a.h5", mode="r")
 
+
     for name in ("a.nc", "a.NC4"):
         (tmp_path / name).write_bytes(b"CDF\1")
         with pytest.raises(StoreError, match=r"open NetCDF with xarray, and write it with zarrcore\.xarray"):

@@ -173,7 +173,9 @@ def test_a_codec_that_nobody_will_find_is_named_in_a_warning(tmp_path: Path) -> 
 
     shards = ShardingCodec(chunk_shape=(2,), codecs=[BytesCodec(), Own()])
     for layout in ({"compressors": [Own()]}, {"serializer": shards, "compressors": None}):
-        with pytest.warns(ZarrUserWarning, match=r"'example.own' is not registered.*register_codec") as seen:
+        with pytest.warns(
+            ZarrUserWarning, match=r"'example.own' is not registered.*register_codec"
+        ) as seen:
             zarrcore.create_array(tmp_path, shape=4, dtype="i4", overwrite=True, **layout)
         assert seen[0].filename == __file__
     with pytest.raises(UnknownCodecError, match=r"example\.own"):

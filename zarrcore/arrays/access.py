@@ -121,7 +121,9 @@ def fill(
         of_one_array(array, again, array.engine_after(engine, metadata))
 
 
-def of_one_array(array: OpenArray, read: Callable[[Engine], object], engine: Engine | None = None) -> None:
+def of_one_array(
+    array: OpenArray, read: Callable[[Engine], object], engine: Engine | None = None
+) -> None:
     """Have an array read by an engine; again, if another array may have come to its place meanwhile."""
     for attempt in range(_MOST_ATTEMPTS):
         metadata, engine = array._metadata, engine or array.engine()

@@ -119,7 +119,9 @@ def build_engine(
         )
     debug("%s is read and written by the engine in Python", store_path)
     with of_array(store_path.path):
-        return _python_engine(metadata, store_path, missing_is_error=missing_is_error, documented=documented)
+        return _python_engine(
+            metadata, store_path, missing_is_error=missing_is_error, documented=documented
+        )
 
 
 def _native_engine(

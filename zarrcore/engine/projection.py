@@ -84,12 +84,10 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def grid_shape(shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> tuple[int, ...]:
     """Number of chunks along each dimension."""
-    return tuple(
-        [
-            _count(length, edges) if isinstance(edges, int) else Axis(length, edges).nchunks
-            for length, edges in zip(shape, chunks, strict=True)
-        ]
-    )
+    return tuple([
+        _count(length, edges) if isinstance(edges, int) else Axis(length, edges).nchunks
+        for length, edges in zip(shape, chunks, strict=True)
+    ])
 
 
 def _count(length: int, chunk: int) -> int:

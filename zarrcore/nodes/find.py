@@ -91,7 +91,9 @@ def has_shown_nodes(store: Store) -> bool:
     return _ONLY_3 in store._notes()
 
 
-def read_documents(place: StorePath, zarr_format: int, versions: Versions | None = None) -> dict[str, Any]:
+def read_documents(
+    place: StorePath, zarr_format: int, versions: Versions | None = None
+) -> dict[str, Any]:
     """Return the existing documents of a node of a format, by name; their versions go to `versions`."""
     names = documents.NAMES[zarr_format]
     if versions is None or not place.store._compares:
