@@ -145,7 +145,15 @@ class NumcodecsCodec(Codec):
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
+        if isinstance(other, NumcodecsCodec) or not self.is_v2:
+            return type(self) is type(other) and vars(self) == vars(other)
+        # One of numcodecs, which arrays of format 2 have in zarr-python.
+        if getattr(other, "codec_id", None) != self.codec_id or not hasattr(other, "get_config"):
+            return False
+        try:
+            return self.get_config() == self.from_config(other.get_config()).get_config()
+        except MetadataValidationError:
+            return False
 
     def __hash__(self) -> int:
         return hash((self.name, *sorted(self._given)))

@@ -284,6 +284,14 @@ class TestNumcodecsInFormat3:
         with pytest.raises(MetadataValidationError, match="level"):
             in_v3.Zlib.from_json({"level": "x"})
 
+    def test_a_codec_of_format_2_equals_the_one_of_numcodecs(self) -> None:
+        numcodecs = pytest.importorskip("numcodecs")
+        theirs = numcodecs.Blosc(cname="zstd", clevel=3, shuffle=2)
+        array = zarrcore.create_array({}, shape=4, dtype="i4", zarr_format=2, compressors=theirs)
+        assert array.compressors == (theirs,) != (numcodecs.Blosc(cname="zstd", clevel=4, shuffle=2),)
+        assert array.compressors[0] not in (numcodecs.Zlib(3), "blosc", None)
+        assert in_v3.Zlib(3) != numcodecs.Zlib(3)  # of format 3
+
     @pytest.mark.parametrize("codec", CODECS, ids=repr)
     def test_the_same_class_spells_both_formats(self, codec: Any) -> None:
         spelt = in_v3.AsType("<i2", "<i4") if codec.codec_id == "astype" else codec
