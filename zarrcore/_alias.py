@@ -1,4 +1,4 @@
-"""``sys.modules["zarr"] = zarrcore``: programs that import ``zarr.storage`` then get zarrcore.storage."""
+"""``import zarr`` loads zarrcore: programs that import ``zarr.storage`` then get what zarrcore has there."""
 
 from __future__ import annotations
 
@@ -7,32 +7,42 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 _PLACES = {
-    "core.chunk_grids": "grids",
-    "core.config": "config",
-    "core.metadata": "metadata",
+    "metadata.migrate_v3": "compat.migrating",
     "storage._common": "compat.places",
 }
 """Parts of zarr-python that other packages import, and that have other names here."""
 
 
+_ENTRY = "<zarrcore in the place of zarr-python>"
+
+
 class InZarrsPlace:
-    """A finder for ``zarr.storage`` and its like, once ``zarr`` is this package.
+    """A finder for ``zarr.storage`` and its like, once ``zarr`` is this package or stands for it.
 
     Without it they would be found as files and loaded a second time, with classes that are not those of
-    zarrcore.  It also is the loader: what it loads is there already.
+    zarrcore.  It also is the loader: what it loads is there already.  A finder that comes before it, as that
+    of pytest, looks into ``__path__``, and meets it there again: in an entry of packages that it has loaded.
     """
 
     def __init__(self, package: ModuleType) -> None:
         self._package = package
         self._specs: dict[str, ModuleSpec | None] = {}
 
+    def enter(self, package: ModuleType) -> None:
+        """Be the first that looks for modules of a package."""
+        if self._of_entry not in sys.path_hooks:
+            sys.path_hooks.append(self._of_entry)
+        if _ENTRY not in package.__path__:
+            package.__path__ = [_ENTRY, *package.__path__]
+
+    def _of_entry(self, entry: str) -> InZarrsPlace:
+        if entry != _ENTRY:
+            raise ImportError(entry)
+        return self
+
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Return the specification of a part of zarrcore under its name in zarr-python."""
-        if not name.startswith("zarr.") or sys.modules.get("zarr") is not self._package:
-            return None
-        from importlib.util import find_spec
-
-        found = find_spec(self._own(name))
+        found = self._found(name)
         if found is None:
             return None
         return ModuleSpec(name, self, is_package=found.submodule_search_locations is not None)  # type: ignore[arg-type]
@@ -41,7 +51,11 @@ class InZarrsPlace:
         """Return the module of zarrcore, which keeps its own name."""
         from importlib import import_module
 
-        module = import_module(self._own(spec.name))
+        found = self._found(spec.name)
+        assert found is not None
+        module = import_module(found.name)
+        if hasattr(module, "__path__"):
+            self.enter(module)
         self._specs[spec.name] = module.__spec__
         return module
 
@@ -50,9 +64,16 @@ class InZarrsPlace:
         assert module.__spec__ is not None
         module.__spec__ = self._specs.pop(module.__spec__.name)
 
-    def _own(self, name: str) -> str:
+    def _found(self, name: str) -> ModuleSpec | None:
+        """Return the specification of what has a name of zarr-python."""
         part = name.removeprefix("zarr.")
-        for theirs, ours in _PLACES.items():
-            if part == theirs or part.startswith(f"{theirs}."):
-                part = ours + part.removeprefix(theirs)
-        return f"{self._package.__name__}.{part}"
+        own = self._package.__name__
+        top = getattr(sys.modules.get("zarr"), "__name__", None)
+        if part == name or top not in (own, f"{own}.compat.zarr"):
+            return None
+        from importlib.util import find_spec
+
+        above, _, last = name.rpartition(".")
+        parent = sys.modules[above].__name__  # has been loaded, from here
+        found = find_spec(f"{parent}.{last}")
+        return found or find_spec(f"{own}.{_PLACES.get(part, part)}")

@@ -98,7 +98,7 @@ def field_dtype(fields: Fields | None, dtype: np.dtype) -> np.dtype:
 # --- kinds of items ---
 
 
-def _is_integer(item: Any) -> bool:
+def is_integer(item: Any) -> bool:
     if isinstance(item, (bool, np.bool_)):
         return False
     if isinstance(item, (int, np.integer)):
@@ -183,7 +183,7 @@ def _refuse(item: Any, kind: str) -> IndexError:
 # --- expanding ---
 
 
-def _expand(selection: Any, ndim: int) -> list[Any]:
+def items_of(selection: Any, ndim: int) -> list[Any]:
     """Replace the ellipsis and append full slices; ``None`` (newaxis) items stay where they are."""
     items = list(selection) if isinstance(selection, tuple) else [selection]
     if len(items) == ndim and {*map(type, items)} <= _EACH_ONE:
@@ -214,7 +214,7 @@ def _outer(selection: Any, shape: Sequence[int], kind: str) -> Selection:
     dims: list[Dim] = []
     block: list[int] = []
     result: list[int] = []
-    for item in _expand(selection, len(shape)):
+    for item in items_of(selection, len(shape)):
         if item is None:
             result.append(1)
             continue
@@ -224,7 +224,7 @@ def _outer(selection: Any, shape: Sequence[int], kind: str) -> Selection:
             dim = _progression(item, length)
             block.append(dim[2])
             result.append(dim[2])
-        elif type(item) is int or _is_integer(item):
+        elif type(item) is int or is_integer(item):
             dim = _integer(item, length), 1, 1
             block.append(1)
         elif kind == "orthogonal" and _is_index_array(item):
@@ -266,9 +266,9 @@ def coordinate_selection(selection: Any, shape: Sequence[int]) -> Selection:
         )
     arrays = []
     for item, length in zip(items, shape, strict=True):
-        if not (_is_integer(item) or _is_index_array(item)):
+        if not (is_integer(item) or _is_index_array(item)):
             raise _refuse(item, "coordinate")
-        array = np.asarray(item) if _is_integer(item) else _as_index_array(item)
+        array = np.asarray(item) if is_integer(item) else _as_index_array(item)
         if array.dtype.kind == "b":
             raise IndexError("coordinate selection: expected integer arrays, got a boolean array")
         arrays.append(_indices(array, length))
@@ -340,12 +340,12 @@ def vindex_selection(selection: Any, shape: Sequence[int]) -> Selection:
                     f"vectorised indexing: the mask has shape {array.shape}, the array {tuple(shape)}"
                 )
             return mask_selection(array, shape)
-    if len(items) != len(shape) or not all(_is_integer(i) or _is_index_array(i) for i in items):
+    if len(items) != len(shape) or not all(is_integer(i) or _is_index_array(i) for i in items):
         raise VindexInvalidSelectionError(
             "vectorised indexing takes one integer array for each dimension or a single boolean mask, "
             f"got {selection!r} for {len(shape)} dimensions"
         )
-    arrays = [item if _is_integer(item) else _as_index_array(item) for item in items]
+    arrays = [item if is_integer(item) else _as_index_array(item) for item in items]
     if any(isinstance(array, np.ndarray) and array.dtype.kind == "b" for array in arrays):
         raise VindexInvalidSelectionError(
             "vectorised indexing: a boolean array can only be used alone, with the array's own shape"
@@ -361,7 +361,7 @@ def block_selection(selection: Any, shape: Sequence[int], chunks: Sequence[int |
 
     `chunks` are for each dimension the chunk length, or the lengths of all chunks where they differ.
     """
-    items = _expand(selection, len(shape))
+    items = items_of(selection, len(shape))
     if any(item is None for item in items):
         raise IndexError("block indexing: newaxis is not supported")
     dims = tuple(
@@ -382,7 +382,7 @@ def _block_dim(item: Any, length: int, edges: int | Sequence[int]) -> tuple[int,
             raise IndexError(f"block indexing: slices must have step 1, got {item.step}")
         first, last, _ = item.indices(count)
         wanted, outside = item.start, item.start is not None and item.start >= count
-    elif _is_integer(item):
+    elif is_integer(item):
         wanted = operator.index(item)
         first = wanted + count if wanted < 0 else wanted
         last, outside = first + 1, not 0 <= first < count
@@ -413,7 +413,7 @@ def plain_selection(selection: Any, shape: Sequence[int]) -> Selection:
         array = _as_index_array(arrays[0])
         if array.dtype.kind == "b" and array.ndim > 1:
             return vindex_selection(array, shape)
-    if len(items) == len(shape) and all(_is_integer(item) or _is_index_array(item) for item in items):
+    if len(items) == len(shape) and all(is_integer(item) or _is_index_array(item) for item in items):
         flags = [_as_index_array(item).dtype.kind == "b" for item in arrays]
         if not any(flags):
             return vindex_selection(tuple(items), shape)

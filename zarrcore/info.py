@@ -102,13 +102,13 @@ def group_info(group: Any, *, complete: bool = False) -> NodeInfo:
         ("Zarr format", group.metadata.zarr_format),
         *attribute_rows(group.metadata.attributes),
         ("Read-only", group.read_only),
-        ("Store type", store_type(group.store)),
+        ("Store type", store_type(group._store_path.store)),
     ]
     consolidated = group.metadata.consolidated_metadata is not None
     if consolidated:
         rows.append(("Consolidated", True))
     if complete or consolidated:
-        found = [below.metadata for below in walk(group.store_path, group.metadata)]
+        found = [below.metadata for below in walk(group._store_path, group.metadata)]
         unreadable = sum(isinstance(metadata, Unreadable) for metadata in found)
         arrays = sum(not isinstance(item, Unreadable) and is_array_metadata(item) for item in found)
         rows += [
@@ -118,6 +118,6 @@ def group_info(group: Any, *, complete: bool = False) -> NodeInfo:
         ]
         if unreadable:
             rows.append(("No. unreadable", unreadable))
-    if complete and group.store.supports_listing:
-        rows.append(("No. bytes stored", format_bytes(stored_size(group.store_path))))
+    if complete and group._store_path.store.supports_listing:
+        rows.append(("No. bytes stored", format_bytes(stored_size(group._store_path))))
     return NodeInfo(tuple(rows))

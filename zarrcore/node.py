@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from zarrcore.attributes import Attributes
 from zarrcore.nodes.reading import stored_size
+from zarrcore.storage import place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,7 +70,7 @@ class Node:
     @property
     def read_only(self) -> bool:
         """Whether the store refuses writes."""
-        return self.store.read_only
+        return self._store_path.store.read_only
 
 
 class NodeFace(Node):
@@ -85,6 +86,16 @@ class NodeFace(Node):
 
         def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
             """Store the result of `change`, called with the attributes that are stored now."""
+
+    @property
+    def store_path(self) -> StorePath:
+        """The store and the path of the node in it."""
+        return place.shown(self._store_path)  # type: ignore[no-any-return]
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        return self.store_path.store
 
 
 def state_of(value: Any) -> Any:
@@ -140,7 +151,7 @@ class SynchronousNode(NodeFace):
         >>> root.nbytes_stored() > root["lat"].nbytes_stored() > 0
         True
         """
-        return stored_size(self.store_path)
+        return stored_size(self._store_path)
 
 
 def bridge(name: str) -> Any:
@@ -167,4 +178,4 @@ class AsynchronousNode(NodeFace):
 
     async def nbytes_stored(self) -> int:
         """Return the number of bytes in the store; see :meth:`zarrcore.Group.nbytes_stored`."""
-        return await in_thread(stored_size, self.store_path)
+        return await in_thread(stored_size, self._store_path)

@@ -94,7 +94,7 @@ async def _opened(
 
     def find(there: StorePath) -> tuple[StorePath, Any]:
         node = function(there, mode="r", **arguments)
-        return node.store_path, node._opened
+        return node._store_path, node._opened
 
     place, found = await awaited(place, find)
     if isinstance(found, OpenGroup):

@@ -543,7 +543,11 @@ def _values(arrays: dict[str, Array]) -> dict[str, Any]:
     """Return the values of arrays of one store; one that is slow is asked for all of them together."""
     from zarrcore.arrays.batches import read_many  # which needs the engine
 
-    some = [array for array in arrays.values() if array.store._concurrent_requests() and array.order == "C"]
+    some = [
+        array
+        for array in arrays.values()
+        if array._store_path.store._concurrent_requests() and array.order == "C"
+    ]
     together = dict(zip(map(id, some), read_many((array, ...) for array in some), strict=True))
     return {
         path: together[id(array)][()] if id(array) in together else array[...]

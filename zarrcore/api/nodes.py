@@ -576,7 +576,7 @@ def check_consolidated(
     if isinstance(store, Group):
         _refuse_options("check_consolidated", storage_options)
         group = store if path is None else store.get_group(path)
-        return check(group.store_path, group.metadata)
+        return check(group._store_path, group.metadata)
     place = make_store_path(store, path=path, storage_options=storage_options)
     return check(*open_group_node(place, zarr_format, use_consolidated=True))
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from zarrcore.engine.base import Engine
     from zarrcore.indexing import Fields
     from zarrcore.info import NodeInfo
+    from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import StoreLike
 
 _MOST_ATTEMPTS = 3  # before a thread tries, too
@@ -91,6 +92,12 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
             if not metadata.separator_is_open:  # else the store is asked for more
                 return cls._of(OpenArray(metadata, found, config, losses=losses, documented=True))
         return cls._of(await in_thread(open_array_at, place, zarr_format, config=config))
+
+    async def _save_metadata(self, metadata: ArrayMetadata, ensure_parents: bool = False) -> None:
+        """Store the document of a new array: the name that pydantic-zarr uses."""
+        from zarrcore.nodes.create import create_node
+
+        await to_end(create_node, self._store_path, metadata, overwrite=True)
 
     async def info_complete(self) -> NodeInfo:
         """Return the same as `info`, with what only a look into the store shows."""

@@ -13,7 +13,7 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Selectable
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.common import ArrayMetadata
-from zarrcore.storage.path import StorePath
+from zarrcore.storage.path import StorePath, make_store_path
 
 if TYPE_CHECKING:
     from zarrcore.info import NodeInfo
@@ -32,10 +32,13 @@ class ArrayFace(ArrayDescription, Selectable):
 
     def __init__(
         self,
-        metadata: ArrayMetadata | dict[str, Any] | ArrayFace,
+        metadata: ArrayMetadata | dict[str, Any] | ArrayFace = None,  # type: ignore[assignment]
         store_path: StorePath = None,  # type: ignore[assignment]
         config: ArrayConfigLike | None = None,
+        *,
+        _async_array: ArrayFace | None = None,  # the name in zarr-python
     ) -> None:
+        metadata = _async_array or metadata
         if isinstance(metadata, ArrayFace):
             self._opened: OpenArray = metadata._opened
             return
@@ -44,6 +47,8 @@ class ArrayFace(ArrayDescription, Selectable):
                 f"{type(self).__name__}: expected metadata and a StorePath, got {metadata!r:.100} alone; "
                 "open_array opens an array that is stored, create_array makes a new one"
             )
+        if not isinstance(store_path, StorePath):
+            store_path = make_store_path(store_path)
         if isinstance(metadata, dict):
             from zarrcore.nodes.documents import array_metadata_from_dict
 

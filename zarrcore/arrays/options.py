@@ -228,6 +228,7 @@ class RequireOptions(LayoutOptions, FillOption, DescriptionOptions, total=False)
     """Further arguments of :meth:`zarrcore.Group.require_array`."""
 
     compressor: "CodecLike | None"
+    overwrite: "Overwrite"
 
 
 class CopyNodeOptions(KeepOptions, total=False):

@@ -24,10 +24,10 @@ class _Foreign(NumcodecsCodec):
 
     def __init__(self, /, **codec_config: Any) -> None:
         codec_config.pop("id", None)
-        vars(self)["codec_config"] = codec_config
+        vars(self)["_given"] = codec_config
 
     def get_config(self) -> dict[str, Any]:
-        return {"id": self.codec_id, **self.codec_config}
+        return {"id": self.codec_id, **self._given}
 
     def _codec(self) -> Any:
         return numcodecs_codec(self.get_config())

@@ -54,7 +54,7 @@ class _NumberFilter(NumcodecsCodec, ArrayArrayCodec):
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
         from zarrcore.dtypes import parse_dtype
 
-        stored = self.codec_config.get(self.stored)
+        stored = self._given.get(self.stored)
         if stored is None:
             return spec
         made = parse_dtype(np.dtype(stored), zarr_format=3)

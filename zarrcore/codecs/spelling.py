@@ -29,7 +29,7 @@ class NumcodecsCodec(Codec):
     codec_id : str
         The ``id`` in format 2.
     codec_config : dict
-        The configuration: in format 3 as it was given, in format 2 with all members.
+        The ``id`` and the configuration: in format 3 as it was given, in format 2 with all members.
     from_items : tuple of str
         Members that format 3 takes from the data type of the items where they are missing.
     needed_to_decode : tuple of str or None
@@ -40,7 +40,7 @@ class NumcodecsCodec(Codec):
     members: ClassVar[dict[str, Field[Any]]] = {}
     from_items: ClassVar[tuple[str, ...]] = ()
     needed_to_decode: ClassVar[tuple[str, ...] | None] = None
-    codec_config: dict[str, Any]
+    _given: dict[str, Any]
 
     def __init_subclass__(cls, id: str | None = None, in_v3: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -61,7 +61,7 @@ class NumcodecsCodec(Codec):
             if member.default is MISSING and name not in given:
                 raise MetadataValidationError("is required and missing", where=name)
             own[name] = checked(member, given.get(name, member.default))
-        own |= {"name": self.name, "codec_config": given}
+        own |= {"name": self.name, "_given": given}
         self._check()
         if self.is_v2:
             self._spell_in_v2()
@@ -71,7 +71,12 @@ class NumcodecsCodec(Codec):
 
     def _spell_in_v2(self) -> None:
         own = vars(self)
-        own |= {"name": self.codec_id, "codec_config": {name: own[name] for name in self.members}}
+        own |= {"name": self.codec_id, "_given": {name: own[name] for name in self.members}}
+
+    @property
+    def codec_config(self) -> dict[str, Any]:
+        """The configuration with its ``id``, as numcodecs has it."""
+        return {"id": self.codec_id, **self._given}
 
     @property
     def is_v2(self) -> bool:
@@ -119,15 +124,15 @@ class NumcodecsCodec(Codec):
     def to_json(self) -> dict[str, Any]:
         if self.is_v2:
             return self.get_config()
-        return {"name": self.name, "configuration": dict(self.codec_config)}
+        return {"name": self.name, "configuration": dict(self._given)}
 
     def resolve(self, spec: ArraySpec) -> Self:
         return self.completed(**dict.fromkeys(self.from_items, spec.np_dtype.str))
 
     def completed(self, **members: Any) -> Self:
         """Return the codec with those of `members` that a document of format 3 leaves out, or has as null."""
-        missing = {name: value for name, value in members.items() if self.codec_config.get(name) is None}
-        return type(self)(**self.codec_config | missing) if missing and not self.is_v2 else self
+        missing = {name: value for name, value in members.items() if self._given.get(name) is None}
+        return type(self)(**self._given | missing) if missing and not self.is_v2 else self
 
     # --- an immutable value ---
 
@@ -140,11 +145,19 @@ class NumcodecsCodec(Codec):
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
+        if isinstance(other, NumcodecsCodec) or not self.is_v2:
+            return type(self) is type(other) and vars(self) == vars(other)
+        # One of numcodecs, which arrays of format 2 have in zarr-python.
+        if getattr(other, "codec_id", None) != self.codec_id or not hasattr(other, "get_config"):
+            return False
+        try:
+            return self.get_config() == self.from_config(other.get_config()).get_config()
+        except MetadataValidationError:
+            return False
 
     def __hash__(self) -> int:
-        return hash((self.name, *sorted(self.codec_config)))
+        return hash((self.name, *sorted(self._given)))
 
     def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self.codec_config.items())
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
         return f"{type(self).__name__}({arguments})"

@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from types import ModuleType
+from typing import Any
 
 import zarrcore
+from zarrcore._alias import InZarrsPlace
+from zarrcore.compat import zarr as standing
+from zarrcore.compat.zarr import __version__ as zarr_version
+from zarrcore.storage import memory, place
 
 __all__ = ["stand_in", "zarr_version"]
-
-zarr_version = "3.4.2"
-"""The release of zarr-python whose names and ways zarrcore follows, for programs that ask for it."""
 
 
 def stand_in() -> ExitStack:
     """Put zarrcore in the place of zarr-python, for what is imported from now on.
 
-    ``import zarr``, ``from zarr.storage import ...`` and ``zarr.__version__`` then are those of zarrcore, in
-    all of this process.  Call it before anything imports zarr-python, which need not be installed.
+    ``import zarr``, ``from zarr.storage import ...`` then load what zarrcore has, in all of this process, and
+    ``zarr.__version__`` is a release of zarr-python.  The methods of stores, and of the stores of arrays and
+    groups, are coroutines then, as in zarr-python.  Call it before anything imports zarr-python, which need
+    not be installed.
 
     Returns
     -------
@@ -40,16 +45,22 @@ def stand_in() -> ExitStack:
     ...     zarr.zeros(4).__class__
     <class 'zarrcore.arrays.array.Array'>
     """
-    if sys.modules.get("zarr") not in (None, zarrcore):
+    from zarrcore.compat.faces import Buffers, face_of_place
+
+    before = sys.modules.get("zarr")
+    if before not in (None, zarrcore, standing):
         raise RuntimeError("stand_in: zarr-python has been imported by this process; call it before that")
+    finder = next(finder for finder in sys.meta_path if isinstance(finder, InZarrsPlace))
+    finder.enter(standing)
     done = ExitStack()
-    done.callback(_leave, sys.modules.get("zarr"), zarrcore.__version__)
-    sys.modules["zarr"], zarrcore.__version__ = zarrcore, zarr_version
+    done.callback(_leave, before, place.shown, memory.of_mapping)
+    sys.modules["zarr"], place.shown, memory.of_mapping = standing, face_of_place, Buffers
     return done
 
 
-def _leave(before: object, version: str) -> None:
-    zarrcore.__version__ = version
-    if before is None:
-        for name in [name for name in sys.modules if name == "zarr" or name.startswith("zarr.")]:
-            del sys.modules[name]
+def _leave(before: ModuleType | None, shown: Any, of_mapping: Any) -> None:
+    place.shown, memory.of_mapping = shown, of_mapping
+    for name in [name for name in sys.modules if name == "zarr" or name.startswith("zarr.")]:
+        del sys.modules[name]
+    if before is not None:
+        sys.modules["zarr"] = before

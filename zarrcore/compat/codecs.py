@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +27,46 @@ CodecInput = np.ndarray | bytes | bytearray | memoryview
 
 CodecOutput = np.ndarray | bytes | bytearray | memoryview
 """What codecs make."""
+
+
+class BatchedCodecPipeline(tuple[Codec, ...]):
+    """The codecs of an array in order, for packages that sort them by their kinds.
+
+    Parameters
+    ----------
+    array_array_codecs : sequence of ArrayArrayCodec
+        Those that change the array.
+    array_bytes_codec : ArrayBytesCodec
+        The one that makes bytes of it.
+    bytes_bytes_codecs : sequence of BytesBytesCodec
+        Those that change the bytes.
+    batch_size : int
+        Has no effect.
+
+    Examples
+    --------
+    >>> from zarrcore.codecs import BytesCodec, ZstdCodec
+    >>> pipeline = BatchedCodecPipeline((), BytesCodec(), (ZstdCodec(),))
+    >>> [type(codec).__name__ for codec in pipeline]
+    ['BytesCodec', 'ZstdCodec']
+    """
+
+    array_array_codecs: tuple[ArrayArrayCodec, ...]
+    array_bytes_codec: ArrayBytesCodec
+    bytes_bytes_codecs: tuple[BytesBytesCodec, ...]
+
+    def __new__(
+        cls,
+        array_array_codecs: Sequence[ArrayArrayCodec],
+        array_bytes_codec: ArrayBytesCodec,
+        bytes_bytes_codecs: Sequence[BytesBytesCodec],
+        batch_size: int = 1,
+    ) -> Self:
+        made = super().__new__(cls, (*array_array_codecs, array_bytes_codec, *bytes_bytes_codecs))
+        made.array_array_codecs = tuple(array_array_codecs)
+        made.array_bytes_codec = array_bytes_codec
+        made.bytes_bytes_codecs = tuple(bytes_bytes_codecs)
+        return made
 
 
 @runtime_checkable

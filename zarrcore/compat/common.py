@@ -11,6 +11,7 @@ from zarrcore._validate import named_configuration
 from zarrcore.arrays.chunks import parse_shape as parse_shapelike
 from zarrcore.dtypes import JSON, ZarrFormat
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
+from zarrcore.metadata.v3 import parse_dimension_names
 from zarrcore.storage.path import AccessMode as AccessModeLiteral
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "NodeType",
     "ShapeLike",
     "ZarrFormat",
+    "parse_dimension_names",
     "parse_named_configuration",
     "parse_shapelike",
 ]

@@ -57,10 +57,11 @@ def collect_aiterator(data: AsyncIterator[T] | Iterable[T]) -> tuple[T, ...]:
     if isinstance(data, Iterable):
         return tuple(data)
 
-    async def collect() -> tuple[T, ...]:
-        return tuple([item async for item in data])
+    return sync(_collect_aiterator(data))
 
-    return sync(collect())
+
+async def _collect_aiterator(data: AsyncIterator[T]) -> tuple[T, ...]:
+    return tuple([item async for item in data])
 
 
 class SyncMixin:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from zarrcore._lazy import attach
 
 HOMES: dict[str, str] = {}
-MODULES = "array array_spec buffer chunk_key_encodings common dtype group indexing sync sync_group"
+MODULES = (
+    "array array_spec buffer chunk_grids chunk_key_encodings codec_pipeline common config dtype group "
+    "indexing metadata sync sync_group"
+)
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES, modules=MODULES)

@@ -1,7 +1,20 @@
-"""Ways of indexing asynchronous arrays, under the names of ``zarr.core.indexing``."""
+"""Ways of indexing, under the names of ``zarr.core.indexing``."""
 
 from __future__ import annotations
 
 from zarrcore.arrays.async_array import AsyncOIndex, AsyncVIndex
+from zarrcore.compat.indexers import BasicIndexer, ChunkProjection, OrthogonalIndexer
+from zarrcore.typing import SelectionLike as BasicSelection
+from zarrcore.typing import SelectionLike as OrthogonalSelection
+from zarrcore.typing import SelectionLike as Selection
 
-__all__ = ["AsyncOIndex", "AsyncVIndex"]
+__all__ = [
+    "AsyncOIndex",
+    "AsyncVIndex",
+    "BasicIndexer",
+    "BasicSelection",
+    "ChunkProjection",
+    "OrthogonalIndexer",
+    "OrthogonalSelection",
+    "Selection",
+]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from zarrcore.compat.sync import SyncMixin, collect_aiterator, sync
+from zarrcore.compat.sync import SyncMixin, _collect_aiterator, collect_aiterator, sync
 
-__all__ = ["SyncMixin", "collect_aiterator", "sync"]
+__all__ = ["SyncMixin", "_collect_aiterator", "collect_aiterator", "sync"]

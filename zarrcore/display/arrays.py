@@ -39,7 +39,7 @@ def _page(array: ArrayDescription, kind: str) -> str:
     shown = attributes(array.metadata.attributes, budget)
     more = f"<div class='zc-dim'>drawn: the last 3 of {array.ndim} dimensions</div>" if array.ndim > 3 else ""
     side = f"<div>{picture}{more}</div>" if picture else ""
-    return f'{head(kind, array.store_path)}<div class="zc-side"><div>{rows}</div>{side}</div>{shown}'
+    return f'{head(kind, array._store_path)}<div class="zc-side"><div>{rows}</div>{side}</div>{shown}'
 
 
 def _rows(array: ArrayDescription, stored: _Stored | None, count: int) -> list[tuple[str, str]]:
@@ -61,7 +61,9 @@ def _rows(array: ArrayDescription, stored: _Stored | None, count: int) -> list[t
     codecs = [codec for codec in (*filters, serializer, *compressors) if codec is not None]
     rows.append(("Codecs", "<br>".join(brief(codec, 120) for codec in codecs[:12]) or "none"))
     state = ", read-only" if array.read_only else ""
-    rows.append(("Store", text(f"{store_type(array.store)}, Zarr format {metadata.zarr_format}{state}")))
+    rows.append(
+        ("Store", text(f"{store_type(array._store_path.store)}, Zarr format {metadata.zarr_format}{state}"))
+    )
     return rows
 
 
@@ -83,7 +85,7 @@ def _count(edge: int | tuple[int, ...], length: int) -> int:
 
 def _stored(array: ArrayDescription, counts: list[int], budget: Budget) -> _Stored | None:
     """Return what is stored, if asking for each chunk costs next to nothing."""
-    store = array.store
+    store = array._store_path.store
     if not store._is_near or math.prod(counts) > _MOST_CHUNKS:
         return None
     found, nbytes = [], 0

@@ -209,7 +209,7 @@ def to_zarr(
             *(["shards"] if shards is not None else []),
         ]
         raise TypeError(f"to_zarr: {', '.join(names)}: the array exists, and has its own")
-    _refuse_memory(target.store_path, data if compute else None)
+    _refuse_memory(target._store_path, data if compute else None)
     starts = _starts(target, data, region)
     blocks = _aligned(target, data, starts, rechunk)
     data = data if blocks == data.chunks else data.rechunk(blocks)
@@ -271,8 +271,8 @@ class _Target:
         return uuid4().hex
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.array.store._in_process:
-            raise StoreError(_IN_MEMORY.format(self.array.path or "/", self.array.store))
+        if self.array._store_path.store._in_process:
+            raise StoreError(_IN_MEMORY.format(self.array.path or "/", self.array._store_path.store))
         return type(self), (self.array,)
 
 

@@ -57,7 +57,7 @@ def _dimensions(metadata: ArrayMetadata) -> tuple[str, ...] | None:
 
 def _nczarr_dimensions(array: Array) -> tuple[str, ...] | None:
     """Return the names that NCZarr keeps beside the members of .zarray, or None if they are no such names."""
-    own = zarrcore.open_array(array.store, path=array.path, mode="r", zarr_format=2)  # copies may lack them
+    own = zarrcore.open_array(array._store_path, mode="r", zarr_format=2)  # copies may lack them
     kept = own.metadata.extra_fields.get("_NCZARR_ARRAY")
     names = kept.get("dimrefs") if isinstance(kept, dict) else None
     if not isinstance(names, list) or len(names) != array.ndim or not all(isinstance(n, str) for n in names):
@@ -125,7 +125,7 @@ class ZarrcoreStore(theirs.ZarrStore):
         if needs_format and (missing or mode[0] == "w"):
             options["zarr_format"] = above or default
         group = _opening(store, mode, options)
-        note_made(group.store, missing)
+        note_made(group._store_path.store, missing)
         return cls(group, mode, **options)
 
     @staticmethod
@@ -155,7 +155,7 @@ class ZarrcoreStore(theirs.ZarrStore):
             writer=OneByOne(writer),
             unlimited_dims=unlimited_dims,
         )
-        store_together(self.zarr_group.store, store, variables)
+        store_together(self.zarr_group._store_path.store, store, variables)
 
     @property
     def members(self) -> Members:  # type: ignore[override]

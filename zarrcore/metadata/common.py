@@ -246,7 +246,8 @@ class ArrayMetadata:
         for name, kind in cls._optional_members.items():
             if name in data:
                 own[name] = data[name]
-                if not isinstance(own[name], kind) and not (kind is list and own[name] is None):
+                others = tuple | None if kind is list else kind
+                if not isinstance(own[name], kind | others):
                     fail(name, "an object" if kind is dict else "an array", own[name])
         unknown = data.keys() - cls._known_members
         own["extra_fields"] = {name: data[name] for name in data if name in unknown} if unknown else {}
@@ -255,6 +256,16 @@ class ArrayMetadata:
     def to_documents(self) -> dict[str, bytes]:
         """Return the metadata as it is stored: name of each document -> its bytes."""
         raise NotImplementedError
+
+    def to_buffer_dict(self, prototype: Any) -> dict[str, Any]:
+        """Return the metadata as they are stored: the name of each document, and its bytes in a buffer.
+
+        Parameters
+        ----------
+        prototype : BufferPrototype
+            The class of the buffers.
+        """
+        return {name: prototype.buffer.from_bytes(data) for name, data in self.to_documents().items()}
 
     def resized_documents(self, resized: Self, documents: dict[str, bytes]) -> dict[str, bytes]:
         """Return the documents of `resized` (of :meth:`update_shape`) from those of :meth:`to_documents`."""

@@ -143,6 +143,16 @@ class GroupMetadata:
             documents |= dump(ZMETADATA_V2_JSON, zmetadata)
         return documents
 
+    def to_buffer_dict(self, prototype: Any) -> dict[str, Any]:
+        """Return the metadata as they are stored: the name of each document, and its bytes in a buffer.
+
+        Parameters
+        ----------
+        prototype : BufferPrototype
+            The class of the buffers.
+        """
+        return {name: prototype.buffer.from_bytes(data) for name, data in self.to_documents().items()}
+
     def without_consolidated(self) -> Self:
         """Return the metadata of the group alone, without those of the nodes below it."""
         if self.consolidated_metadata is None and "consolidated_metadata" not in self.extra_fields:

@@ -127,7 +127,7 @@ class ArrayV3Metadata(ArrayMetadata):
         with at("chunk_grid"):
             check_cover(self.chunk_grid, self.shape)
         own["attributes"] = parse_attributes(self.attributes)
-        own["dimension_names"] = _parse_dimension_names(self.dimension_names, self.ndim)
+        own["dimension_names"] = parse_dimension_names(self.dimension_names, self.ndim)
         own["storage_transformers"] = _parse_transformers(self.storage_transformers)
         own["extra_fields"] = parse_extra_fields(self.extra_fields or {}, ARRAY_METADATA_KEYS)
 
@@ -381,11 +381,13 @@ def _parse_fill_value(data: object, data_type: ZDType) -> Any:
         return data_type.from_json_scalar(data, zarr_format=3)
 
 
-def _parse_dimension_names(names: object, ndim: int) -> tuple[str | None, ...] | None:
+def parse_dimension_names(names: object, ndim: int | None = None) -> tuple[str | None, ...] | None:
+    """Return the names of dimensions, checked; `ndim` of them."""
     if names is None:
         return None
-    found = sequence(names, "dimension_names")
-    if len(found) != ndim:
+    # Of a dictionary the keys, as other packages pass the sizes of dimensions by their names.
+    found = sequence([*names] if isinstance(names, Mapping) else names, "dimension_names")
+    if ndim is not None and len(found) != ndim:
         fail("dimension_names", f"{ndim} names, as the shape has lengths", list(found))
     for i, name in enumerate(found):
         if name is not None and not isinstance(name, str):

@@ -179,6 +179,10 @@ class MemoryStore(Store):
         return MemorySource(self._store_dict, kept=None if plain else self._kept)
 
 
+of_mapping: Callable[[MutableMapping[str, Any]], Store] = MemoryStore
+"""Makes the store of a dictionary of the caller; where zarrcore is in zarr-python's place, one of buffers."""
+
+
 class _ManagedDict(dict[str, bytes]):
     """A dictionary that weak references can point to."""
 

@@ -160,9 +160,9 @@ def _as_store(store_like: StoreLike, mode: str | None, storage_options: dict[str
         case os.PathLike():
             return _of_path(store_like, mode)
         case MutableMapping():
-            from zarrcore.storage.memory import MemoryStore
+            from zarrcore.storage import memory
 
-            return MemoryStore(store_like)
+            return memory.of_mapping(store_like)
     kind, place = type(store_like), getattr(store_like, "store_path", None)
     hint = f"; its store_path is one: {place}" if isinstance(place, StorePath) else ""
     raise TypeError(

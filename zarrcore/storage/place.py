@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from zarrcore._typing import Buffer
 from zarrcore.errors import printable
@@ -140,3 +141,11 @@ class StorePath:
 def is_archive(path: str) -> bool:
     """Return whether a path, or a URL, is that of a ZIP archive."""
     return path.lower().endswith((".zip", ".ozx"))
+
+
+def _as_it_is(place: StorePath) -> Any:
+    return place
+
+
+shown: Callable[[StorePath], Any] = _as_it_is
+"""What arrays and groups show of their place; where zarrcore is in zarr-python's, stores of coroutines."""

@@ -215,9 +215,9 @@ def patched(key: str, old: Buffer | None, parts: list[tuple[int, bytes | memoryv
 
 
 def is_zarr_python_store(value: object) -> bool:
-    """Return whether a value is a store of zarr-python; imports nothing of it."""
-    base = getattr(sys.modules.get("zarr.abc.store"), "Store", None)
-    return base is not None and isinstance(value, base)
+    """Return whether a value is a store of coroutines, such as those of zarr-python; imports nothing."""
+    modules = map(sys.modules.get, ("zarr.abc.store", "zarrcore.compat.coroutines"))
+    return any(isinstance(value, getattr(module, "Store", ())) for module in modules)
 
 
 def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:

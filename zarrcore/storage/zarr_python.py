@@ -24,7 +24,7 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.files import leads_to_nothing
 from zarrcore.storage.local import LocalStore
-from zarrcore.storage.loops import EndsLoopError, Unawaited, Work, harmless, run_to_end
+from zarrcore.storage.loops import EndsLoopError, Unawaited, Work, harmless, own_loop, run_to_end
 from zarrcore.storage.memory import MemoryStore
 from zarrcore.storage.remote import RemoteStore, concurrency
 from zarrcore.storage.validation import (
@@ -144,15 +144,14 @@ class ZarrPythonStore(RemoteStore):
             inner = inner._store
             kinds.append(type(inner))
         self._kinds = tuple(kinds)
-        self._below = translated(inner)
+        # A store of ours that is seen as one of coroutines has one inside, whose methods are not called here.
+        self._below = getattr(inner, "_plain", None) or translated(inner)
         if self._below is not None:
             global _adapted
             _adapted = True
         directory = getattr(sys.modules.get("zarr.storage"), "LocalStore", ())
         self._root = os.path.abspath(inner.root) if isinstance(inner, directory) else None
-        base = sys.modules["zarr.abc.store"].Store
-        found = [cls for cls in type(inner).__mro__ if issubclass(cls, base) and cls is not base]
-        kind = (found or [type(inner)])[-1]  # all stores of its class, and of classes derived from it
+        kind = _kind_of(type(inner))
         self._kind = f"{kind.__module__}.{kind.__qualname__}"
         self._nodes_first = _is_of_icechunk(inner)
 
@@ -189,13 +188,13 @@ class ZarrPythonStore(RemoteStore):
         if alone or all(part is None for _, part in asked):
             return self._gathered(asked, self._get)
         with suppress(Exception):  # each alone shows which one failed; some stores fail where one is absent
-            parts = [(key, _theirs(part)) for key, part in asked]
-            answers = self._run(lambda: self.store.get_partial_values(_prototype(), parts))
+            parts = [(key, self._requested(part)) for key, part in asked]
+            answers = self._run(lambda: self.store.get_partial_values(self._prototype, parts))
             return [_bytes_of(answer, key) for answer, (key, _) in zip(answers, asked, strict=True)]
         return self._gathered(asked, self._get)
 
     async def _get(self, key: str, part: ByteRange | None) -> Buffer | None:
-        return _bytes_of(await self.store.get(key, _prototype(), _theirs(part)), key)
+        return _bytes_of(await self.store.get(key, self._prototype, self._requested(part)), key)
 
     def exists(self, key: str) -> bool:
         return bool(self._gathered([(validate_key(key), None)], self._exists)[0])
@@ -262,7 +261,7 @@ class ZarrPythonStore(RemoteStore):
         data = bytes(as_view(value, validate_key(key)))
         self._refuse_outside([key])
         with self._failures(key):
-            self._run(lambda: self.store.set(key, _prototype().buffer.from_bytes(data)))
+            self._run(lambda: self.store.set(key, self._prototype.buffer.from_bytes(data)))
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
@@ -274,8 +273,8 @@ class ZarrPythonStore(RemoteStore):
             if await self._exists(key):
                 return False
             store = self.store.set if is_plain else self.store.set_if_not_exists
-            await store(key, _prototype().buffer.from_bytes(data))
-            found = await self.store.get(key, _prototype())  # it does not tell who came first
+            await store(key, self._prototype.buffer.from_bytes(data))
+            found = await self.store.get(key, self._prototype)  # it does not tell who came first
             return found is not None and found.to_bytes() == data
 
         with _creating, self._failures(key):
@@ -400,18 +399,47 @@ class ZarrPythonStore(RemoteStore):
 
         return self._run(all_of_them)
 
+    @property
+    def _prototype(self) -> Any:
+        """The classes of buffers that the store is asked for."""
+        return getattr(self.store, "zarrcore_prototype", None) or _prototype()
+
+    def _requested(self, part: ByteRange | None) -> Any:
+        """Return a byte range as the store knows it."""
+        return part if hasattr(self.store, "zarrcore_prototype") else _theirs(part)
+
+    def _usual_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the loop on which programs usually run the coroutines of such stores."""
+        if hasattr(self.store, "zarrcore_prototype"):
+            return own_loop()
+        from zarr.core.sync import _get_loop
+
+        return _get_loop()
+
     def _run(self, work: Work[T]) -> T:
         """Run a coroutine to its end on the loop of the store, or on ours where that would wait for us."""
-        from zarr.core.sync import _get_loop
 
         async def opened() -> T:
             await self.store._ensure_open()
             return await work()
 
         try:
-            return run_to_end(opened, self._loop or _get_loop(), is_needed=self._loop is not None)
+            return run_to_end(opened, self._loop or self._usual_loop(), is_needed=self._loop is not None)
         except Unawaited as error:
             raise StoreError(f"{self}: {error}") from None
+
+
+_BASES = ("zarr.abc.store", "zarrcore.compat.coroutines")  # where the base classes of such stores are
+
+
+def _is_base(kind: type) -> bool:
+    return kind.__name__ == "Store" and kind.__module__ in _BASES
+
+
+def _kind_of(kind: type) -> type:
+    """Return the first class below the base class: all its stores, and those of classes derived from it."""
+    kinds = [cls for cls in kind.__mro__ if any(_is_base(base) for base in cls.__mro__[1:])]
+    return (kinds or [kind])[-1]
 
 
 @cache
@@ -426,8 +454,7 @@ def _passes_by(kinds: tuple[type, ...], name: str, *replaced: str) -> bool:
 
     def passes(kind: type) -> bool:
         owner = kind.__mro__[min(depth(kind, name), len(kind.__mro__) - 1)]
-        is_default = owner.__module__ == "zarr.abc.store"
-        return not is_default and any(depth(kind, method) < depth(kind, name) for method in replaced)
+        return not _is_base(owner) and any(depth(kind, method) < depth(kind, name) for method in replaced)
 
     return any(map(passes, kinds))
 

@@ -284,6 +284,14 @@ class TestNumcodecsInFormat3:
         with pytest.raises(MetadataValidationError, match="level"):
             in_v3.Zlib.from_json({"level": "x"})
 
+    def test_a_codec_of_format_2_equals_the_one_of_numcodecs(self) -> None:
+        numcodecs = pytest.importorskip("numcodecs")
+        theirs = numcodecs.Blosc(cname="zstd", clevel=3, shuffle=2)
+        array = zarrcore.create_array({}, shape=4, dtype="i4", zarr_format=2, compressors=theirs)
+        assert array.compressors == (theirs,) != (numcodecs.Blosc(cname="zstd", clevel=4, shuffle=2),)
+        assert array.compressors[0] not in (numcodecs.Zlib(3), "blosc", None)
+        assert in_v3.Zlib(3) != numcodecs.Zlib(3)  # of format 3
+
     @pytest.mark.parametrize("codec", CODECS, ids=repr)
     def test_the_same_class_spells_both_formats(self, codec: Any) -> None:
         spelt = in_v3.AsType("<i2", "<i4") if codec.codec_id == "astype" else codec
@@ -292,7 +300,9 @@ class TestNumcodecsInFormat3:
         in_v2: Any = parse_v2_codec(spelt)
         assert (type(in_v2), in_v2.name) == (type(codec), codec.codec_id)
         assert in_v2.to_json() == in_v2.get_config() == spelt.get_config()
-        assert spelt.to_json() == {"name": codec.name, "configuration": spelt.codec_config}
+        configuration = {name: value for name, value in spelt.codec_config.items() if name != "id"}
+        assert spelt.to_json() == {"name": codec.name, "configuration": configuration}
+        assert spelt.codec_config["id"] == codec.codec_id  # as those of numcodecs have it
         assert in_v2 != spelt and pickle.loads(pickle.dumps(in_v2)) == in_v2
 
     def test_codecs_of_numcodecs_are_taken_for_arrays_of_format_2(self) -> None:

@@ -113,6 +113,13 @@ def test_extension_members_are_kept() -> None:
     assert metadata.update_attributes({}).to_dict()["example"] == extra
 
 
+def test_dimensions_take_the_keys_of_a_dictionary_as_their_names() -> None:
+    metadata = replace(ArrayV3Metadata.from_dict(changed()), dimension_names={"rows": 4, "columns": 5})
+    assert metadata.dimension_names == ("rows", "columns")
+    with pytest.raises(MetadataValidationError, match="dimension_names: expected an array"):
+        ArrayV3Metadata.from_dict(changed(dimension_names={"rows": 4, "columns": 5}))
+
+
 def test_what_is_written_is_complete() -> None:
     short = changed(
         data_type="uint16",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
 from dataclasses import fields
 from typing import Any, Self
 
@@ -10,19 +9,17 @@ import zarr
 import zarr.core.array
 from zarr.abc import store as abc
 from zarr.core.array_spec import ArrayConfig
-from zarr.core.buffer import Buffer, BufferPrototype
 from zarr.core.buffer.cpu import buffer_prototype
 
 import zarrcore
-from zarrcore._awaited import STORES
 from zarrcore.arrays.config import ArrayConfig as OurConfig
 from zarrcore.integrations.zarr_python.metadata import is_known_release
 from zarrcore.integrations.zarr_python.pipeline import CodecPipeline
 from zarrcore.storage import OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
-from zarrcore.storage.validation import answers, as_view
+from zarrcore.storage.awaited import Awaited
 
 
-class ZarrcoreStore(abc.Store):
+class ZarrcoreStore(Awaited, abc.Store):
     """A store of zarrcore as one of zarr-python; its calls run in worker threads.
 
     Parameters
@@ -32,102 +29,32 @@ class ZarrcoreStore(abc.Store):
     """
 
     supports_partial_writes = False
+    _prototype = buffer_prototype
 
     def __init__(self, store: Store) -> None:
         super().__init__(read_only=store.read_only)
-        self.zarrcore_store = store
-
-    supports_writes = property(lambda self: self.zarrcore_store.supports_writes)
-    supports_deletes = property(lambda self: self.zarrcore_store.supports_deletes)
-    supports_listing = property(lambda self: self.zarrcore_store.supports_listing)
-    supports_consolidated_metadata = property(lambda self: self.zarrcore_store.supports_consolidated_metadata)
+        self.zarrcore_store = self._plain = store
 
     def with_read_only(self, read_only: bool = False) -> Self:
-        return type(self)(self.zarrcore_store.with_read_only(read_only))
-
-    async def get(
-        self, key: str, prototype: BufferPrototype | None = None, byte_range: Any = None
-    ) -> Buffer | None:
-        return (await self.get_partial_values(prototype or buffer_prototype, [(key, byte_range)]))[0]
-
-    async def get_partial_values(
-        self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, Any]]
-    ) -> list[Buffer | None]:
-        requests = [(key, _ours(part)) for key, part in key_ranges]
-        found = await STORES.run(self.zarrcore_store.get_partial_values, requests)
-        return [
-            None if value is None else prototype.buffer.from_bytes(bytes(as_view(value, key)))
-            for (key, _), value in zip(requests, answers(found, len(requests), "get_many"), strict=True)
-        ]
-
-    async def exists(self, key: str) -> bool:
-        return await STORES.run(self.zarrcore_store.exists, key)
-
-    async def getsize(self, key: str) -> int:
-        return await STORES.run(self.zarrcore_store.getsize, key)
-
-    async def set(self, key: str, value: Buffer) -> None:
-        self._check_writable()
-        await STORES.run_to_end(self.zarrcore_store.set, key, value.to_bytes())
-
-    async def set_if_not_exists(self, key: str, value: Buffer) -> None:
-        self._check_writable()
-        await STORES.run_to_end(self.zarrcore_store.set_if_not_exists, key, value.to_bytes())
+        return type(self)(self._plain.with_read_only(read_only))
 
     async def set_partial_values(self, key_start_values: Any) -> None:  # zarr-python 3.1.0 wants it
         raise NotImplementedError(f"{self} does not replace parts of values")
 
-    async def delete(self, key: str) -> None:
-        self._check_writable()
-        await STORES.run_to_end(self.zarrcore_store.delete, key)
-
-    async def delete_dir(self, prefix: str) -> None:
-        self._check_writable()
-        await STORES.run_to_end(self.zarrcore_store.erase_prefix, prefix)
-
-    async def clear(self) -> None:
-        self._check_writable()
-        await STORES.run_to_end(self.zarrcore_store.clear)
-
-    async def list(self) -> AsyncIterator[str]:
-        for key in await STORES.run(lambda: [*self.zarrcore_store.list()]):
-            yield key
-
-    async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
-        # A prefix of zarr-python may end within a name.
-        above = prefix.rpartition("/")[0]
-        for key in await STORES.run(lambda: [*self.zarrcore_store.list_prefix(above)]):
-            if key.startswith(prefix):
-                yield key
-
-    async def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        for name in await STORES.run(lambda: [*self.zarrcore_store.list_dir(prefix)]):
-            yield name
-
-    def close(self) -> None:
-        super().close()
-        self.zarrcore_store.close()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ZarrcoreStore) and self.zarrcore_store == other.zarrcore_store
-
-    def __str__(self) -> str:
-        return str(self.zarrcore_store)
-
     def __repr__(self) -> str:
-        return f"ZarrcoreStore({self.zarrcore_store!r})"
+        return f"ZarrcoreStore({self._plain!r})"
 
-
-def _ours(part: Any) -> Any:
-    """Return a byte range of zarr-python as one of this package."""
-    match part:
-        case abc.RangeByteRequest(start, end):
-            return RangeByteRequest(start, max(start, end))
-        case abc.OffsetByteRequest(offset):
-            return OffsetByteRequest(offset)
-        case abc.SuffixByteRequest(suffix):
-            return SuffixByteRequest(suffix)
-    return None
+    @staticmethod
+    def _requested(part: Any) -> Any:
+        """Return a byte range of zarr-python as one of this package."""
+        match part:
+            case abc.RangeByteRequest(start, end):
+                return RangeByteRequest(start, max(start, end))
+            case abc.OffsetByteRequest(offset):
+                return OffsetByteRequest(offset)
+            case abc.SuffixByteRequest(suffix):
+                return SuffixByteRequest(suffix)
+        return None
 
 
 def as_zarr(node: zarrcore.Array | zarrcore.Group) -> Any:

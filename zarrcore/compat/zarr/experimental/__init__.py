@@ -1,0 +1,1 @@
+"""What ``zarr.experimental`` is while zarrcore is in zarr-python's place."""

@@ -1,0 +1,11 @@
+"""Chunk grids, under the names of ``zarr.core.chunk_grids``."""
+
+from __future__ import annotations
+
+from zarrcore.compat.indexers import ChunkGrid
+from zarrcore.grids import RectilinearGrid, RegularGrid
+
+__all__ = ["ChunkGrid", "RectilinearChunkGrid", "RectilinearGrid", "RegularChunkGrid", "RegularGrid"]
+
+RegularChunkGrid = RegularGrid
+RectilinearChunkGrid = RectilinearGrid
