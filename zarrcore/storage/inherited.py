@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Protocol, Self, TypeVar
 
-from zarrcore._locks import RLock
+from zarrcore._locks import RLock, forkable
 from zarrcore._weak import WeakSet
 from zarrcore.storage.files import close
 
@@ -16,7 +16,7 @@ class _Closes(Protocol):
 
 
 _File = TypeVar("_File", bound=_Closes)
-_OPENING = RLock()  # held from before a file is opened until it is noted, and by whoever forks
+_OPENING = forkable(RLock())  # held from before a file is opened until it is noted, and by whoever forks
 _opened: WeakSet[_Closes] = WeakSet()  # by all threads, locked or about to be
 
 
@@ -48,7 +48,6 @@ class OpenDirectory:
 
 
 def _start_child() -> None:
-    _OPENING._at_fork_reinit()
     for file in _opened:
         file.close()
 
