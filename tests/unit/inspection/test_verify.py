@@ -459,3 +459,27 @@ def test_a_group_that_has_lost_its_document_was_taken_for_one_that_the_copy_alon
         ("warning", "g: has lost its own documents; the copy still has them"),
         ("warning", "g/a: is in no group: one above it has lost its documents"),
     }
+
+
+@pytest.mark.parametrize("shards", [None, (8, 12)])
+@pytest.mark.parametrize("checksums", [[], ["crc32c"]])
+def test_what_filters_decode_is_what_is_stored(shards: Any, checksums: list[str]) -> None:
+    """Raw values in memory are not moved where they are tried, but for filters, which look at them."""
+    store = MemoryStore()
+    filters = [{"name": "cast_value", "configuration": {"data_type": "int16"}}]  # which refuses others
+    array = zarrcore.create_array(
+        store,
+        shape=(16, 12),
+        chunks=(4, 6),
+        shards=shards,
+        dtype="uint8",
+        filters=filters,
+        compressors=[{"name": name} for name in checksums],
+    )
+    array[...] = np.arange(192).reshape(16, 12)
+    assert zarrcore.verify(store).ok
+    key = "c/0/0"
+    store.set(key, store.get(key).replace(np.arange(6, dtype="<i2").tobytes(), b"\xff" * 12, 1))
+    report = zarrcore.verify(store)
+    assert not report.ok
+    assert key in str(report.findings)
