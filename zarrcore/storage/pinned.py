@@ -17,9 +17,9 @@ _FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | ge
 
 @contextmanager
 def pinned(directory: str, document: str) -> Iterator[Callable[[], Changed]]:
-    """Yield a function that says what has changed of the array in a directory since.
+    """Yield a function that returns what has changed of the array in a directory since.
 
-    Where its document is another file, it is another array if that says the same, or if its directory or
+    Where its document is another file, it is another array if its text is the same, or if its directory or
     that of its chunks is another one; else attributes or the shape have changed.  The directories are held
     open, so that none that is made later has the same number.
     """
