@@ -461,20 +461,22 @@ def test_a_group_that_has_lost_its_document_was_taken_for_one_that_the_copy_alon
     }
 
 
-@pytest.mark.parametrize("shards", [None, (8, 12)])
+@pytest.mark.parametrize("is_sharded", [False, True])
 @pytest.mark.parametrize("checksums", [[], ["crc32c"]])
-def test_what_filters_decode_is_what_is_stored(shards: Any, checksums: list[str]) -> None:
+def test_what_filters_decode_is_what_is_stored(is_sharded: bool, checksums: list[str]) -> None:
     """Raw values in memory are not moved where they are tried, but for filters, which look at them."""
     store = MemoryStore()
-    filters = [{"name": "cast_value", "configuration": {"data_type": "int16"}}]  # which refuses others
+    inner = [{"name": "bytes", "configuration": {"endian": "little"}}, *({"name": name} for name in checksums)]
+    index = [inner[0], {"name": "crc32c"}]
+    sharding = {"chunk_shape": [4, 6], "codecs": inner, "index_codecs": index}
     array = zarrcore.create_array(
         store,
         shape=(16, 12),
-        chunks=(4, 6),
-        shards=shards,
+        chunks=(8, 12),
         dtype="uint8",
-        filters=filters,
-        compressors=[{"name": name} for name in checksums],
+        filters=[{"name": "cast_value", "configuration": {"data_type": "int16"}}],  # which refuses others
+        serializer={"name": "sharding_indexed", "configuration": sharding} if is_sharded else "auto",
+        compressors=[] if is_sharded else inner[1:],
     )
     array[...] = np.arange(192).reshape(16, 12)
     assert zarrcore.verify(store).ok
