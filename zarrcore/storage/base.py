@@ -493,7 +493,7 @@ class Store(ABC):
         return None
 
     def _pinned(self, key: str) -> AbstractContextManager[Callable[[], Changed]]:
-        """Yield a function that returns what has changed of the array with a document, where that is cheap."""
+        """Yield a function that returns what has changed of the array of a document, if that is cheap."""
         return nullcontext(lambda: "nothing")
 
     def _fetch(
