@@ -466,8 +466,9 @@ def test_a_group_that_has_lost_its_document_was_taken_for_one_that_the_copy_alon
 def test_what_filters_decode_is_what_is_stored(is_sharded: bool, checksums: list[str]) -> None:
     """Raw values in memory are not moved where they are tried, but for filters, which look at them."""
     store = MemoryStore()
-    inner = [{"name": "bytes", "configuration": {"endian": "little"}}, *({"name": name} for name in checksums)]
-    index = [inner[0], {"name": "crc32c"}]
+    items = {"name": "bytes", "configuration": {"endian": "little"}}
+    inner: list[Any] = [items, *({"name": name} for name in checksums)]
+    index = [items, {"name": "crc32c"}]
     sharding = {"chunk_shape": [4, 6], "codecs": inner, "index_codecs": index}
     array = zarrcore.create_array(
         store,
