@@ -67,8 +67,8 @@ $(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
 
 # ---- tests ----
 
-# Environments are brought while the package is compiled and looked at.
-test: $(ENV)/.complete ## style and types, C and Python tests
+# Environments are brought at once, and while the package is compiled and looked at.
+test: ## style and types, C and Python tests
 	$(MAKE) --no-print-directory -s -j $(JOBS) build $(ZARR2)/.complete $(S3)/.complete style
 	$(MAKE) --no-print-directory csrc-test fuzz-test pytest s3
 

@@ -101,22 +101,29 @@ def owner_of(cls: type, name: str) -> type | None:
     return next((base for base in cls.__mro__ if name in vars(base)), None)
 
 
+def has_users(cls: type, name: str) -> bool:
+    """Return whether a member of a class is one that a user has defined."""
+    owner = owner_of(cls, name)
+    return owner is not None and is_of_a_user(owner)
+
+
 def hide_forms(cls: type, methods: Sequence[str], forms: Mapping[str, Any]) -> None:
     """Hide forms for the engine of a class of zarrcore in a user's, where that has methods of its own.
 
     The engine would not call what the user wrote.  `forms` are the members that name such a form, and what
     stands in their places; :func:`own_form` calls what is hidden, for methods of zarrcore.
     """
-    if not is_of_a_user(cls) or not any(
-        owner is not None and is_of_a_user(owner) for owner in (owner_of(cls, name) for name in methods)
-    ):
-        return
-    for name, hidden in forms.items():
-        owner = owner_of(cls, name)
-        if owner is not None and not is_of_a_user(owner):
-            value: Any = hidden
-            if isfunction(hidden):
-                value = wraps(hidden)(lambda self, *args, _found=hidden: _found(self, *args))
+    if is_of_a_user(cls) and any(has_users(cls, name) for name in methods):
+        hide(cls, forms)
+
+
+def hide(cls: type, forms: Mapping[str, Any]) -> None:
+    """Put `forms` in the places of the members of these names that a class has from zarrcore."""
+    for name, form in forms.items():
+        if hasattr(cls, name) and not has_users(cls, name):
+            value: Any = form
+            if isfunction(form):
+                value = wraps(form)(lambda self, *args, _form=form, **named: _form(self, *args, **named))
                 value.hides = getattr(cls, name)
             setattr(cls, name, value)
 

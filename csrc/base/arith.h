@@ -50,6 +50,16 @@ static inline void *zc_alloc_array(uint64_t count, size_t size)
     return zc_realloc_array(NULL, count, size);
 }
 
+/* An array with room for `wanted` items and some more, which may have moved.  NULL without memory, with the old one untouched. */
+static inline void *zc_grow(void *array, size_t wanted, size_t *room, size_t size)
+{
+    const size_t more = wanted <= *room ? *room : 2 * wanted + 8;
+    void *const grown = wanted <= *room ? array : zc_realloc_array(array, more, size);
+
+    *room = grown != NULL ? more : *room;
+    return grown;
+}
+
 static inline uint32_t zc_load_le32(const void *p)
 {
     const uint8_t *b = p;

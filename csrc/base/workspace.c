@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/assert.h"
 #include "base/memory.h"
 #include "base/metrics.h"
 #include "base/os_thread.h"

@@ -100,6 +100,12 @@ int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *ar
     return zc_report_record(out, &full);
 }
 
+int zc_report_status(zarrcore_error *out, zc_error *err, zc_status status)
+{
+    err->status = status;
+    return zc_report(out, err, NULL, NULL);
+}
+
 bool zc_take_struct(void *out, size_t size, const void *given, size_t least)
 {
     uint32_t n;

@@ -175,8 +175,7 @@ int zarrcore_decode_inner_chunk(const zarrcore_array *array, const void *data, s
         }
         inner.order_ndim = chain->order_ndim;
     }
-    err.status = decode(array->array, &inner, shape, data, nbytes, out, out_nbytes, &err);
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, decode(array->array, &inner, shape, data, nbytes, out, out_nbytes, &err));
 }
 
 int zarrcore_encode_chunk(const zarrcore_array *array, const int64_t *chunk, const void *elements,

@@ -95,6 +95,9 @@ bool zc_take_struct(void *out, size_t size, const void *given, size_t least);
 /* Tell the caller how a call ended; returns its status.  array, chunk and out may be NULL. */
 int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *array, const int64_t *chunk);
 
+/* The same with the status that goes with err, of no chunk. */
+int zc_report_status(zarrcore_error *out, zc_error *err, zc_status status);
+
 /* The same with the record of another call. */
 int zc_report_record(zarrcore_error *out, const zarrcore_error *record);
 

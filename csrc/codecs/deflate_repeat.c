@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "codecs/deflate_repeat.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/repeats.h"

@@ -149,58 +149,53 @@ static zc_status check_first(const zc_codec *codec, const uint8_t *src, size_t n
     return ZC_OK;
 }
 
-static zc_status delta_encode(const zc_coding *c, size_t *written)
+/* Encodes, or decodes if it goes `back`. */
+static zc_status run(const zc_coding *c, size_t *written, bool back)
 {
     const zc_codec *const codec = c->codec;
-    const size_t in = zc_number_size(codec->decoded.kind), out = zc_number_size(codec->encoded.kind);
+    const zc_number_kind read = (back ? codec->encoded : codec->decoded).kind;
+    const zc_number_kind made = (back ? codec->decoded : codec->encoded).kind;
+    const size_t in = zc_number_size(read), out = zc_number_size(made);
+    const size_t most = narrows(codec) ? ZC_CODEC_PIECE : ZC_TILE;
+    const zc_number sum = {sum_kind(codec), false};
+    uint64_t last[2] = {0};
     size_t count;
-    zc_status status = zc_numbers_count(c, codec->decoded.kind, codec->encoded.kind, &count, written);
+    zc_status status = zc_numbers_count(c, read, made, &count, written);
 
-    if (status == ZC_OK) {
+    if (status == ZC_OK && !back) {
         status = check_first(codec, c->src, count, c->err);
     }
     if (status == ZC_OK && plain(codec)) {
-        make_differences(c->dst, c->src, count, codec->decoded.kind);
+        (back ? add_up : make_differences)(c->dst, c->src, count, codec->decoded.kind);
         return ZC_OK;
     }
-    const size_t most = narrows(codec) ? ZC_CODEC_PIECE : ZC_TILE;
     for (size_t at = 0; at < count && status == ZC_OK; at += most) {
         const size_t n = count - at < most ? count - at : most;
-        if (narrows(codec)) {
-            zc_delta_encode_narrow(c->dst + at * out, out, c->src + at * in, in, n, at == 0);
+        const uint8_t *const src = c->src + at * in;
+        uint8_t *const dst = c->dst + at * out;
+
+        if (narrows(codec) && back) {
+            zc_delta_decode_narrow(dst, out, src, in, read < ZC_NUMBER_U8, n, at == 0);
+        } else if (narrows(codec)) {
+            zc_delta_encode_narrow(dst, out, src, in, n, at == 0);
+        } else if (back) {
+            decode_tile(codec, &sum, src, dst, n, at == 0, last);
         } else {
-            encode_tile(codec, c->src + at * in, c->dst + at * out, n, at == 0);
+            encode_tile(codec, src, dst, n, at == 0);
         }
         status = zc_codec_poll(c->ws, c->err);
     }
     return status;
 }
 
+static zc_status delta_encode(const zc_coding *c, size_t *written)
+{
+    return run(c, written, false);
+}
+
 static zc_status delta_decode(const zc_coding *c, size_t *written)
 {
-    const zc_codec *const codec = c->codec;
-    const size_t in = zc_number_size(codec->encoded.kind), out = zc_number_size(codec->decoded.kind);
-    const zc_number sum = {sum_kind(codec), false};
-    uint64_t last[2] = {0};
-    size_t count;
-    zc_status status = zc_numbers_count(c, codec->encoded.kind, codec->decoded.kind, &count, written);
-
-    if (status == ZC_OK && plain(codec)) {
-        add_up(c->dst, c->src, count, codec->decoded.kind);
-        return ZC_OK;
-    }
-    const size_t most = narrows(codec) ? ZC_CODEC_PIECE : ZC_TILE;
-    for (size_t at = 0; at < count && status == ZC_OK; at += most) {
-        const size_t n = count - at < most ? count - at : most;
-        if (narrows(codec)) {
-            zc_delta_decode_narrow(c->dst + at * out, out, c->src + at * in, in, codec->encoded.kind < ZC_NUMBER_U8, n,
-                                   at == 0);
-        } else {
-            decode_tile(codec, &sum, c->src + at * in, c->dst + at * out, n, at == 0, last);
-        }
-        status = zc_codec_poll(c->ws, c->err);
-    }
-    return status;
+    return run(c, written, true);
 }
 
 const zc_codec_class zc_codec_delta = {

@@ -113,8 +113,7 @@ static int change_attributes(const zarrcore_store *store, const char *path, cons
         zc_unlock_documents(&lock);
     }
     zc_where_free(&place);
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }
 
 int zarrcore_set_attribute(const zarrcore_store *store, const char *path, const char *name, const char *text,

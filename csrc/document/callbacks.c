@@ -600,6 +600,5 @@ int zarrcore_open_callbacks(const zarrcore_callbacks *callbacks, int flags, zarr
     if (fault != NULL) {
         return zc_report_argument(error, fault);
     }
-    err.status = zc_open_source(&known, flags, false, out, &err);
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, zc_open_source(&known, flags, false, out, &err));
 }

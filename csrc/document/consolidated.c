@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "document/tree.h"
 
 /* A change of the documents at a place. */
@@ -161,15 +162,11 @@ typedef struct places {
 
 static zc_status push(places *stack, const zc_where *group, const char *name, zc_error *err)
 {
-    if (stack->n == stack->room) {
-        const size_t room = stack->room > 0 ? 2 * stack->room : 16;
-        zc_where *const more = realloc(stack->at, room * sizeof *more);
-        if (more == NULL) {
-            return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
-        }
-        stack->at = more;
-        stack->room = room;
+    zc_where *const all = zc_grow(stack->at, stack->n + 1, &stack->room, sizeof *all);
+    if (all == NULL) {
+        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
     }
+    stack->at = all;
     zc_where *const out = &stack->at[stack->n];
     const zc_status status = name != NULL ? zc_where_below(group, name, out, err) : zc_where_above(group, group->n, out, err);
     stack->n++;                              /* to be freed after a failure, too */

@@ -304,8 +304,7 @@ static int create(const zarrcore_store *store, const char *path, const char *doc
     }
     zc_found_free(&node);
     zc_where_free(&place);
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }
 
 int zarrcore_create_array(const zarrcore_store *store, const char *path, const char *document, zarrcore_array **out,
@@ -434,6 +433,5 @@ int zarrcore_erase(const zarrcore_store *store, const char *path, zarrcore_error
     status = status == ZC_OK ? erase(&place, &err) : status;
     zc_found_free(&found);
     zc_where_free(&place);
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }

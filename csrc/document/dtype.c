@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "document/document.h"
 
 /* Zarr v3 specification, "Core data types"; then names of the extension registry (its small numbers: exact_number.h). */
@@ -35,16 +36,12 @@ void zc_dtype_add_words(const zc_node *node, zc_dtype *dtype, zc_words words)
         zc_node_fail(node, "an item has more than %zu fields with a byte order", ZC_WORDS_MAX);
         return;
     }
-    if (dtype->n_words == dtype->room) {
-        const size_t room = dtype->room > 0 ? 2 * dtype->room : 8;
-        zc_words *const all = realloc(dtype->words, room * sizeof all[0]);
-        if (all == NULL) {
-            zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
-            return;
-        }
-        dtype->words = all;
-        dtype->room = room;
+    zc_words *const all = zc_grow(dtype->words, dtype->n_words + 1, &dtype->room, sizeof *all);
+    if (all == NULL) {
+        zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
+        return;
     }
+    dtype->words = all;
     dtype->words[dtype->n_words++] = words;
 }
 

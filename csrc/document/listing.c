@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "document/tree.h"
 
 typedef struct item {
@@ -44,15 +45,11 @@ void zarrcore_free_nodes(zarrcore_nodes *nodes)
 /* Takes over the text. */
 static zc_status add(zarrcore_nodes *nodes, const char *name, size_t n, int kind, int zarr_format, zc_text *text, zc_error *err)
 {
-    if (nodes->n == nodes->room) {
-        const size_t room = nodes->room > 0 ? 2 * nodes->room : 16;
-        item *const more = realloc(nodes->at, room * sizeof *more);
-        if (more == NULL) {
-            return no_memory(err);
-        }
-        nodes->at = more;
-        nodes->room = room;
+    item *const all = zc_grow(nodes->at, nodes->n + 1, &nodes->room, sizeof *all);
+    if (all == NULL) {
+        return no_memory(err);
     }
+    nodes->at = all;
     item *const out = &nodes->at[nodes->n];
     *out = (item){.name = malloc(n + 1), .kind = kind, .zarr_format = zarr_format};
     if (out->name == NULL) {
@@ -353,8 +350,7 @@ int zarrcore_list(const zarrcore_store *store, const char *path, int flags, zarr
     } else {
         zarrcore_free_nodes(nodes);
     }
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }
 
 size_t zarrcore_count_nodes(const zarrcore_nodes *nodes)
@@ -415,6 +411,5 @@ int zarrcore_open_node(const zarrcore_nodes *nodes, size_t i, zarrcore_array **o
     zc_status status = place_of(nodes, node->name, &place, &err);
     status = status == ZC_OK ? zc_open_document(&place, &node->text, node->zarr_format, false, out, &err) : status;
     zc_where_free(&place);
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }

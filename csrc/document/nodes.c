@@ -198,8 +198,7 @@ int zc_report_text(const zarrcore_store *store, const char *path, zc_text_of *te
     *out = text.data;
     zc_found_free(&found);
     zc_where_free(&place);
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }
 
 static zc_status document_of(const zc_found *found, const char *name, zc_text *out, zc_error *err)
@@ -254,6 +253,5 @@ int zarrcore_open_group(const zarrcore_store *store, const char *path, zarrcore_
     }
     *out = NULL;
     zc_error_clear(&err);
-    err.status = open_group(store, path, out, &err);
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, open_group(store, path, out, &err));
 }

@@ -322,8 +322,7 @@ int zarrcore_open_array(const zarrcore_store *store, const char *path, zarrcore_
     zc_status status = zc_where_make(store, path, &place, &err);
     status = status == ZC_OK ? zc_open_place(&place, out, &err) : status;
     zc_where_free(&place);
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }
 
 static zc_status open_directory(const char *path, int flags, zarrcore_array **out, zc_error *err)
@@ -364,6 +363,5 @@ int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_er
         return checked;
     }
     zc_error_clear(&err);
-    err.status = open_directory(path, flags, out, &err);
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, open_directory(path, flags, out, &err));
 }

@@ -47,6 +47,5 @@ int zarrcore_open_store(const char *path, int flags, zarrcore_store **out, zarrc
         return zc_report_argument(error, "flags: ZARRCORE_CREATE needs ZARRCORE_READ_WRITE");
     }
     zc_error_clear(&err);
-    err.status = zc_open_root(path, flags, out, &err);
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, zc_open_root(path, flags, out, &err));
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "document/tree.h"
 
 static zc_status no_memory(zc_error *err)
@@ -108,16 +109,9 @@ int zc_document_number(const char *name)
 
 zc_status zc_names_add(zc_names *names, const char *text, size_t n, bool is_below, zc_error *err)
 {
-    if (names->n == names->room) {
-        const size_t room = names->room > 0 ? 2 * names->room : 32;
-        zc_name *const more = realloc(names->at, room * sizeof *more);
-        if (more == NULL) {
-            return no_memory(err);
-        }
-        names->at = more;
-        names->room = room;
-    }
-    char *const copy = zc_arena_alloc(&names->arena, n + 1);      /* zeroed */
+    zc_name *const all = zc_grow(names->at, names->n + 1, &names->room, sizeof *all);
+    names->at = all != NULL ? all : names->at;
+    char *const copy = all != NULL ? zc_arena_alloc(&names->arena, n + 1) : NULL;      /* zeroed */
     if (copy == NULL) {
         return no_memory(err);
     }

@@ -180,8 +180,7 @@ int zarrcore_resize(const zarrcore_store *store, const char *path, int ndim, con
     close_changed(&c);
     zc_pool_release(ws);
     zc_where_free(&place);
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }
 
 /* ---- appending ---------------------------------------------------------------------------------- */
@@ -280,6 +279,5 @@ int zarrcore_append(const zarrcore_store *store, const char *path, int axis, con
     if (written.status != 0) {
         return zc_report_record(error, &written);
     }
-    err.status = status;
-    return zc_report(error, &err, NULL, NULL);
+    return zc_report_status(error, &err, status);
 }

@@ -4,8 +4,6 @@
  */
 #include <string.h>
 
-#include "base/arith.h"
-#include "base/pool.h"
 #include "engine/chain_build.h"
 
 /* ---- the fill value after filters --------------------------------------------------------------- */

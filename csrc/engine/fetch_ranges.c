@@ -35,19 +35,9 @@ static const uint8_t *find(const zc_fetched *item, uint64_t offset, size_t n)
     return at <= range->size && n <= range->size - at ? range->data + at : NULL;
 }
 
-/* Room for one item after the n of an array: the array, which may have moved; NULL without memory. */
-static void *grow(void *array, size_t n, size_t *room, size_t size)
-{
-    const size_t more = n < *room ? *room : 2 * n + 8;
-    void *const grown = n < *room ? array : zc_realloc_array(array, more, size);
-
-    *room = grown != NULL ? more : *room;
-    return grown;
-}
-
 static bool note(zc_fetch *set, const zc_fetched *item, uint64_t offset, size_t n)
 {
-    zc_request *const requests = grow(set->requests, set->n_requests, &set->room, sizeof *requests);
+    zc_request *const requests = zc_grow(set->requests, set->n_requests + 1, &set->room, sizeof *requests);
 
     if (requests == NULL) {
         return false;
@@ -129,7 +119,7 @@ static void join_noted(zc_fetch *set)
 
 static bool keep(zc_fetched *item, const zc_request *request, zc_value *value)
 {
-    zc_value *const ranges = grow(item->ranges, item->n, &item->room, sizeof *ranges);
+    zc_value *const ranges = zc_grow(item->ranges, item->n + 1, &item->room, sizeof *ranges);
 
     if (ranges == NULL) {
         return false;
@@ -238,7 +228,7 @@ static void complete(zc_fetched *item)
 static void put_off(zc_fetch *set, size_t first)
 {
     for (size_t i = first; i < set->n_requests; i++) {
-        zc_request *const last = grow(set->last, set->n_last, &set->last_room, sizeof *last);
+        zc_request *const last = zc_grow(set->last, set->n_last + 1, &set->last_room, sizeof *last);
         if (last == NULL) {
             set->items[set->requests[i].owner].alone = true;
             break;

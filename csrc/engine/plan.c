@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/arith.h"
 #include "base/assert.h"
 #include "engine/engine.h"
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arith.h"
 #include "base/assert.h"
 #include "base/metrics.h"
 #include "base/os_thread.h"

@@ -57,25 +57,14 @@ typedef struct listing {
     void *pause_arg;
 } listing;
 
-static bool grow(void *memory, size_t *room, size_t wanted, size_t size)
-{
-    void **const at = memory;
-    size_t more = *room > 0 ? *room * 2 : 256, bytes;
-
-    more = more > wanted ? more : wanted;
-    void *const larger = zc_mul_size(more, size, &bytes) ? realloc(*at, bytes) : NULL;
-    if (larger != NULL) {
-        *at = larger;
-        *room = more;
-    }
-    return larger != NULL;
-}
-
 static int add_other(zc_stored *out, const char *path, size_t n)
 {
-    if (out->others_n + n + 1 > out->others_room && !grow(&out->others, &out->others_room, out->others_n + n + 1, 1)) {
+    char *const others = zc_grow(out->others, out->others_n + n + 1, &out->others_room, 1);
+
+    if (others == NULL) {
         return ENOMEM;
     }
+    out->others = others;
     memcpy(out->others + out->others_n, path, n + 1);
     out->others_n += n + 1;
     return 0;
@@ -94,13 +83,15 @@ static int on_entry(void *arg, const char *path, size_t n, int64_t size)
     if (!zc_chunk_of_key(l->array, path, n, chunk)) {
         return add_other(out, path, n);
     }
-    if (out->n == out->room) {
-        size_t room = out->room;
-        if (!grow(&out->sizes, &room, 0, sizeof *out->sizes) ||
-            !grow(&out->chunks, &out->room, 0, sizeof *out->chunks * (ndim > 0 ? ndim : 1))) {
-            return ENOMEM;
-        }
+    size_t room = out->room;
+    int64_t *const sizes = zc_grow(out->sizes, out->n + 1, &room, sizeof *sizes);
+    out->sizes = sizes != NULL ? sizes : out->sizes;
+    int64_t *const chunks =
+        sizes != NULL ? zc_grow(out->chunks, out->n + 1, &out->room, sizeof *chunks * (ndim > 0 ? ndim : 1)) : NULL;
+    if (chunks == NULL) {
+        return ENOMEM;
     }
+    out->chunks = chunks;
     memcpy(out->chunks + out->n * ndim, chunk, ndim * sizeof *chunk);
     out->sizes[out->n++] = size;
     return 0;

@@ -3,7 +3,6 @@
  * How many threads a call is worth: the only place where that is decided, by the time that one thread would take.  That is
  * an estimate in nanoseconds, from what was measured at 2.5 GHz; a factor of two does no harm.
  */
-#include "base/arith.h"
 #include "engine/chunk.h"
 
 /* Work that one thread has done by then is not shared: to wake another one takes up to half of it.  Each that is woken gets at

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "kernels/item_loops.h"
 #include "kernels/loop_nest.h"
 #include "kernels/byte_order.h"
 

@@ -10,36 +10,6 @@
 
 #define ROWS_TARGET ZC_TARGET("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,popcnt")
 
-ROWS_TARGET static inline char *copy_2(uint64_t bits, const char *src, char *dst)
-{
-    const __mmask32 wanted = (__mmask32)bits;
-    const unsigned n = (unsigned)_mm_popcnt_u32(wanted);
-    const __m512i found = _mm512_maskz_compress_epi16(wanted, _mm512_maskz_loadu_epi16(wanted, src));
-
-    _mm512_mask_storeu_epi16(dst, (__mmask32)~(UINT64_MAX << n), found);
-    return dst + 2 * n;
-}
-
-ROWS_TARGET static inline char *copy_4(uint64_t bits, const char *src, char *dst)
-{
-    const __mmask16 wanted = (__mmask16)bits;
-    const unsigned n = (unsigned)_mm_popcnt_u32(wanted);
-    const __m512i found = _mm512_maskz_compress_epi32(wanted, _mm512_maskz_loadu_epi32(wanted, src));
-
-    _mm512_mask_storeu_epi32(dst, (__mmask16)~(UINT64_MAX << n), found);
-    return dst + 4 * n;
-}
-
-ROWS_TARGET static inline char *copy_8(uint64_t bits, const char *src, char *dst)
-{
-    const __mmask8 wanted = (__mmask8)bits;
-    const unsigned n = (unsigned)_mm_popcnt_u32(wanted);
-    const __m512i found = _mm512_maskz_compress_epi64(wanted, _mm512_maskz_loadu_epi64(wanted, src));
-
-    _mm512_mask_storeu_epi64(dst, (__mmask8)~(UINT64_MAX << n), found);
-    return dst + 8 * n;
-}
-
 /* `at_once` items, those of a vector, by each call of copy. */
 ZC_INLINE void copy_rows(const zc_mask_rows *r, int64_t at_once, int64_t size,
                          char *(*copy)(uint64_t bits, const char *src, char *dst))
@@ -55,20 +25,25 @@ ZC_INLINE void copy_rows(const zc_mask_rows *r, int64_t at_once, int64_t size,
     }
 }
 
-ROWS_TARGET static void copy_rows_2(const zc_mask_rows *r)
-{
-    copy_rows(r, 32, 2, copy_2);
-}
+#define STAMP_ROWS(SIZE, BITS, MASK)                                                             \
+    ROWS_TARGET static inline char *copy_##SIZE(uint64_t bits, const char *src, char *dst)       \
+    {                                                                                            \
+        const MASK wanted = (MASK)bits;                                                          \
+        const unsigned n = (unsigned)_mm_popcnt_u32(wanted);                                     \
+        const __m512i found = _mm512_maskz_loadu_epi##BITS(wanted, src);                         \
+        _mm512_mask_storeu_epi##BITS(dst, (MASK)~(UINT64_MAX << n),                              \
+                                     _mm512_maskz_compress_epi##BITS(wanted, found));            \
+        return dst + SIZE * n;                                                                   \
+    }                                                                                            \
+                                                                                                 \
+    ROWS_TARGET static void copy_rows_##SIZE(const zc_mask_rows *r)                              \
+    {                                                                                            \
+        copy_rows(r, 64 / SIZE, SIZE, copy_##SIZE);                                              \
+    }
 
-ROWS_TARGET static void copy_rows_4(const zc_mask_rows *r)
-{
-    copy_rows(r, 16, 4, copy_4);
-}
-
-ROWS_TARGET static void copy_rows_8(const zc_mask_rows *r)
-{
-    copy_rows(r, 8, 8, copy_8);
-}
+STAMP_ROWS(2, 16, __mmask32)
+STAMP_ROWS(4, 32, __mmask16)
+STAMP_ROWS(8, 64, __mmask8)
 
 bool zc_mask_copy_rows(const zc_mask_rows *rows, size_t size)
 {

@@ -13,25 +13,15 @@
 #include "kernels/region.h"
 #include "kernels/byte_order.h"
 
-/* Items first to n - 1 as a plane of bytes with its axes exchanged. */
-static void shuffle_rest(char *dst, const char *src, size_t first, size_t n, size_t size)
+/* Items first to n - 1 as a plane of bytes with its axes exchanged, or `back`. */
+static void exchange_rest(char *dst, const char *src, size_t first, size_t n, size_t size, bool back)
 {
-    const int64_t shape[2] = {(int64_t)size, (int64_t)(n - first)};
-    const int64_t shuffled[2] = {(int64_t)n, 1};
-    const int64_t plain[2] = {1, (int64_t)size};
+    const int64_t left = (int64_t)(n - first), width = (int64_t)size, plane = (int64_t)n;
+    const int64_t shape[2] = {back ? left : width, back ? width : left};
+    const int64_t to[2] = {back ? width : plane, 1}, from[2] = {1, back ? plane : width};
     const zc_item byte = {.size = 1};
 
-    zc_region_copy(2, shape, dst + first, shuffled, src + first * size, plain, &byte);
-}
-
-static void unshuffle_rest(char *dst, const char *src, size_t first, size_t n, size_t size)
-{
-    const int64_t shape[2] = {(int64_t)(n - first), (int64_t)size};
-    const int64_t plain[2] = {(int64_t)size, 1};
-    const int64_t shuffled[2] = {1, (int64_t)n};
-    const zc_item byte = {.size = 1};
-
-    zc_region_copy(2, shape, dst + first * size, plain, src + first, shuffled, &byte);
+    zc_region_copy(2, shape, dst + (back ? first * size : first), to, src + (back ? first : first * size), from, &byte);
 }
 
 #ifdef ZC_HAVE_V16
@@ -156,38 +146,23 @@ ZC_V16 static size_t unshuffle_squares(char *dst, const char *src, size_t n, siz
 }
 
 /* Whole tiles; how many items these were. */
-static size_t shuffle_tiles(char *dst, const char *src, size_t n, size_t size)
+static size_t exchange_tiles(char *dst, const char *src, size_t n, size_t size, bool back)
 {
     if (!(zc_cpu_features() & ZC_V16_CPU)) {
         return 0;
     }
     switch (size) {
-    case 2: return shuffle_2(dst, src, n);
-    case 4: return shuffle_4(dst, src, n);
-    case 8: return shuffle_8(dst, src, n);
-    case 16: return shuffle_16(dst, src, n);
-    default: return size > 2 ? shuffle_squares(dst, src, n, size) : 0;
-    }
-}
-
-static size_t unshuffle_tiles(char *dst, const char *src, size_t n, size_t size)
-{
-    if (!(zc_cpu_features() & ZC_V16_CPU)) {
-        return 0;
-    }
-    switch (size) {
-    case 2: return unshuffle_2(dst, src, n);
-    case 4: return unshuffle_4(dst, src, n);
-    case 8: return unshuffle_8(dst, src, n);
-    case 16: return unshuffle_16(dst, src, n);
-    default: return size > 2 ? unshuffle_squares(dst, src, n, size) : 0;
+    case 2: return (back ? unshuffle_2 : shuffle_2)(dst, src, n);
+    case 4: return (back ? unshuffle_4 : shuffle_4)(dst, src, n);
+    case 8: return (back ? unshuffle_8 : shuffle_8)(dst, src, n);
+    case 16: return (back ? unshuffle_16 : shuffle_16)(dst, src, n);
+    default: return size > 2 ? (back ? unshuffle_squares : shuffle_squares)(dst, src, n, size) : 0;
     }
 }
 
 #else
 
-#define shuffle_tiles(...) ((size_t)0)
-#define unshuffle_tiles(...) ((size_t)0)
+#define exchange_tiles(...) ((size_t)0)
 
 #endif
 
@@ -355,28 +330,26 @@ bool zc_unshuffle_planes(void *dst, const void *const *planes, size_t n, size_t 
 
 #endif
 
-void zc_shuffle(void *dst, const void *src, size_t n, size_t size)
+static void exchange(char *dst, const char *src, size_t n, size_t size, bool back)
 {
     zc_assert(size >= 1 && zc_is_apart(dst, n * size, src, n * size));
 
-    const size_t wide = shuffle_wide(dst, src, n, size);
-    const size_t done = wide > 0 ? wide : shuffle_tiles(dst, src, n, size);
+    const size_t wide = back ? unshuffle_wide(dst, src, n, size) : shuffle_wide(dst, src, n, size);
+    const size_t done = wide > 0 ? wide : exchange_tiles(dst, src, n, size, back);
 
     if (done < n) {
-        shuffle_rest(dst, src, done, n, size);
+        exchange_rest(dst, src, done, n, size, back);
     }
+}
+
+void zc_shuffle(void *dst, const void *src, size_t n, size_t size)
+{
+    exchange(dst, src, n, size, false);
 }
 
 void zc_unshuffle(void *dst, const void *src, size_t n, size_t size)
 {
-    zc_assert(size >= 1 && zc_is_apart(dst, n * size, src, n * size));
-
-    const size_t wide = unshuffle_wide(dst, src, n, size);
-    const size_t done = wide > 0 ? wide : unshuffle_tiles(dst, src, n, size);
-
-    if (done < n) {
-        unshuffle_rest(dst, src, done, n, size);
-    }
+    exchange(dst, src, n, size, true);
 }
 
 #define SOME ((size_t)8 << 10)       /* bytes of some items put together at once, at least one of 255 bytes */

@@ -134,53 +134,37 @@ static bool count_unsigned(uint64_t x, int64_t length, uint64_t *count)
 
 #define ITEM(TYPE, k) (TYPE *)(void *)(data[k] + i * strides[k])
 
-static void report_division(bool ok)
-{
-    if (!ok) {
-        feraiseexcept(FE_DIVBYZERO);
-    }
-}
+#define EACH(CALL)                                                                               \
+    do {                                                                                         \
+        bool ok = true;                                                                          \
+        for (intptr_t i = 0; i < dims[0]; i++) {                                                 \
+            ok = CALL && ok;                                                                     \
+        }                                                                                        \
+        if (!ok) {                                                                               \
+            feraiseexcept(FE_DIVBYZERO);                                                         \
+        }                                                                                        \
+    } while (0)
 
 void zc_loop_chunk_index_i64_u64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
 {
-    bool ok = true;
-
     (void)unused;
-    for (intptr_t i = 0; i < dims[0]; i++) {
-        ok = index_signed(*ITEM(int64_t, 0), *ITEM(uint64_t, 1), ITEM(int64_t, 2), ITEM(uint64_t, 3)) && ok;
-    }
-    report_division(ok);
+    EACH(index_signed(*ITEM(int64_t, 0), *ITEM(uint64_t, 1), ITEM(int64_t, 2), ITEM(uint64_t, 3)));
 }
 
 void zc_loop_chunk_index_u64_i64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
 {
-    bool ok = true;
-
     (void)unused;
-    for (intptr_t i = 0; i < dims[0]; i++) {
-        ok = index_unsigned(*ITEM(uint64_t, 0), *ITEM(int64_t, 1), ITEM(uint64_t, 2), ITEM(int64_t, 3)) && ok;
-    }
-    report_division(ok);
+    EACH(index_unsigned(*ITEM(uint64_t, 0), *ITEM(int64_t, 1), ITEM(uint64_t, 2), ITEM(int64_t, 3)));
 }
 
 void zc_loop_chunk_count_i64_u64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
 {
-    bool ok = true;
-
     (void)unused;
-    for (intptr_t i = 0; i < dims[0]; i++) {
-        ok = count_signed(*ITEM(int64_t, 0), *ITEM(uint64_t, 1), ITEM(int64_t, 2)) && ok;
-    }
-    report_division(ok);
+    EACH(count_signed(*ITEM(int64_t, 0), *ITEM(uint64_t, 1), ITEM(int64_t, 2)));
 }
 
 void zc_loop_chunk_count_u64_i64(char **data, const intptr_t *dims, const intptr_t *strides, void *unused)
 {
-    bool ok = true;
-
     (void)unused;
-    for (intptr_t i = 0; i < dims[0]; i++) {
-        ok = count_unsigned(*ITEM(uint64_t, 0), *ITEM(int64_t, 1), ITEM(uint64_t, 2)) && ok;
-    }
-    report_division(ok);
+    EACH(count_unsigned(*ITEM(uint64_t, 0), *ITEM(int64_t, 1), ITEM(uint64_t, 2)));
 }

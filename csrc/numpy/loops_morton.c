@@ -35,40 +35,38 @@ static intptr_t steps_at_once(const intptr_t *dims, intptr_t grid_stride)
     return grid_stride == 0 || dims[0] == 0 ? dims[0] : 1;
 }
 
-zc_status zc_loop_morton_encode(char *const *data, const intptr_t *dims, const intptr_t *strides,
-                                const zc_item *item, zc_error *err)
+/* Positions become codes, or `back`: operands are what is read, the shape of the grid, and what is written. */
+static zc_status convert(bool back, char *const *data, const intptr_t *dims, const intptr_t *strides, zc_error *err)
 {
     const intptr_t step = steps_at_once(dims, strides[1]);
+    const int place = back ? 2 : 0, code = back ? 0 : 2;
+    const intptr_t axis = strides[back ? 4 : 3], length = strides[back ? 3 : 4];
     zc_morton grid;
     zc_status status = ZC_OK;
 
-    (void)item;
     for (intptr_t i = 0; status == ZC_OK && i < dims[0]; i += step) {
-        const zc_positions from = {data[0] + i * strides[0], strides[0], strides[3]};
+        const zc_positions positions = {data[place] + i * strides[place], strides[place], axis};
+        char *const codes = data[code] + i * strides[code];
 
-        status = make_grid(&grid, data[1] + i * strides[1], dims[1], strides[4], err);
+        status = make_grid(&grid, data[1] + i * strides[1], dims[1], length, err);
         if (status == ZC_OK) {
-            status = zc_morton_encode(&grid, (size_t)step, from, data[2] + i * strides[2], strides[2], err);
+            status = back ? zc_morton_decode(&grid, (size_t)step, codes, strides[code], positions, err)
+                          : zc_morton_encode(&grid, (size_t)step, positions, codes, strides[code], err);
         }
     }
     return status;
 }
 
+zc_status zc_loop_morton_encode(char *const *data, const intptr_t *dims, const intptr_t *strides,
+                                const zc_item *item, zc_error *err)
+{
+    (void)item;
+    return convert(false, data, dims, strides, err);
+}
+
 zc_status zc_loop_morton_decode(char *const *data, const intptr_t *dims, const intptr_t *strides,
                                 const zc_item *item, zc_error *err)
 {
-    const intptr_t step = steps_at_once(dims, strides[1]);
-    zc_morton grid;
-    zc_status status = ZC_OK;
-
     (void)item;
-    for (intptr_t i = 0; status == ZC_OK && i < dims[0]; i += step) {
-        const zc_positions to = {data[2] + i * strides[2], strides[2], strides[4]};
-
-        status = make_grid(&grid, data[1] + i * strides[1], dims[1], strides[3], err);
-        if (status == ZC_OK) {
-            status = zc_morton_decode(&grid, (size_t)step, data[0] + i * strides[0], strides[0], to, err);
-        }
-    }
-    return status;
+    return convert(true, data, dims, strides, err);
 }

@@ -68,19 +68,27 @@ static inline void make_sharded(fixture *f, int64_t rows, int64_t columns, bool 
     f->chain.index_at_start = index_at_start;
 }
 
-static inline zc_status transfer(fixture *f, bool write, int64_t row, int64_t rows, int64_t column, int64_t columns,
-                          uint16_t *memory, int threads, zc_fault *fault, zc_error *err)
+/* Of a chain whose kinds have been chosen. */
+static inline zc_status transfer_chosen(fixture *f, bool write, int64_t row, int64_t rows, int64_t column, int64_t columns,
+                                        uint16_t *memory, int threads, zc_fault *fault, zc_error *err)
 {
     zc_selection selection = {.ndim = NDIM, .memory = (char *)memory};
     const zc_call call = {.array = &f->array, .store = &f->store, .selection = &selection, .threads = threads,
                           .prefetch = selection.memory == NULL};
-    zc_arena arena = {NULL};
 
-    choose_kinds(&f->chain, &arena);
     selection.axis[0] = (zc_axis){.count = rows, .start = row, .step = 1, .stride = columns * 2};
     selection.axis[1] = (zc_axis){.count = columns, .start = column, .step = 1, .stride = 2};
     zc_error_clear(err);
-    const zc_status status = (write ? zc_write : zc_read)(&call, fault, err);
+    return (write ? zc_write : zc_read)(&call, fault, err);
+}
+
+static inline zc_status transfer(fixture *f, bool write, int64_t row, int64_t rows, int64_t column, int64_t columns,
+                                 uint16_t *memory, int threads, zc_fault *fault, zc_error *err)
+{
+    zc_arena arena = {NULL};
+
+    choose_kinds(&f->chain, &arena);
+    const zc_status status = transfer_chosen(f, write, row, rows, column, columns, memory, threads, fault, err);
     zc_arena_free(&arena);
     return status;
 }

@@ -2,7 +2,6 @@
  *
  * Reading ahead: what is announced of an array whose files have to be waited for, and that nothing is of one in memory.
  */
-#include "base/counts.h"
 #include "engine/ahead.h"
 #include "engine_fixture.h"
 

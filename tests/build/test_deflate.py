@@ -8,18 +8,12 @@ import stat
 import sys
 from pathlib import Path
 
+import native_libs
 import numpy as np
 import pytest
 
 import zarrcore
 from zarrcore._core import engine
-
-WHEELS = Path(__file__).resolve().parents[2] / "wheels"
-sys.path.insert(0, str(WHEELS))
-try:
-    import native_libs
-finally:
-    sys.path.remove(str(WHEELS))
 
 LIBDEFLATE = zarrcore.show_config(mode="dicts")["libraries"]["libdeflate"]
 BUNDLE = native_libs.NativeLibs(

@@ -6,19 +6,12 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
 
+import fetch_sources
 import pytest
-
-WHEELS = Path(__file__).resolve().parents[2] / "wheels"
-sys.path.insert(0, str(WHEELS))
-try:
-    import fetch_sources
-finally:
-    sys.path.remove(str(WHEELS))
 
 LIBDEFLATE = fetch_sources.LIBRARIES["libdeflate"]
 TREE = (

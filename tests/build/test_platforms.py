@@ -13,21 +13,17 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import c_library
+import check_emulated_wheel
+import check_foreign
+import check_musl_wheel
+import check_platforms
+import debian
+import musl_python
+import native_libs
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "wheels"))
-try:
-    import c_library
-    import check_emulated_wheel
-    import check_foreign
-    import check_musl_wheel
-    import check_platforms
-    import debian
-    import musl_python
-    import native_libs
-finally:
-    sys.path.remove(str(ROOT / "wheels"))
 
 needs_zig = pytest.mark.skipif(find_spec("ziglang") is None, reason="ziglang is not installed (make wheel)")
 

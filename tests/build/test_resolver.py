@@ -10,15 +10,9 @@ import stat
 import sys
 from pathlib import Path
 
+import blosc_source
+import native_libs
 import pytest
-
-WHEELS = Path(__file__).resolve().parents[2] / "wheels"
-sys.path.insert(0, str(WHEELS))
-try:
-    import blosc_source
-    import native_libs
-finally:
-    sys.path.remove(str(WHEELS))
 
 ALL = ("blosc", "zstd", "lz4", "zlib")
 FILES = {"blosc": "libblosc.so", "zstd": "libzstd.so", "lz4": "liblz4.so", "zlib": "libz.so"}

@@ -15,17 +15,13 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
+import build_wheels
+import check_sdist
+import check_wheel
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 WHEELS = ROOT / "wheels"
-sys.path.insert(0, str(WHEELS))
-try:
-    import build_wheels
-    import check_sdist
-    import check_wheel
-finally:
-    sys.path.remove(str(WHEELS))
 
 
 # ---- contents.txt ----

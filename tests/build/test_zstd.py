@@ -9,17 +9,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import compile_sources
+import native_libs
 import pytest
 
 import zarrcore
-
-WHEELS = Path(__file__).resolve().parents[2] / "wheels"
-sys.path.insert(0, str(WHEELS))
-try:
-    import compile_sources
-    import native_libs
-finally:
-    sys.path.remove(str(WHEELS))
 
 BROUGHT = native_libs.ZSTD_SOURCE
 BUNDLE = native_libs.NativeLibs(

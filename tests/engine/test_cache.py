@@ -82,13 +82,6 @@ def new(store: Any, layout: str = "zstd", **options: Any) -> Any:
     return array
 
 
-@pytest.fixture(params=["memory", "local", "python"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    if request.param == "local":
-        return LocalStore(tmp_path)
-    return MemoryStore() if request.param == "memory" else WrapperStore(MemoryStore())
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 @MODEL
 @given(data=st.data(), max_bytes=st.sampled_from([1, 400, 3000, 1 << 20]))

@@ -13,7 +13,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import ChunkDecodeError, ChunkError
-from zarrcore.storage import LocalStore, MemoryStore, Store, WrapperStore
+from zarrcore.storage import Store
 
 N = 4096
 
@@ -38,13 +38,6 @@ def shard_of(inner: list[bytes | None], *, overlapping: bool = False) -> bytes:
     encoded = np.array(index, "<u8").tobytes()
     checksum = int(crc32c(np.frombuffer(encoded, "u1"))).to_bytes(4, "little")
     return b"".join(parts) + encoded + checksum
-
-
-@pytest.fixture(params=["memory", "local", "python"])
-def store(request: Any, tmp_path: Any) -> Store:
-    if request.param == "local":
-        return LocalStore(tmp_path)
-    return MemoryStore() if request.param == "memory" else WrapperStore(MemoryStore())
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import zarrcore
 from zarrcore import errors
-from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
+from zarrcore.storage import MemoryStore, WrapperStore
 from zarrcore.testing import strategies as zst
 
 MODEL = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
@@ -40,13 +40,6 @@ def new(store: Any, layout: str = "zstd", **options: Any) -> Any:
     array = zarrcore.create_array(store, **options)
     array[...] = np.arange(array.size).reshape(array.shape)
     return array
-
-
-@pytest.fixture(params=["memory", "local", "python"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    if request.param == "local":
-        return LocalStore(tmp_path)
-    return MemoryStore() if request.param == "memory" else WrapperStore(MemoryStore())
 
 
 @st.composite

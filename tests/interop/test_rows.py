@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("ml_dtypes")  # for the data types of the cases
@@ -14,8 +10,6 @@ pytest.importorskip("ml_dtypes")  # for the data types of the cases
 from exchange.limits import BOTH, LACKS, NO_PEER
 from exchange.rows import all_rows
 from exchange.table import CASES, PEERS, exchanges
-
-ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.interop
 
@@ -51,14 +45,3 @@ ONE_WAY = [
 def test_names_are_unique() -> None:
     names = [str(case) for case in CASES]
     assert len(names) == len(set(names))
-
-
-def test_page_is_up_to_date() -> None:
-    made = subprocess.run(
-        [sys.executable, ROOT / "docs" / "make_interop.py", "--check"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert made.returncode == 0, made.stderr

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from object_server import ObjectServer
 
+from zarrcore.storage import ObjectStore
+
 KEYS = {"access_key_id": "testing", "secret_access_key": "testing", "region": "us-east-1"}
 
 
@@ -36,3 +38,8 @@ def bucket(server: ObjectServer) -> Any:
         client_options={"allow_http": True},
         retry_config={"max_retries": 0},
     )
+
+
+@pytest.fixture
+def store(bucket: Any) -> ObjectStore:
+    return ObjectStore(bucket)

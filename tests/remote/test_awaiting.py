@@ -66,11 +66,6 @@ class InLoop(BytesBytesCodec):
 register_codec("test.in_loop", InLoop)
 
 
-@pytest.fixture
-def store(bucket: Any) -> ObjectStore:
-    return ObjectStore(bucket)
-
-
 def created(store: ObjectStore, layout: dict[str, Any]) -> tuple[zarrcore.AsyncArray, np.ndarray[Any, Any]]:
     array = zarrcore.create_array(store, shape=VALUES.shape, **{"dtype": "i4", **layout})
     values = VALUES.astype(array.dtype)

@@ -33,11 +33,6 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture
-def store(bucket: Any) -> ObjectStore:
-    return ObjectStore(bucket)
-
-
 @pytest.fixture(params=LAYOUTS)
 def layout(request: Any) -> dict[str, Any]:
     return LAYOUTS[request.param]

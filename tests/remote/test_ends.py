@@ -6,7 +6,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,11 +18,6 @@ pytest.importorskip("obstore")
 
 VALUES = np.arange(1000, dtype="i4").reshape(10, 100)
 ROOT = Path(zarrcore.__file__).parents[1]
-
-
-@pytest.fixture
-def store(bucket: Any) -> ObjectStore:
-    return ObjectStore(bucket)
 
 
 WORDS = """

@@ -38,11 +38,6 @@ def speed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     return str(request.param)
 
 
-@pytest.fixture
-def store(bucket: Any) -> ObjectStore:
-    return ObjectStore(bucket)
-
-
 def created(store: ObjectStore, values: Any = VALUES, **options: Any) -> zarrcore.Array:
     return zarrcore.create_array(store, data=values, **{"chunks": 50_000, "compressors": None, **options})
 

@@ -22,11 +22,6 @@ SIZE = 1 << 14
 VALUES = np.arange(1, 64 * SIZE + 1, dtype="i4")  # nothing is 0
 
 
-@pytest.fixture
-def store(bucket: Any) -> ObjectStore:
-    return ObjectStore(bucket)
-
-
 def until(condition: Callable[[], bool]) -> None:
     """Wait until a condition is met."""
     deadline = time.monotonic() + 30

@@ -290,7 +290,7 @@ def test_an_index_that_arrives_while_it_is_replaced_is_not_kept(
     def ask() -> bytes:
         if read == "waiting":
             return bytes(store._get_parts([("c/0", SuffixByteRequest(4))], {})[0] or b"")
-        return bytes(asyncio.run(store._await("c/0", SuffixByteRequest(4), None, {})))
+        return bytes(asyncio.run(store._awaiting("c/0", SuffixByteRequest(4), None, {})))
 
     def in_between(*args: Any) -> Any:
         monkeypatch.undo()

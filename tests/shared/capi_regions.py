@@ -32,7 +32,9 @@ def ints(values: Any) -> Any:
     return None if values is None else (ctypes.c_int64 * max(len(values), 1))(*map(int, values))
 
 
-def _arguments(handle: int, memory: np.ndarray, start: Any, step: Any, name: Any, nbytes: Any) -> list[Any]:
+def _arguments(
+    handle: int, memory: np.ndarray, start: Any, step: Any, name: Any = None, nbytes: Any = None
+) -> list[Any]:
     pointers = [ints(one) for one in (start, step, memory.shape)]
     size = memory.nbytes if nbytes is None else nbytes
     kind = memory.dtype.str if name is None else name
@@ -40,30 +42,14 @@ def _arguments(handle: int, memory: np.ndarray, start: Any, step: Any, name: Any
 
 
 def read_as(
-    api: Any,
-    handle: int,
-    memory: np.ndarray,
-    start: Any = None,
-    step: Any = None,
-    *,
-    name: Any = None,
-    nbytes: Any = None,
-    error: Any = None,
+    api: Any, handle: int, memory: Any, start: Any = None, step: Any = None, *, error: Any = None, **more: Any
 ) -> int:
-    """Read a region into an ndarray of any type and strides."""
-    return api.read_as(*_arguments(handle, memory, start, step, name, nbytes), error)
+    """Read a region into an ndarray of any type and strides; `more`: `name` of another type, `nbytes`."""
+    return api.read_as(*_arguments(handle, memory, start, step, **more), error)
 
 
 def write_as(
-    api: Any,
-    handle: int,
-    memory: np.ndarray,
-    start: Any = None,
-    step: Any = None,
-    *,
-    name: Any = None,
-    nbytes: Any = None,
-    error: Any = None,
+    api: Any, handle: int, memory: Any, start: Any = None, step: Any = None, *, error: Any = None, **more: Any
 ) -> int:
     """Write a region from an ndarray of any type and strides."""
-    return api.write_as(*_arguments(handle, memory, start, step, name, nbytes), 0, error)
+    return api.write_as(*_arguments(handle, memory, start, step, **more), 0, error)

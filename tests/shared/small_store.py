@@ -1,9 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""The smallest store that a user can write."""
+"""The smallest store that a user can write, and one that fails."""
 
 from __future__ import annotations
 
-from zarrcore.storage import Store, resolve_range
+from typing import Any
+
+from zarrcore.storage import Store, WrapperStore, resolve_range
+
+
+class FailingStore(WrapperStore):
+    """A store whose methods of some names fail from the n-th call on."""
+
+    def __init__(self, store: Store, *names: str, left: int = 1 << 30) -> None:
+        super().__init__(store)
+        self.names, self.left = names, left
+
+    def _call(self, method: Any, *args: Any, **kwargs: Any) -> Any:
+        if method.__name__ in self.names:
+            self.left -= 1
+            if self.left < 0:
+                raise OSError(28, "No space left on device")
+        return super()._call(method, *args, **kwargs)
 
 
 class SmallStore(Store):

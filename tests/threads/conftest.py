@@ -5,19 +5,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-from zarrcore.storage import LocalStore, MemoryStore, Store, WrapperStore
-
-
-@pytest.fixture(params=["memory", "local", "python"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """The engine's own two stores, and one that it knows through Python alone."""
-    if request.param == "local":
-        return LocalStore(tmp_path)
-    return MemoryStore() if request.param == "memory" else WrapperStore(MemoryStore())
 
 
 @pytest.fixture

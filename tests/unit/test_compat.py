@@ -66,9 +66,6 @@ with zarrcore.compat.stand_in():
     print(sync(work()), collect_aiterator(many()))
     from zarr.core.sync import SyncMixin
     assert SyncMixin()._sync(work()) == 7 and SyncMixin()._sync_iter(many()) == [1, 2]
-    store = zarr.storage.MemoryStore({"a": b"1", "b": b"2"})
-    assert sync(store.exists("a")) and collect_aiterator(store.list()) == ("a", "b")
-    assert sync(store.clear()) is None and SyncMixin()._sync_iter(store.list_dir("")) == []
     for zarr_format in (2, 3):
         assert zarr.create_group({}, zarr_format=zarr_format).info._zarr_format == zarr_format
     before = zarr.config.get("codec_pipeline.path")

@@ -25,7 +25,7 @@ ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT)}
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="only the package is here, not its source tree")
 
 
-@pytest.mark.parametrize("script", ["make_formats.py", "make_settings.py", "make_tour.py"])
+@pytest.mark.parametrize("script", ["make_formats.py", "make_interop.py", "make_settings.py", "make_tour.py"])
 def test_generated_pages_are_up_to_date(script: str) -> None:
     pytest.importorskip("ml_dtypes")
     # In a process of its own: tests register codecs and data types, and change settings.

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_store import FailingStore
 
 import zarrcore
 from zarrcore.errors import ContainsGroupError, GroupNotFoundError, ReadOnlyError
 from zarrcore.migration import MigrationError, migrate, migrate_v2_to_v3, remove_metadata
-from zarrcore.storage import MemoryStore, WrapperStore
+from zarrcore.storage import MemoryStore
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -445,19 +446,6 @@ def test_consolidated_metadata_are_read_by_zarr_python(remove_old: bool, tmp_pat
 # ---- what happens half way
 
 
-class Failing(WrapperStore):
-    """A store that fails at the n-th change."""
-
-    left = 1 << 30
-
-    def _call(self, method: Any, *args: Any, **kwargs: Any) -> Any:
-        if method.__name__ in ("set", "delete"):
-            self.left -= 1
-            if self.left < 0:
-                raise OSError(28, "No space left on device")
-        return super()._call(method, *args, **kwargs)
-
-
 def hierarchy(store: Any) -> dict[str, np.ndarray]:
     """Groups, attributes and consolidated metadata of format 2; the values of the arrays."""
     root = zarrcore.create_group(store, zarr_format=2, attributes={"title": "t"})
@@ -474,7 +462,7 @@ def test_whenever_it_fails_all_can_be_read_and_the_next_time_completes_it(remove
     migrate(expected_store, remove_old=remove_old)
     expected = {key: bytes(expected_store.get(key)) for key in expected_store.list()}
     for left in range(100):
-        store = Failing(MemoryStore())
+        store = FailingStore(MemoryStore(), "set", "delete")
         values = hierarchy(store)
         store.left = left
         try:
@@ -498,7 +486,7 @@ def test_whenever_it_fails_all_can_be_read_and_the_next_time_completes_it(remove
 
 def test_interrupted_by_a_key_it_says_what_is_to_be_done_and_is_the_same_afterwards() -> None:
     """A dry run after a failure tells which documents are there."""
-    store = Failing(MemoryStore())
+    store = FailingStore(MemoryStore(), "set", "delete")
     hierarchy(store)
     store.left = 2
     with pytest.raises(OSError, match="No space"):

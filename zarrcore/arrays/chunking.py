@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+from zarrcore.dtypes.scalars import is_integer
 
 Shape = tuple[int, ...]
 
@@ -78,9 +78,9 @@ def normalize_chunks(
     One length is for all dimensions; -1 or None in place of a length means the whole dimension, False in
     place of all of them the whole array.  Lengths made from a whole dimension are multiples of `unit`.
     """
-    if chunks is False or (_is_int(chunks) and chunks == -1):
+    if chunks is False or (is_integer(chunks) and chunks == -1):
         chunks = (-1,) * len(shape)
-    elif _is_int(chunks):
+    elif is_integer(chunks):
         chunks = (int(chunks),) * len(shape)
     elif chunks is None or chunks is True or isinstance(chunks, str) or not hasattr(chunks, "__len__"):
         raise TypeError(f'{name}: expected an integer, a tuple of integers or "auto", got {chunks!r}')
@@ -92,21 +92,17 @@ def normalize_chunks(
     return tuple(_edge(chunk, length, n, name) for chunk, length, n in zip(chunks, shape, units, strict=True))
 
 
-def _is_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-
-
 def _edge(chunk: Any, length: int, unit: int, name: str) -> int | tuple[int, ...]:
-    if chunk is None or (_is_int(chunk) and chunk == -1):
+    if chunk is None or (is_integer(chunk) and chunk == -1):
         return unit * max(1, -(-length // unit))
-    if _is_int(chunk):
+    if is_integer(chunk):
         if chunk < 1:
             raise ValueError(f"{name}: expected lengths of at least 1, got {chunk}")
         return int(chunk)
     if isinstance(chunk, (str, bytes)) or not hasattr(chunk, "__iter__"):
         raise TypeError(f"{name}: expected integers, got {chunk!r}")
     edges = tuple(chunk)
-    if not edges or not all(_is_int(edge) and edge > 0 for edge in edges):
+    if not edges or not all(is_integer(edge) and edge > 0 for edge in edges):
         raise ValueError(f"{name}: expected lengths of at least 1, got {edges!r}")
     if sum(edges) < length:
         raise ValueError(f"{name}: lengths {edges!r} sum to {sum(edges)}, the dimension has {length}")

@@ -8,7 +8,7 @@ from itertools import repeat
 from math import prod
 from typing import Any, ClassVar, Self, TypeAlias
 
-from zarrcore._extension import ANY, DOCUMENT, Extension, Result, instance_of, is_of_a_user, parse_extension
+from zarrcore._extension import ANY, DOCUMENT, Extension, Result, instance_of, is_a_users, parse_extension
 from zarrcore._validate import fail
 from zarrcore.registry import grid_registry
 
@@ -121,7 +121,7 @@ ChunkGridLike: TypeAlias = ChunkGrid | Mapping[str, Any]
 def check_cover(grid: ChunkGrid, shape: tuple[int, ...]) -> None:
     """Refuse a grid, which a user may have written, whose chunks have no lengths or do not cover an array."""
     grid.validate(shape)
-    if not is_of_a_user(type(grid)):  # it checks its lengths itself
+    if not is_a_users(grid):  # it checks its lengths itself
         return
     lengths: Any = grid.native()
     if not isinstance(lengths, tuple) or len(lengths) != len(shape):
@@ -136,7 +136,7 @@ def check_cover(grid: ChunkGrid, shape: tuple[int, ...]) -> None:
 
 def check_kept(before: ChunkGrid, after: ChunkGrid, shape: tuple[int, ...]) -> None:
     """Refuse a grid, which a user may have written, that has other chunks where some are stored."""
-    if not is_of_a_user(type(before)) and not is_of_a_user(type(after)):
+    if not is_a_users(before) and not is_a_users(after):
         return
     for old, new, length in zip(before.native(), after.native(), shape, strict=True):
         if not start_alike(old, new, length):

@@ -189,9 +189,6 @@ class _Recorder(WrapperStore, announces=False):
     def get(self, key: str, byte_range: ByteRange | None = None) -> Any:
         return self.get_partial_values([(key, byte_range)])[0]
 
-    def get_many(self, keys: Iterable[str]) -> Sequence[Any]:
-        return self.get_partial_values([(key, None) for key in keys])
-
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:

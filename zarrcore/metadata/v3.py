@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from zarrcore._extension import is_of_a_user
+from zarrcore._extension import is_a_users, is_of_a_user
 from zarrcore._records import dataclass
 from zarrcore._validate import at, describe, fail, integer, named_configuration, sequence, shape
 from zarrcore.codecs.base import ArraySpec, Codec
@@ -116,7 +116,7 @@ class ArrayV3Metadata(ArrayMetadata):
 
     def _parse_own(self) -> None:
         own = vars(self)
-        if _is_of_a_user(self.data_type):
+        if is_a_users(self.data_type):
             with at("data_type"):
                 dtype: Any = self.data_type.to_native_dtype()
                 if not isinstance(dtype, np.dtype) or dtype.subdtype:
@@ -181,7 +181,7 @@ class ArrayV3Metadata(ArrayMetadata):
         from zarrcore.dtypes import data_type_registry
 
         own = self.data_type
-        if _is_of_a_user(own) or data_type_registry.has_another(type(own), own._zarr_v3_name):
+        if is_a_users(own) or data_type_registry.has_another(type(own), own._zarr_v3_name):
             self._check_readable()
         self._check_names()
         return dump(ZARR_JSON, self._document())
@@ -192,7 +192,7 @@ class ArrayV3Metadata(ArrayMetadata):
         found = kept.get("_of_users")
         if found is None:
             found = kept["_of_users"] = [
-                (where, codec) for where, codec in _with_inner("codecs", self.codecs) if _is_of_a_user(codec)
+                (where, codec) for where, codec in _with_inner("codecs", self.codecs) if is_a_users(codec)
             ]
         places: list[tuple[str, Any, Any]] = [(where, codec, codec_registry) for where, codec in found]
         others: list[tuple[str, Any, Any]] = [
@@ -203,7 +203,7 @@ class ArrayV3Metadata(ArrayMetadata):
             others.append((f"storage_transformers[{i}]", transformer, storage_transformer_registry))
         for place in others:
             _, item, registry = place
-            if _is_of_a_user(item) or registry.has_another(type(item), item.name):
+            if is_a_users(item) or registry.has_another(type(item), item.name):
                 places.append(place)
         for where, item, registry in places:
             with at(where):
@@ -357,10 +357,6 @@ def _with_inner(where: str, codecs: Iterable[Codec]) -> Iterator[tuple[str, Code
 def _place(cls: Any) -> tuple[str, str]:
     """Return where a class is found; a module that was imported again has others, which are alike."""
     return cls.__module__, cls.__qualname__
-
-
-def _is_of_a_user(item: object) -> bool:
-    return is_of_a_user(type(item))  # type: ignore[arg-type]
 
 
 def _parse_fill_value(data: object, data_type: ZDType) -> Any:

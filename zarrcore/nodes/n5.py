@@ -10,11 +10,9 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata import ZARR_JSON, load_document
 from zarrcore.metadata.n5 import ATTRIBUTES_JSON, is_n5_array, is_n5_root, n5_document
-from zarrcore.storage.base import Store
-from zarrcore.storage.derived import overrides
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
-from zarrcore.storage.wrapper import ReadOnlyStore
+from zarrcore.storage.wrapper import ReadOnlyStore, of_wrapped
 
 if TYPE_CHECKING:
     from zarrcore.storage.byte_range import ByteRange
@@ -90,11 +88,6 @@ class N5Store(ReadOnlyStore):
             return self._store.get_partial_values(pairs)
         return [self.get(key, byte_range) for key, byte_range in pairs]
 
-    def exists(self, key: str) -> bool:
-        return self._size(key) is not None
-
-    getsize = Store.getsize
-
     def _size(self, key: str) -> int | None:
         path, is_document = _split(key)
         if not is_document:
@@ -111,8 +104,7 @@ class N5Store(ReadOnlyStore):
     def list_dir(self, prefix: str) -> Iterator[str]:
         return map(_renamed, self._store.list_dir(prefix))
 
-    def _native_source(self) -> Any | None:
-        return None if overrides(self, N5Store) else self._store._native_source()
+    _native_source = of_wrapped("_native_source")
 
     def __str__(self) -> str:
         return f"n5-{self._store}"

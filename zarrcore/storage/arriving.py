@@ -19,6 +19,7 @@ from zarrcore.storage.byte_range import ByteRange, as_request
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import reads_at_once
 from zarrcore.storage.validation import is_document
+from zarrcore.storage.wrapper import of_wrapped
 
 T = TypeVar("T")
 _Request = tuple[str, Any, int | None]  # key, byte range, and the most bytes of a whole value
@@ -58,11 +59,11 @@ class Arrivals(Store, announces=False):
 
     supports_writes = False
     _bounds_chunks = True
+    _small_shard = of_wrapped("_small_shard")
 
     def __init__(self, store: Any) -> None:
         super().__init__(read_only=True)
         self._store = store
-        self._small_shard = getattr(store, "_small_shard", 0)
         self._call = local()
 
     @staticmethod
@@ -177,17 +178,10 @@ class Arrivals(Store, announces=False):
             raise Elsewhere
         return iter(self._take([(prefix, _NAMES, None)])[0])
 
-    def _notes(self) -> dict[str, Any]:
-        return self._store._notes()  # type: ignore[no-any-return]
-
-    def _scope(self, path: str) -> str:
-        return self._store._scope(path)  # type: ignore[no-any-return]
-
-    def _address(self, path: str) -> str:
-        return self._store._address(path)  # type: ignore[no-any-return]
-
-    def _concurrent_requests(self) -> int:
-        return self._store._concurrent_requests()  # type: ignore[no-any-return]
+    _notes = of_wrapped("_notes")
+    _scope = of_wrapped("_scope")
+    _address = of_wrapped("_address")
+    _concurrent_requests = of_wrapped("_concurrent_requests")
 
     def __str__(self) -> str:
         return str(self._store)

@@ -23,13 +23,12 @@ from zarrcore.storage.announced import announce_documents, changed_by, repeatabl
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, ByteRequest, RangeByteRequest, as_request
 from zarrcore.storage.cache_files import CacheFiles, Known, Piece
-from zarrcore.storage.derived import overrides
 from zarrcore.storage.logged import LoggingStore
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.tags import Tags
 from zarrcore.storage.validation import absolute_path, answers, as_view, validate_key
 from zarrcore.storage.versions import Fetched, replaced
-from zarrcore.storage.wrapper import ReadOnlyStore, WrapperStore, passed_on
+from zarrcore.storage.wrapper import ReadOnlyStore, WrapperStore, of_wrapped, passed_on
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -151,13 +150,8 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     ) -> Sequence[Buffer | None]:
         return self._values([(key, as_request(byte_range)) for key, byte_range in key_ranges])
 
-    @property
-    def _compares(self) -> bool:
-        return self._store._compares and not overrides(self, CacheStore)
-
-    @property
-    def _bounds_chunks(self) -> bool:  # type: ignore[override]
-        return self._store._bounds_chunks and not overrides(self, CacheStore)
+    _compares = of_wrapped("_compares")
+    _bounds_chunks = of_wrapped("_bounds_chunks")
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         if not self._bounds_chunks:
@@ -168,8 +162,6 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
     ) -> Sequence[Buffer | None]:
         # A value whose version was looked at for one part need not be looked at again for the others.
-        if overrides(self, CacheStore):
-            return self.get_partial_values(key_ranges)
         if not versions:
             self._state.tags.begin()
         requests = [(key, as_request(byte_range)) for key, byte_range in key_ranges]
@@ -178,13 +170,8 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
         return self._get_parts([(key, byte_range)], versions)[0]
 
-    @property
-    def _small_shard(self) -> int:
-        return getattr(self._store, "_small_shard", 0)
-
-    @property
-    def _versioned(self) -> bool:  # type: ignore[override]
-        return self._store._versioned and not overrides(self, CacheStore)
+    _small_shard = of_wrapped("_small_shard")
+    _versioned = of_wrapped("_versioned")
 
     def _fetch(
         self,
@@ -403,8 +390,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     set_partial_values = passed_on(Store.set_partial_values)
     set_if_not_exists = passed_on(Store.set_if_not_exists)
 
-    def _notes(self) -> dict[str, Any]:
-        return self._store._notes()
+    _notes = of_wrapped("_notes")
 
     def _call(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         given, named = repeatable(method.__name__, args, kwargs)

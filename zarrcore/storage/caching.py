@@ -17,10 +17,9 @@ from zarrcore.errors import InvalidKeyError, ReplacedError, ZarrRuntimeWarning, 
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, ByteRequest, as_request
-from zarrcore.storage.derived import overrides
 from zarrcore.storage.validation import as_view, lasting
 from zarrcore.storage.versions import replaced
-from zarrcore.storage.wrapper import WrapperStore, passed_on
+from zarrcore.storage.wrapper import WrapperStore, of_wrapped, passed_on
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -112,13 +111,8 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
         return own_form(self, "get_partial_values", [(key, byte_range)])[0]  # type: ignore[no-any-return]
 
-    @property
-    def _compares(self) -> bool:
-        return self._store._compares and not overrides(self, CacheStore)
-
-    @property
-    def _bounds_chunks(self) -> bool:  # type: ignore[override]
-        return self._store._bounds_chunks and not overrides(self, CacheStore)
+    _compares = of_wrapped("_compares")
+    _bounds_chunks = of_wrapped("_bounds_chunks")
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         if not self._bounds_chunks:
@@ -137,8 +131,6 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     def _get_parts(
         self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
     ) -> Sequence[Buffer | None]:
-        if overrides(self, CacheStore):
-            return self.get_partial_values(key_ranges)
         requests = [(key, as_request(byte_range)) for key, byte_range in key_ranges]
         for key in {key for key, _ in requests}:
             self._kept.agree(key, versions)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import wraps
-from typing import Any
+from functools import partial
 
-from zarrcore._extension import is_of_a_user, owner_of
+from zarrcore._extension import has_users, hide, is_of_a_user, owner_of
 
 _SIZES = ("_size", "getsize", "getsize_prefix", "_list_sizes")
 _PARTS = ("_get_parts", "_get_part")
@@ -27,7 +26,13 @@ _SHORTCUTS = {
 }
 MOVING = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists")
 _DEFAULTS = ("zarrcore.storage.base", "zarrcore.storage.wrapper")  # wrappers look after this themselves
-_FLAGS = ("_bounds_chunks", "_versioned", "_compares", "_knows_documents")  # of values as they are stored
+_BYTES = (*MOVING, "delete", "exists")
+# What goes past them, to values as they are stored: where a user has replaced one, all of it is the default.
+_STORED = (
+    *("_native_source", "_get_chunks", "_get_parts", "_get_part", "_in_parts", "_takes_parts"),
+    *("_which_exist", "_version", "_versioned", "_pinned", "_compares", "_bounds_chunks", "_claim", "_alone"),
+    *("_rename_prefix", "_list_sizes", "_list_stored", "_lend_chunks", "_recheck", "_serve", "_awaiting"),
+)
 
 
 def hide_shortcuts(cls: type, plain: type) -> None:
@@ -35,23 +40,14 @@ def hide_shortcuts(cls: type, plain: type) -> None:
     if not is_of_a_user(cls):
         return
 
-    def is_users(name: str) -> bool:
-        owner = owner_of(cls, name)
-        return owner is not None and is_of_a_user(owner)
-
-    def passes_by(name: str) -> bool:
-        owner = owner_of(cls, name)
-        return owner is not None and not is_of_a_user(owner) and owner.__module__ not in _DEFAULTS
-
+    is_users = partial(has_users, cls)
     replaced = [name for method, names in _SHORTCUTS.items() if is_users(method) for name in names]
-    for name in filter(passes_by, replaced):
-        default = vars(plain)[name]
-        method: Any = wraps(default)(_calling(default))
-        method.hides = getattr(cls, name)
-        setattr(cls, name, method)
+    if any(map(is_users, _BYTES)):
+        replaced += _STORED
     if any(map(is_users, MOVING)):
-        for name in filter(passes_by, _FLAGS):
-            setattr(cls, name, False)
+        replaced.append("_knows_documents")
+    passing = [name for name in replaced if getattr(owner_of(cls, name), "__module__", "") not in _DEFAULTS]
+    hide(cls, {name: vars(plain)[name] for name in passing})
 
 
 def replaces(store: object, kind: type, methods: Iterable[str]) -> bool:
@@ -59,16 +55,6 @@ def replaces(store: object, kind: type, methods: Iterable[str]) -> bool:
     return any(getattr(type(store), name) is not getattr(kind, name) for name in methods)
 
 
-def overrides(store: object, kind: type) -> bool:
-    """Return whether a subclass replaces a method that moves bytes, which the engine must then call."""
-    return type(store) is not kind and replaces(store, kind, (*MOVING, "delete", "exists"))
-
-
 def is_itself(store: object, kind: type) -> bool:
     """Return whether a store is of a class, and lists and moves values as that does."""
-    lists = ("list", "list_prefix")
-    return isinstance(store, kind) and not (overrides(store, kind) or replaces(store, kind, lists))
-
-
-def _calling(method: Any) -> Any:
-    return lambda self, *args, **options: method(self, *args, **options)
+    return isinstance(store, kind) and not replaces(store, kind, (*_BYTES, "list", "list_prefix"))

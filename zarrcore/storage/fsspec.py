@@ -24,7 +24,6 @@ from zarrcore.storage.byte_range import (
     as_request,
 )
 from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
-from zarrcore.storage.derived import overrides
 from zarrcore.storage.remote import RemoteStore, concurrency, lists_documents, reads_at_once
 from zarrcore.storage.servers import KINDS, SCHEMES, place_of_files
 from zarrcore.storage.validation import (
@@ -198,8 +197,6 @@ class FsspecStore(RemoteStore):
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         keys = list(keys)
-        if overrides(self, FsspecStore):
-            return self.get_many(keys)
         # One byte more shows that the value is too large, without asking for its size first.
         values = self.get_partial_values([(key, (0, most + 1)) for key in keys])
         for key, value in zip(keys, values, strict=True):
@@ -277,7 +274,7 @@ class FsspecStore(RemoteStore):
         return bytes(answer)
 
     def exists(self, key: str) -> bool:
-        if self._has_objects and not overrides(self, FsspecStore):
+        if self._has_objects:
             # Where nothing is, they are asked once for a byte, and twice for what there is.
             return self.get_partial_values([(key, (0, 1))])[0] is not None
         return self._info(key) is not None
@@ -340,7 +337,7 @@ class FsspecStore(RemoteStore):
         return iter(dict.fromkeys(name for name in names if name and _is_listed(name)))
 
     def _claim(self, prefix: str) -> bool:
-        if prefix or not self._root or not self._has_objects or overrides(self, FsspecStore):
+        if prefix or not self._root or not self._has_objects:
             return False
         try:
             return next(iter(self.list_dir("")), None) is None

@@ -17,7 +17,6 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, StoreError, printable
 from zarrcore.storage import files
 from zarrcore.storage.base import Store
-from zarrcore.storage.derived import overrides
 from zarrcore.storage.local_errors import (
     explained,
     forgive_others,
@@ -106,8 +105,8 @@ class LocalStore(Store):
     (b'value', None, ['a/b'])
     """
 
-    _is_near = _knows_documents = True
-    _has_directories = True
+    _is_near = _knows_documents = _has_directories = True
+    _bounds_chunks = _takes_parts = _versioned = True
 
     def __init__(
         self,
@@ -200,10 +199,6 @@ class LocalStore(Store):
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
         return self._read_parts(key, [byte_range])[0]
 
-    @property
-    def _bounds_chunks(self) -> bool:  # type: ignore[override]
-        return not overrides(self, LocalStore)
-
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
         return [self._read_parts(key, [None], most)[0] for key in keys]
 
@@ -224,8 +219,6 @@ class LocalStore(Store):
     def _get_parts(
         self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
     ) -> Sequence[Buffer | None]:
-        if overrides(self, LocalStore):
-            return self.get_partial_values(key_ranges)
         return self._read_many(key_ranges, versions)
 
     def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
@@ -305,7 +298,7 @@ class LocalStore(Store):
             raise explained(error, key, path) from None
 
     def _which_exist(self, keys: Sequence[str]) -> Iterable[bool]:
-        if _WINDOWS or len(keys) < 2 or overrides(self, LocalStore):
+        if _WINDOWS or len(keys) < 2:
             return super()._which_exist(keys)
         return [found for above, some in groupby(keys, _above) for found in self._which_in(above, [*some])]
 
@@ -352,9 +345,7 @@ class LocalStore(Store):
             raise explained(error, key, path) from None
 
     def _in_parts(self, key: str) -> AbstractContextManager[tuple[int, Iterator[Buffer]]] | None:
-        if overrides(self, LocalStore) or (self._size(key) or 0) <= _LARGE:
-            return None
-        return self._parts(key)
+        return self._parts(key) if (self._size(key) or 0) > _LARGE else None
 
     @contextmanager
     def _parts(self, key: str) -> Iterator[tuple[int, Iterator[Buffer]]]:
@@ -365,10 +356,6 @@ class LocalStore(Store):
             size = os.fstat(file.fileno()).st_size
             starts = range(0, size, _PART)
             yield size, (files.read_span(file, start, min(start + _PART, size)) for start in starts)
-
-    @property
-    def _takes_parts(self) -> bool:  # type: ignore[override]
-        return not overrides(self, LocalStore)
 
     def _set_parts(self, key: str, nbytes: int, parts: Iterable[Buffer]) -> None:
         path = self._path_to_change(key)
@@ -478,8 +465,6 @@ class LocalStore(Store):
     def _rename_prefix(self, source: str, dest: str) -> bool:
         from zarrcore.storage.moving import rename_directory
 
-        if overrides(self, LocalStore):
-            return False
         old, new = self._path(source), self._path(dest)
         self._make_above(new)
         with self._parent(new) as target, self._parent(old) as here:
@@ -498,8 +483,6 @@ class LocalStore(Store):
         return self._keys_below(validate_prefix(prefix))
 
     def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
-        if overrides(self, LocalStore):
-            return super()._list_sizes(prefix)
         from zarrcore.storage.local_listing import files_below
 
         return files_below(self, validate_prefix(prefix), with_sizes=True)
@@ -516,8 +499,6 @@ class LocalStore(Store):
             return sorted(entry.name for entry in entries if files.is_unreadable(entry))
 
     def _list_stored(self, prefix: str) -> Iterator[str]:
-        if overrides(self, LocalStore):
-            return super()._list_stored(prefix)
         return self._keys_below(validate_prefix(prefix), unreadable=True)
 
     def _keys_below(self, prefix: str, **which: bool) -> Iterator[str]:
@@ -654,8 +635,6 @@ class LocalStore(Store):
             raise StoreError(f"{self._root}: expected a directory, found a file ({hint})")
 
     def _claim(self, prefix: str) -> bool:
-        if overrides(self, LocalStore):
-            return False
         try:
             if prefix:
                 path = self._path(prefix)
@@ -676,7 +655,7 @@ class LocalStore(Store):
         return True
 
     def _alone(self, path: str, *, makes: bool = True) -> AbstractContextManager[StillThere | None]:
-        if _WINDOWS or overrides(self, LocalStore):
+        if _WINDOWS:
             return nullcontext()
         from zarrcore.storage.alone import alone
 
@@ -711,8 +690,6 @@ class LocalStore(Store):
         return self._address(path) if is_link else None
 
     def _version(self, key: str) -> tuple[int, ...] | None:
-        if overrides(self, LocalStore):
-            return None
         try:
             found = os.stat(f"{self._root}/{key}")
         except (FileNotFoundError, NotADirectoryError):
@@ -722,15 +699,9 @@ class LocalStore(Store):
         return found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev, found.st_ctime_ns
 
     def _pinned(self, key: str) -> AbstractContextManager[Callable[[], Changed]]:
-        if overrides(self, LocalStore):
-            return super()._pinned(key)
         from zarrcore.storage.pinned import pinned
 
         return pinned(*f"{self._root}/{key}".rsplit("/", 1))
-
-    @property
-    def _versioned(self) -> bool:  # type: ignore[override]
-        return not overrides(self, LocalStore)
 
     def _fetch(
         self,
@@ -811,8 +782,6 @@ class LocalStore(Store):
         return scope + files.LOCK_FILE, root[:-1], self.locks == "warn", self.fsync
 
     def _native_source(self) -> Any | None:
-        if overrides(self, LocalStore):
-            return None
         from zarrcore._core.engine import LocalSource
 
         return LocalSource(self._root, self.fsync, True, self.follow_symlinks, self.page_cache)

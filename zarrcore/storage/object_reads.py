@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter as clock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -41,7 +41,7 @@ _LOOKS = 8  # at a value that is replaced between a look at its size and the req
 class ReadObjects(Objects):
     """Objects that are read: as a whole, by ranges, over several connections, or by an event loop."""
 
-    _bounds_chunks = True
+    _bounds_chunks = _versioned = True
     _small_shard = 1 << 18  # bytes, decoded, that come sooner as a whole than by an index and ranges
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
@@ -78,12 +78,9 @@ class ReadObjects(Objects):
 
     @property
     def _compares(self) -> bool:
-        return self._client.compares and not self._is_overridden
+        return self._client.compares
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[Buffer | None]:
-        if self._is_overridden:
-            return self.get_many(keys)
-
         wanted = list(keys)
         each = parts.connections_for_each(len(wanted))
         return in_parallel(lambda key: self._whole_value(key, most, each), wanted)
@@ -91,8 +88,6 @@ class ReadObjects(Objects):
     def _get_parts(
         self, key_ranges: Sequence[tuple[str, ByteRange | None]], versions: dict[str, str]
     ) -> Sequence[Buffer | None]:
-        if self._is_overridden:
-            return self.get_partial_values(key_ranges)
         if not versions:
             self._client.tags.begin()
         requests = [(validate_key(key), as_request(byte_range)) for key, byte_range in key_ranges]
@@ -104,8 +99,6 @@ class ReadObjects(Objects):
         return parts
 
     def _get_part(self, key: str, byte_range: ByteRange | None, versions: dict[str, str]) -> Buffer | None:
-        if self._is_overridden:
-            return self.get(key, byte_range)
         return self._wait(lambda: self._part(validate_key(key), as_request(byte_range), versions))
 
     def _events(self, key: str) -> int:
@@ -122,7 +115,7 @@ class ReadObjects(Objects):
     @property
     def _recheck(self) -> Callable[[Sequence[str]], Sequence[bool]] | None:
         """What has changed of some values whose chunks are in a cache."""
-        return None if self._immutable or self._is_overridden else self._changed
+        return None if self._immutable else self._changed
 
     def _changed(self, keys: Sequence[str]) -> Sequence[bool]:
         def is_other(one: tuple[str, str]) -> bool:
@@ -142,11 +135,7 @@ class ReadObjects(Objects):
     def _expect_recheck(self) -> None:
         self._client.tags.wanted = True
 
-    @property
-    def _serve(self) -> Callable[[Feed, int, dict[str, str]], None] | None:
-        return None if self._is_overridden else self._answer
-
-    def _answer(self, feed: Feed, n: int, versions: dict[str, str]) -> None:
+    def _serve(self, feed: Feed, n: int, versions: dict[str, str]) -> None:
         """Answer the requests of a read in the background: for whole chunks, or for ranges of shards."""
         from zarrcore._core.engine import trust
 
@@ -162,10 +151,6 @@ class ReadObjects(Objects):
             serve_near(feed, n, get, _FEW, _SLOW, self._client.settle)
         else:
             serve(feed, n, get)
-
-    @property
-    def _versioned(self) -> bool:  # type: ignore[override]
-        return not self._is_overridden
 
     def _fetch(
         self,
@@ -239,12 +224,7 @@ class ReadObjects(Objects):
                 return found
         return Fetched(is_replaced=True)
 
-    @property
-    def _awaiting(self) -> Callable[..., Awaitable[Any]] | None:
-        """A coroutine for what an event loop awaits; None if a subclass moves bytes in another way."""
-        return None if self._is_overridden else self._await
-
-    async def _await(self, key: str, request: Any, most: int | None, versions: dict[str, str]) -> Any:
+    async def _awaiting(self, key: str, request: Any, most: int | None, versions: dict[str, str]) -> Any:
         """Return a value or a part of it, None if it is absent, or an error, perhaps :class:`Elsewhere`.
 
         `versions` has the tags of the values whose parts have arrived.
@@ -408,11 +388,8 @@ class ReadObjects(Objects):
             except FileNotFoundError:
                 return None
 
-    def _in_parts(self, key: str) -> AbstractContextManager[tuple[int, Iterator[Buffer]]] | None:
-        return None if self._is_overridden else self._parts_of(key)
-
     @contextmanager
-    def _parts_of(self, key: str) -> Iterator[tuple[int, Iterator[Buffer]]]:
+    def _in_parts(self, key: str) -> Iterator[tuple[int, Iterator[Buffer]]]:
         with self._failures(validate_key(key)):
             found = self._wait(lambda: self._ask("get", self._root + key))
         start, stop = found.range

@@ -116,11 +116,6 @@ class Objects(RemoteStore):
     def _notes_tags(self) -> bool:
         return self._client.tags.wanted and not self._immutable
 
-    @property
-    def _is_overridden(self) -> bool:
-        """Whether a subclass moves bytes in another way."""
-        raise NotImplementedError
-
     # --- life ---
 
     def __str__(self) -> str:

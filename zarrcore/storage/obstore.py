@@ -14,7 +14,6 @@ from zarrcore._threads import in_threads
 from zarrcore._typing import Buffer
 from zarrcore.errors import ZarrUserWarning
 from zarrcore.storage.clients import obstore
-from zarrcore.storage.derived import overrides
 from zarrcore.storage.object_lists import ListedObjects
 from zarrcore.storage.object_reads import ABSENT, MOST_AT_ONCE, ReadObjects, version_of
 from zarrcore.storage.remote import concurrency
@@ -103,10 +102,6 @@ class ObjectStore(ReadObjects, ListedObjects):
         except options.UnknownOptionError as unknown:
             raise buckets.refused(url, unknown) from None
         return cls(client, read_only=read_only, path=path, immutable=immutable)
-
-    @property
-    def _is_overridden(self) -> bool:
-        return overrides(self, ObjectStore)
 
     # --- writing ---
 

@@ -25,7 +25,6 @@ from zarrcore.storage.base import Store
 from zarrcore.storage.buckets import kind_of
 from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, resolve_range
 from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
-from zarrcore.storage.derived import overrides
 from zarrcore.storage.local import LocalStore
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import in_parallel
@@ -193,7 +192,7 @@ class ReferenceStore(Store):
     @property
     def _lend_chunks(self) -> Callable[[Iterable[str], int], Sequence[Buffer | FileSpan | None]] | None:
         """What returns whole chunks to the engine, which reads those in files of this machine itself."""
-        return None if _WINDOWS or overrides(self, ReferenceStore) else self._chunks_or_spans
+        return None if _WINDOWS else self._chunks_or_spans
 
     def _chunks_or_spans(self, keys: Iterable[str], most: int) -> Sequence[Buffer | FileSpan | None]:
         wanted = list(keys)

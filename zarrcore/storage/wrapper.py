@@ -36,7 +36,7 @@ def passed_on(method: MethodT, *needed: str) -> MethodT:
     return call  # type: ignore[return-value]
 
 
-def _of_wrapped(name: str) -> Any:
+def of_wrapped(name: str) -> Any:
     """Return a property that is that of the wrapped store, or its method."""
     return property(lambda self: getattr(self._store, name))
 
@@ -98,25 +98,25 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._store!r})"
 
-    read_only = _of_wrapped("read_only")
-    supports_writes = _of_wrapped("supports_writes")
-    supports_deletes = _of_wrapped("supports_deletes")
-    supports_listing = _of_wrapped("supports_listing")
-    supports_partial_writes = _of_wrapped("supports_partial_writes")
-    supports_consolidated_metadata = _of_wrapped("supports_consolidated_metadata")
-    _nodes_first = _of_wrapped("_nodes_first")
-    _has_directories = _of_wrapped("_has_directories")
-    _immutable = _of_wrapped("_immutable")
-    _can_erase = _of_wrapped("_can_erase")
-    _in_process = _of_wrapped("_in_process")
-    _scope = _of_wrapped("_scope")
-    _lock_file = _of_wrapped("_lock_file")
-    _alone = _of_wrapped("_alone")
-    _address = _of_wrapped("_address")
-    _link_target = _of_wrapped("_link_target")
-    _instead_of_node = _of_wrapped("_instead_of_node")
-    _document_in = _of_wrapped("_document_in")
-    _concurrent_requests = _of_wrapped("_concurrent_requests")
+    read_only = of_wrapped("read_only")
+    supports_writes = of_wrapped("supports_writes")
+    supports_deletes = of_wrapped("supports_deletes")
+    supports_listing = of_wrapped("supports_listing")
+    supports_partial_writes = of_wrapped("supports_partial_writes")
+    supports_consolidated_metadata = of_wrapped("supports_consolidated_metadata")
+    _nodes_first = of_wrapped("_nodes_first")
+    _has_directories = of_wrapped("_has_directories")
+    _immutable = of_wrapped("_immutable")
+    _can_erase = of_wrapped("_can_erase")
+    _in_process = of_wrapped("_in_process")
+    _scope = of_wrapped("_scope")
+    _lock_file = of_wrapped("_lock_file")
+    _alone = of_wrapped("_alone")
+    _address = of_wrapped("_address")
+    _link_target = of_wrapped("_link_target")
+    _instead_of_node = of_wrapped("_instead_of_node")
+    _document_in = of_wrapped("_document_in")
+    _concurrent_requests = of_wrapped("_concurrent_requests")
 
     @property
     def _versioned(self) -> bool:  # type: ignore[override]

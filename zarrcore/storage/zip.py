@@ -28,7 +28,6 @@ from zarrcore.errors import (
 from zarrcore.storage.announced import ENGINE
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, as_request, resolve_range
-from zarrcore.storage.derived import overrides
 from zarrcore.storage.files import sync_open
 from zarrcore.storage.local_errors import named
 from zarrcore.storage.place import StorePath
@@ -156,8 +155,6 @@ class ZipStore(Store):
         return self._get(key, byte_range)
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[bytes | None]:
-        if overrides(self, ZipStore):
-            return [None if value is None else bytes(value) for value in self.get_many(keys)]
         if isinstance(self._archive, RangedArchive):
             return self._get_ranges([(key, None) for key in keys], most)
         return [self._get(key, most=most) for key in keys]

@@ -12,6 +12,9 @@ import numpy as np
 
 from zarrcore.metadata import ArrayV2Metadata, ArrayV3Metadata
 
+SMALL_FLOATS = """bfloat16 float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3
+    float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu""".split()
+
 SHAPE, CHUNKS = (13, 18), (6, 8)
 
 Maker = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from exchange.cases import Case
+from exchange.cases import SMALL_FLOATS, Case
 from exchange.rows import CODEC2, CODEC3, DTYPE2, DTYPE3, GRID, KEYS, STORE, Row, rows_of
 
 READS, WRITES = "reads", "writes"
@@ -19,12 +19,10 @@ def _rows(what: str, names: str, reason: str) -> dict[Row, str]:
     return {(what, name): reason for name in names.split()}
 
 
-_SMALL_FLOATS = """bfloat16 float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3
-    float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu"""
 _SMALL_COMPLEX = """complex_bfloat16 complex_float16 complex_float4_e2m1fn complex_float6_e2m3fn
     complex_float6_e3m2fn complex_float8_e3m4 complex_float8_e4m3 complex_float8_e4m3b11fnuz
     complex_float8_e4m3fnuz complex_float8_e5m2 complex_float8_e5m2fnuz complex_float8_e8m0fnu"""
-_SMALL = f"int2 int4 uint2 uint4 {_SMALL_FLOATS} {_SMALL_COMPLEX}"
+_SMALL = f"int2 int4 uint2 uint4 {' '.join(SMALL_FLOATS)} {_SMALL_COMPLEX}"
 _TEXT = "string variable_length_bytes fixed_length_utf32 null_terminated_bytes"
 _TIMES = "numpy.datetime64 numpy.timedelta64"
 _NUMCODECS = """adler32 astype bitround blosc bz2 crc32 crc32c delta fixedscaleoffset fletcher32 gzip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from exchange.cases import Case, numbers, objects, v2
+from exchange.cases import SMALL_FLOATS, Case, numbers, objects, v2
 
 ZLIB = {"id": "zlib", "level": 1}
 
@@ -16,20 +16,6 @@ def blosc(**options: Any) -> dict[str, Any]:
     return {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0, **options}
 
 
-SMALL_FLOATS = (
-    "bfloat16",
-    "float4_e2m1fn",
-    "float6_e2m3fn",
-    "float6_e3m2fn",
-    "float8_e3m4",
-    "float8_e4m3",
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-)
 SMALL_INTEGERS = ("int2", "int4", "uint2", "uint4")
 
 # Of foreign byte order, or in Fortran order, it can write whole chunks.

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_store import FailingStore
 
 import zarrcore
 from zarrcore._threads import in_threads
@@ -399,29 +400,15 @@ def test_ctrl_c_while_a_thread_is_started(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(calls) == done, "a call was at work after the interrupt had been answered"
 
 
-class Failing(WrapperStore):
-    """A store whose chunks cannot be read, or written, from the n-th on."""
-
-    def __init__(self, store: Any, verb: str, count: int) -> None:
-        super().__init__(store)
-        self.verb, self.left = verb, count
-
-    def _call(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if method.__name__ in (self.verb, f"{self.verb}_many", f"{self.verb}_partial_values"):
-            self.left -= 1
-            if self.left < 0:
-                raise OSError(28, "No space left on device")
-        return super()._call(method, *args, **kwargs)
-
-
 @pytest.mark.parametrize("changed", [{}, {"chunks": (3, 3)}], ids=["moved", "encoded"])
 def test_a_store_that_fails(changed: dict[str, Any]) -> None:
     source = make_source(MemoryStore())
     dest = MemoryStore()
     with pytest.raises(OSError, match="No space left"):
-        zarrcore.from_array(Failing(dest, "set", 2), data=source, **changed)
+        zarrcore.from_array(FailingStore(dest, "set", left=2), data=source, **changed)
     assert list(dest.list()) == []
-    broken = zarrcore.Array(source.metadata, StorePath(Failing(source.store, "get", 0), source.path))
+    failing = FailingStore(source.store, "get", "get_many", "get_partial_values", left=0)
+    broken = zarrcore.Array(source.metadata, StorePath(failing, source.path))
     with pytest.raises(OSError, match="No space left"):
         zarrcore.from_array(dest, data=broken, **changed)
     assert list(dest.list()) == []

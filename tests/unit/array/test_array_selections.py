@@ -149,18 +149,18 @@ def test_blocks(pair):
         array.blocks[len(edges[0])]
 
 
-@pytest.mark.parametrize("key", [23, (0, 17), (0, 0, 0), -24, ([23], [0]), (slice(None), [17])])
-def test_out_of_bounds(pair, key):
+def test_out_of_bounds(pair):
     array, _ = pair
-    with pytest.raises(IndexError):
-        array[key]
-    with pytest.raises(IndexError):
-        array[key] = 0
+    for key in (23, (0, 17), (0, 0, 0), -24, ([23], [0]), (slice(None), [17])):
+        with pytest.raises(IndexError):
+            array[key]
+        with pytest.raises(IndexError):
+            array[key] = 0
 
 
 @pytest.mark.parametrize("key", [1.0, True, (np.bool_(True), 0), "x", object(), (..., ...)])
-def test_what_is_no_index(pair, key):
-    array, _ = pair
+def test_what_is_no_index(engine, key):
+    array = engine(zarrcore.create_array({}, shape=(23, 17), dtype="i4"))
     with pytest.raises(IndexError):
         array[key]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exact_cast import ML_FLOATS as FLOATS
 
 import zarrcore
 import zarrcore.dtypes as zd
@@ -18,20 +19,6 @@ from zarrcore.errors import DataTypeValidationError
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
-FLOATS = [
-    "bfloat16",
-    "float8_e3m4",
-    "float8_e4m3",
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-    "float6_e2m3fn",
-    "float6_e3m2fn",
-    "float4_e2m1fn",
-]
 INTEGERS = ["int2", "int4", "uint2", "uint4"]
 COMPLEX = ["complex_float16", *(f"complex_{name}" for name in FLOATS if name != "float8_e4m3fn")]
 EVERY = FLOATS + INTEGERS + COMPLEX

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_store import FailingStore
 
 import zarrcore
 from zarrcore.errors import (
@@ -530,24 +531,14 @@ def test_a_move_between_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "a").exists()
 
 
-class Dying(WrapperStore):
-    """A store that fails for good at the n-th change."""
-
-    left = 1 << 30
-
-    def _call(self, method: Any, *args: Any, **kwargs: Any) -> Any:
-        if method.__name__ in ("set", "delete", "erase_values", "erase_prefix"):
-            self.left -= 1
-            if self.left < 0:
-                raise OSError(5, "Input/output error")
-        return super()._call(method, *args, **kwargs)
+CHANGES = ("set", "delete", "erase_values", "erase_prefix")
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_a_move_that_breaks_off_loses_nothing(zarr_format: int) -> None:
     """Whenever it happens, the source or the target has everything, and what is not whole is no array."""
     for left in range(30):
-        store = Dying(MemoryStore())
+        store = FailingStore(MemoryStore(), *CHANGES)
         root = zarrcore.create_group(store, zarr_format=zarr_format)
         root.create_array("g/a", data=np.arange(1, 7), chunks=2)
         store.left = left
@@ -573,7 +564,7 @@ def test_a_move_that_was_killed_goes_on_where_it_was(zarr_format: Any, kind: str
     """Whatever is there by then: in the end all of it is at the target, and nothing at the source."""
     path = "g/a" if kind == "an array" else "g"
     for left in range(40):
-        store = Dying(MemoryStore())
+        store = FailingStore(MemoryStore(), *CHANGES)
         root = zarrcore.create_group(store, zarr_format=zarr_format)
         root.create_array("g/a", data=np.arange(1, 7), chunks=2, attributes={"a": 1})
         if kind.endswith("metadata"):

@@ -26,8 +26,6 @@ ML_FLOATS = [
     "float8_e4m3b11fnuz",
     "float8_e4m3fn",
     "float8_e4m3fnuz",
-]
-ML_FLOATS += [
     "float8_e5m2",
     "float8_e5m2fnuz",
     "float8_e8m0fnu",

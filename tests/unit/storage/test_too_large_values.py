@@ -183,27 +183,40 @@ WRAPPED: dict[str, Callable[[Store], Store]] = {
 }
 
 
+def with_too_large_a_chunk(place: str, path: Path, options: dict[str, Any], values: np.ndarray) -> None:
+    if place == "archive":
+        with ZipStore(path, mode="w", compression=zipfile.ZIP_DEFLATED) as store:
+            zarrcore.create_array(store, name="a", **options)[...] = values
+            store.set("a/c/1", bytes(BOMB))
+        return
+    zarrcore.create_array(LocalStore(path), name="a", **options)[...] = values
+    with (path / "a" / "c" / "1").open("wb") as file:
+        file.truncate(10 << 30)
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Path]:
+    """Where each kind of array in each place is, made once: deflating takes most of the time."""
+    return {}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("wrapper", WRAPPED)
 @pytest.mark.parametrize("place", ["archive", "directory"])
-def test_chunks_without_a_size_have_a_limit(kind: str, wrapper: str, place: str, tmp_path: Path) -> None:
+def test_chunks_without_a_size_have_a_limit(
+    kind: str, wrapper: str, place: str, made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Strings, and what codecs in Python have made, may be of any size: a setting limits what is read."""
     register_codec(Doubling.name, Doubling)
     options: dict[str, Any] = {"shape": 4, "chunks": 1, "compressors": None, **KINDS[kind]}
     values = np.array(["1", "22", "3", "4"] if options["dtype"] == "str" else [1, 22, 3, 4], options["dtype"])
-    if place == "archive":
-        with ZipStore(tmp_path / "a.zip", mode="w", compression=zipfile.ZIP_DEFLATED) as store:
-            zarrcore.create_array(store, name="a", **options)[...] = values
-            store.set("a/c/1", bytes(BOMB))
-        inner: Store = ZipStore(tmp_path / "a.zip")
-    else:
-        inner = LocalStore(tmp_path)
-        zarrcore.create_array(inner, name="a", **options)[...] = values
-        with (tmp_path / "a" / "c" / "1").open("wb") as file:
-            file.truncate(10 << 30)
     if kind == "python" and place == "directory" and wrapper == "itself":
         pytest.skip("read by the engine in C")
-    store = WRAPPED[wrapper](inner)
+    path = made.get(f"{place} {kind}")
+    if path is None:
+        path = made[f"{place} {kind}"] = tmp_path_factory.mktemp(place) / "a.zip"
+        with_too_large_a_chunk(place, path, options, values)
+    store = WRAPPED[wrapper](ZipStore(path) if place == "archive" else LocalStore(path))
     first = slice(0, 2 if kind == "shards" else 1)
     last = slice(2, 4)
 
