@@ -145,7 +145,8 @@ SETTINGS = {
     ),
     "store.fsync": _choice(
         False,
-        "Wait until each write to a directory is on disk, unless `LocalStore` got another `fsync=`.",
+        "Wait until each write to a directory is on disk, and a ZIP archive that is closed, unless "
+        "`LocalStore` or `ZipStore` got another `fsync=`.",
         True,
         False,
     ),

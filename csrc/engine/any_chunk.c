@@ -71,7 +71,7 @@ static zc_status read_cached(const zc_context *ctx, const zc_chunk *chunk, const
     zc_status status = ZC_OK;
 
     if (entry == NULL) {
-        decoding.prefetch = false;   /* of what lies inside, the elements are wanted */
+        decoding.prefetch = decoding.tries = false;  /* of what lies inside, the elements are wanted */
         status = decode_kept(&decoding, chunk, from, &entry);
     }
     if (status == ZC_OK) {

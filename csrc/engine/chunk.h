@@ -16,6 +16,7 @@ typedef struct zc_context {
     const void *fill;
     bool split;              /* too few chunks for the threads: work on inner chunks in parallel */
     bool prefetch;           /* decode into the cache, and place nothing */
+    bool tries;              /* find out whether the chunk can be decoded: nobody looks at what is placed */
     bool keeps_beyond;       /* what lies beyond the array, as the call knows it, may have been written by others */
     const zc_given *blocks;  /* the call's, down to the level of shards that they are for */
     zc_workspace *ws;

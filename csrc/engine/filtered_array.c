@@ -51,6 +51,7 @@ static zc_context inside_of(const zc_context *ctx, const zc_chain *chain)
     inside.fill = chain->filtered->fill;
     inside.blocks = NULL;
     inside.keeps_beyond = false;
+    inside.tries = false;            /* the filters look at it */
     return inside;
 }
 

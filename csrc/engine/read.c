@@ -11,9 +11,6 @@
 #include "engine/chunk.h"
 #include "engine/read_chunk.h"
 
-/* Of several chunks, from which on it costs next to nothing to look whether they are of one array. */
-#define CONFIRMED_BYTES ((size_t)1 << 20)
-
 /* Memory for chunks that several calls share, beside what the decoders need anyway. */
 #define SHARED_BYTES ((size_t)64 << 20)
 
@@ -338,13 +335,6 @@ static zc_status read_all(zc_read_job *job, size_t *failed, zc_error *err)
     return status;
 }
 
-static bool is_confirmed(const zc_plan *plan)
-{
-    const size_t size = plan->call->array->chain->item.size;
-
-    return plan->held || (plan->n_items > 1 && size > 0 && zc_selection_count(plan->call->selection) >= CONFIRMED_BYTES / size);
-}
-
 /* Are all chunks of one array?  Where some were absent, is the array itself gone? */
 static zc_status check_places(const zc_read_job *job, zc_fault *fault, zc_error *err)
 {
@@ -355,8 +345,8 @@ static zc_status check_places(const zc_read_job *job, zc_fault *fault, zc_error 
         const zc_array *array = job->wants.calls[i].array;
         if (job->absent[i] && store->check != NULL) {
             status = store->check(store, array->prefix, array->prefix_len, err);
-        } else if (store->confirm != NULL && is_confirmed(&job->wants.plans[i])) {
-            status = store->confirm(store, array->prefix, array->prefix_len, err);
+        } else if (store->confirm != NULL) {
+            status = store->confirm(store, array->prefix, array->prefix_len, job->wants.plans[i].n_items, err);
         }
         fault->call = status != ZC_OK ? i : fault->call;
     }

@@ -236,6 +236,7 @@ static zc_context context_of(const chunk_job *c, size_t number)
     const zc_call *call = c->wants[number].call;
 
     return (zc_context){.call = call, .fill = call->array->fill, .split = c->job->split, .prefetch = call->prefetch,
+                        .tries = call->trial != NULL,
                         .ws = c->ws, .err = c->err};
 }
 

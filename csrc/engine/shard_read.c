@@ -128,14 +128,15 @@ static zc_status read_inner(run *r, size_t number, const zc_selection *selection
 }
 
 /* Can the inner chunks j .. j + n be decoded next to each other and placed together?  All of them must be
- * wanted along their whole last dimension. */
+ * wanted along their whole last dimension.  (What is tried as it lies in memory is not moved at all.) */
 static bool fits_slab(run *r, int64_t j, int64_t n)
 {
     const shard *s = r->s;
     const int last = s->ndim - 1;
 
     if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->selection->kind != ZC_SELECT_REGION ||
-        s->chain->inner->ops->decode == NULL || s->chain->inner->order_ndim > 0) {
+        s->chain->inner->ops->decode == NULL || s->chain->inner->order_ndim > 0 ||
+        (r->ctx->tries && s->chain->inner->ops->is_plain)) {
         return false;
     }
     for (int d = 0; d < s->ndim; d++) {
@@ -190,7 +191,7 @@ static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_selection *sel
         const zc_value from = zc_value_of_memory(r->bytes[j + i], (size_t)s->extents[number].nbytes);
         status = blame(r, number, chunk.chain->ops->decode(r->ctx, &chunk, &from, slab + (size_t)i * chunk.size));
     }
-    if (status == ZC_OK) {
+    if (status == ZC_OK && !r->ctx->tries) {
         place_slab(s, selection, slab, n);
     }
     if (slab != NULL) {

@@ -391,6 +391,12 @@ static bool has_cheap_ranges(const zc_value *value)
 
 /* ---- without codecs ------------------------------------------------------------------------------- */
 
+/* Elements in memory that are of the right number, as which nothing can be wrong: a trial does not move them. */
+static zc_status place_all(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *data)
+{
+    return ctx->tries ? ZC_OK : zc_elements_place(ctx, chunk, data);
+}
+
 zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
     zc_assert(chunk->chain->n_stages == 0);
@@ -404,7 +410,7 @@ zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_v
         }
     }
     if (from->data != NULL) {
-        return zc_elements_place(ctx, chunk, from->data);
+        return place_all(ctx, chunk, from->data);
     }
     const zc_encoded encoded = encoded_ranges(from);
     const source raw = {.encoded = &encoded, .has_parts = has_cheap_ranges(from)};
@@ -420,7 +426,7 @@ static zc_status read_stripped(const chunk_job *job, const zc_codec *codec, cons
     if (status == ZC_OK) {
         status = zc_chain_check_size(n, job->chunk->size, job->ctx->err);
     }
-    return status == ZC_OK ? zc_elements_place(job->ctx, job->chunk, data) : status;
+    return status == ZC_OK ? place_all(job->ctx, job->chunk, data) : status;
 }
 
 /* Undo the innermost stage and place the elements. */

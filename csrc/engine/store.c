@@ -363,24 +363,33 @@ static zc_status local_begin(const zc_store *store, const char *prefix, size_t p
 bool zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, zc_mark *mark)
 {
     const zc_dir rules = zc_dir_none(local->root_len, local->links);
-    const size_t size = local->root_len + prefix_len + strlen(local->documented) + 2;
-    char *const path = malloc(size);
+    const size_t name_len = strlen(local->documented), size = local->root_len + prefix_len + name_len + 2;
+    char room[512], *const path = size <= sizeof room ? room : malloc(size);
 
     if (path == NULL) {
         return false;                    /* the directory is looked at, which finds no memory either */
     }
-    snprintf(path, size, "%s/%.*s%s", local->root, (int)prefix_len, prefix, local->documented);
+    memcpy(path, local->root, local->root_len);
+    path[local->root_len] = '/';
+    memcpy(path + local->root_len + 1, prefix, prefix_len);
+    memcpy(path + local->root_len + 1 + prefix_len, local->documented, name_len + 1);
     const bool is_there = zc_dir_has(&rules, path, mark);
-    free(path);
+    if (path != room) {
+        free(path);
+    }
     return is_there;
 }
 
-static zc_status local_confirm(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
+/* One chunk is of one array; for several, of one read or of many, one look will do. */
+static zc_status local_confirm(const zc_store *store, const char *prefix, size_t prefix_len, size_t n, zc_error *err)
 {
-    const zc_local *local = store->self;
+    zc_local *local = store->self;
+    const bool was_several = local->n_read > 1;
     zc_mark mark;
 
-    if (local->known == NULL || (zc_local_mark(local, prefix, prefix_len, &mark) && is_known(local, &mark))) {
+    local->n_read += n;
+    if (local->known == NULL || was_several || local->n_read < 2 ||
+        (zc_local_mark(local, prefix, prefix_len, &mark) && is_known(local, &mark))) {
         return ZC_OK;
     }
     return fail_other(err);

@@ -108,9 +108,9 @@ struct zc_store {
     zc_status (*begin)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
     void (*end)(const zc_store *store);
 
-    /* Many keys below a prefix were read, or much of several, before end.  Fail with ZC_ERR_STALE if they may be of two arrays,
-     * one of which came to the place of the other.  May be NULL. */
-    zc_status (*confirm)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
+    /* All reads of a job, below one prefix, have ended: this one was of n keys.  Fail with ZC_ERR_STALE if the keys of all of them may
+     * be of two arrays, one of which came to the place of the other.  May be NULL. */
+    zc_status (*confirm)(const zc_store *store, const char *prefix, size_t prefix_len, size_t n, zc_error *err);
 
     /* The same where some were absent; and fail if that is because the place of the prefix is gone.  May be NULL. */
     zc_status (*check)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
@@ -196,6 +196,7 @@ typedef struct zc_local {
     bool documents;          /* an array's directory holds its metadata too, so that it cannot be missing */
     const char *documented;  /* what of it was there when the array was opened, or NULL */
     const zc_mark *known;    /* its version then, if it is to be compared, or NULL */
+    size_t n_read;           /* keys for which confirm was called */
     zc_dir *dir;             /* held open for one call, or NULL */
     const char *document;    /* metadata that was in it then, or NULL */
     size_t dir_prefix;       /* length of the part of all keys that dir stands for */

@@ -142,15 +142,16 @@ static zc_status fail_lock(int code, const char *path, zc_error *err)
     }
 }
 
-/* Given up before it is closed: a child of fork() that has not run its handlers has the descriptor too. */
+/* Given up before it is closed: a child of fork() that has not run its handlers has the descriptor too.  Where that fails,
+ * closing it does so. */
 static void release(zc_lock *lock, bool dropped)
 {
     const int fd = atomic_exchange(&lock->fd, -1);
 
     if (fd >= 0) {
-        set_lock(lock, fd, false);
+        const bool is_locked = set_lock(lock, fd, false) != 0;
         if (lock->kept != 0) {
-            zc_kept_return(lock->kept, dropped);
+            zc_kept_return(lock->kept, dropped || is_locked);
         } else {
             close(fd);
         }

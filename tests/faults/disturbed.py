@@ -4,7 +4,7 @@
 disturbed.py interrupt|kill|full|memory DIRECTORY LAYOUT SEED CASES [FIRST]    (from the case FIRST on)
 
 interrupt: Ctrl-C at a random moment; kill: SIGKILL; full: the file system of DIRECTORY has room for a few
-blocks more; memory: the process may have a little more than it has.
+blocks more; memory: the process may have a part of what the operation takes.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ import ctypes
 import faulthandler
 import json
 import os
+import pickle
 import random
 import resource
 import signal
 import sys
 import time
+import traceback
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "shared"))
 
@@ -38,6 +42,15 @@ from operations import (
 )
 
 import zarrcore
+import zarrcore._core.kernels  # for which there might be too little memory, too
+
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # of glibc's mallopt
+
+# What these take has been taken before: documents and lists are small.
+LITTLE = set(
+    "attributes attributes-of-group census check consolidate create-group delete hierarchy keys list members "
+    "migrate move open open-group tree".split()
+)
 
 Ended = tuple[bool, object]  # whether an operation had ended, and what it returned
 
@@ -60,13 +73,18 @@ class Run(Runs):
         return max(1e-6, share * self.seconds[operation])
 
     def check(self, how: str, operation: str, locks: str, share: float) -> None:
-        before, after, wanted = self.expected(operation, locks=locks)
+        expected = self.expected(operation, locks=locks)
         seconds = self.moment(operation, locks, share)
-        path = self.fresh(operation)
-        it = Subject(path, self.layout, locks=locks)
+        it = Subject(self.fresh(operation), self.layout, locks=locks)
         has_ended, result = WAYS[how](it, operation, seconds, share)
         self.outcomes["ended" if has_ended else how] += 1
-        found = state(path)
+        self.judge(how, it, operation, expected, has_ended, result)
+
+    def judge(
+        self, how: str, it: Subject, operation: str, expected: Any, has_ended: bool, result: Any
+    ) -> None:
+        before, after, wanted = expected
+        path, found = it.path, state(it.path)
         if has_ended:
             assert operation in CHANGES or how == "kill" or result == wanted, ("another result", result)
             problem = why_not(found, after, after, "")
@@ -76,6 +94,70 @@ class Run(Runs):
         if how != "kill" and operation != "repair":
             assert temporary_files(path) == []
         use(it, operation, found)
+
+
+class RunInChildren(Run):
+    """The same with limits of memory, each in a child of a process that never has more or less of it."""
+
+    def __init__(self, directory: Path, layout: str) -> None:
+        # Threads do not take 64 MiB of addresses each, and large blocks go back at once.
+        libc = ctypes.CDLL(None)
+        libc.mallopt(M_ARENA_MAX, 1)
+        libc.mallopt(M_MMAP_THRESHOLD, 1 << 17)
+        super().__init__(directory, layout)
+        it = Subject(self.fresh("write-part"), layout)  # modules that each child would import
+        OPERATIONS["write-part"](it)
+        use(it, "write-part", state(it.path))
+
+    def check(self, how: str, operation: str, locks: str, share: float) -> None:
+        known = self.directory / f"{operation} {locks}"
+        if not known.exists():
+            in_child(lambda: self.learn(known, operation, locks))
+        has_ended = in_child(lambda: self.disturb(known, operation, locks, share))
+        self.outcomes["ended" if has_ended else how] += 1
+
+    def learn(self, known: Path, operation: str, locks: str) -> bool:
+        """Note what an operation makes of a store, and for how many bytes of addresses it asks."""
+        it = Subject(self.fresh(operation), self.layout, locks=locks)
+        with zarrcore.config.set({"threading.max_workers": 1}):  # it does without more, if it has to
+            begin = addresses("VmSize")
+            wanted = OPERATIONS[operation](it)
+            need = addresses("VmPeak") - begin
+        after, before = state(it.path), state(self.fresh(operation))
+        known.write_bytes(pickle.dumps((need, (before, after, wanted))))
+        return True
+
+    def disturb(self, known: Path, operation: str, locks: str, share: float) -> bool:
+        with known.open("rb") as file:
+            need = pickle.load(file)[0]  # before what it has is counted
+        it = Subject(self.fresh(operation), self.layout, locks=locks)
+        has_ended, result = without_memory(it, operation, int(share * need))
+        expected = pickle.loads(known.read_bytes())[1]
+        self.judge("memory", it, operation, expected, has_ended, result)
+        return has_ended
+
+
+def in_child(call: Callable[[], bool]) -> bool:
+    """Return what a function returns in a child of fork."""
+    sys.stdout.flush()
+    if (child := os.fork()) == 0:
+        code = 2
+        try:
+            faulthandler.dump_traceback_later(60, exit=True)
+            code = int(call())
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+        os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, 1), code
+    return code == 1
+
+
+def addresses(name: str) -> int:
+    """Bytes of addresses that this process has, or at most had since it was forked."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
 def interrupted(it: Subject, operation: str, seconds: float, share: float) -> Ended:
@@ -131,13 +213,10 @@ def without_room(it: Subject, operation: str, seconds: float, share: float) -> E
         ballast.unlink()
 
 
-def without_memory(it: Subject, operation: str, seconds: float, share: float) -> Ended:
-    """Run an operation for which there may be too little memory."""
-    ctypes.CDLL(None).malloc_trim(0)
+def without_memory(it: Subject, operation: str, nbytes: int) -> Ended:
+    """Run an operation that gets so many bytes of addresses at most."""
     most = resource.getrlimit(resource.RLIMIT_AS)
-    with open("/proc/self/statm") as file:
-        now = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (now + int(share * share * (10 << 20)), most[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (addresses("VmSize") + nbytes, most[1]))
     try:
         return True, OPERATIONS[operation](it)
     except MemoryError:
@@ -149,7 +228,7 @@ def without_memory(it: Subject, operation: str, seconds: float, share: float) ->
         resource.setrlimit(resource.RLIMIT_AS, most)
 
 
-WAYS = {"interrupt": interrupted, "kill": killed, "full": without_room, "memory": without_memory}
+WAYS = {"interrupt": interrupted, "kill": killed, "full": without_room}
 
 
 def main(how: str, directory: str, layout: str, seed: str, cases: str, first: str = "0") -> None:
@@ -157,11 +236,14 @@ def main(how: str, directory: str, layout: str, seed: str, cases: str, first: st
     operations = [
         name for name in (OPERATIONS if how in ("interrupt", "memory") else CHANGES) if applies(name, layout)
     ]
-    run = Run(Path(directory), layout)
+    if how == "memory":
+        operations = [name for name in operations if name not in LITTLE]
+    run = (RunInChildren if how == "memory" else Run)(Path(directory), layout)
     for number in range(int(first), int(cases)):
         chance = random.Random(f"{layout} {seed} {number}")
         case = chance.choice(operations), chance.choice(("none", "file")), 1.2 * chance.random()
-        faulthandler.dump_traceback_later(60, exit=True)
+        if how != "memory":  # whose children do so: they have no thread that this process has started
+            faulthandler.dump_traceback_later(60, exit=True)
         try:
             run.check(how, *case)
         except BaseException as error:

@@ -37,7 +37,7 @@ static system_call *kernel(void)
 
 enum {                                   /* as tests/shared/shim.py has them */
     OPEN = 1, READ = 2, WRITE = 4, SYNC = 8, RENAME = 16, UNLINK = 32, MKDIR = 64, LINK = 128, STAT = 256, LIST = 512,
-    CLOSE = 1024, LOCK = 2048
+    CLOSE = 1024, LOCK = 2048, UNLOCK = 4096
 };
 #define SHORT (-1)                       /* in place of an errno: half of what was asked for is read or written */
 
@@ -505,7 +505,8 @@ int fcntl64(int fd, int command, ...)
     va_start(list, command);
     void *const argument = va_arg(list, void *);
     va_end(list);
-    if (command == F_OFD_SETLK && ((struct flock *)argument)->l_type != F_UNLCK && fails_at(LOCK, fd, NULL)) {
+    if (command == F_OFD_SETLK &&
+        fails_at(((struct flock *)argument)->l_type == F_UNLCK ? UNLOCK : LOCK, fd, NULL)) {
         return -1;
     }
     return NEXT(int, fcntl64, int, int, ...)(fd, command, argument);

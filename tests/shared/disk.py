@@ -2,8 +2,9 @@
 """What a disk may hold after a crash, at each moment of what tests/faults/shim.c has noted.
 
 What was flushed is there; of a directory that was not, the first few changes; of a file that was not, all
-bytes, half of them, zeros, or those that were flushed.  A name that moves from one directory to another is in
-one of them, as in all file systems with a journal, and on the disk as soon as one of the two is.
+bytes, half of them, zeros, those of the end alone, or those that were flushed.  A name that moves from one
+directory to another is in one of them, as in all file systems with a journal, and on the disk as soon as one
+of the two is.
 """
 
 from __future__ import annotations
@@ -162,7 +163,10 @@ class Disk:
         data = file.data
         if data == file.flushed:
             return data
-        states: list[bytes] = [file.flushed, data[: len(data) // 2], bytes(len(data)), data]
+        end = len(os.path.commonprefix([data, file.flushed]))
+        middle = (end + len(data)) // 2
+        last_first = data[:end] + bytes(middle - end) + data[middle:]
+        states: list[bytes] = [file.flushed, data[: len(data) // 2], bytes(len(data)), last_first, data]
         return bytes(choose(states))
 
 

@@ -786,6 +786,37 @@ def test_a_child_of_a_creator_that_is_killed_keeps_no_place(by: str, tmp_path: P
             os.kill(child, signal.SIGKILL)
 
 
+def test_a_child_that_is_forked_while_a_directory_is_opened_keeps_no_place(tmp_path: Path) -> None:
+    """It kept the lock of a parent that was killed: nobody knew yet of the descriptor."""
+    of_child, tell = os.pipe()
+    is_forking, fds = threading.Event(), []
+
+    def fork() -> None:
+        if (pid := os.fork()) == 0:
+            with suppress(OSError):
+                os.fstat(fds[0])
+                os.write(tell, b"open")
+            os._exit(0)
+        os.waitpid(pid, 0)
+        os.close(tell)
+
+    thread = threading.Thread(target=fork)
+
+    def open_directory() -> int:
+        fds.append(os.open(tmp_path, os.O_RDONLY))
+        thread.start()
+        assert is_forking.wait(10)
+        thread.join(0.05)  # unless it waits for this function
+        return fds[0]
+
+    with alone(str(tmp_path), lambda: os.open(tmp_path, os.O_RDONLY)):
+        os.register_at_fork(before=is_forking.set)
+    with alone(str(tmp_path), open_directory):
+        thread.join()
+    assert os.read(of_child, 4) == b""
+    os.close(of_child)
+
+
 def test_a_child_that_is_forked_within_a_creation_and_fails_leaves_all_to_its_parent(tmp_path: Path) -> None:
     """It removed the chunks that the parent had stored, whose array had fill values in their place.
 

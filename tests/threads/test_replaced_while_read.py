@@ -18,7 +18,7 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.base import BytesBytesCodec
 from zarrcore.errors import ArrayNotFoundError, ChunkIOError, CopyError
 from zarrcore.registry import register_codec
-from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
+from zarrcore.storage import LocalStore, MemoryStore, WrapperStore, ZipStore
 
 
 @dataclass(frozen=True)
@@ -240,33 +240,36 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / "x" if request.param == "root" else tmp_path / "x" / "a"
 
 
-@pytest.mark.parametrize("read", ["indexed", "into memory", "points", "indices"])
-@pytest.mark.parametrize("value", [2, None])
-@pytest.mark.parametrize("n", [N, 3])
-@pytest.mark.parametrize("place", ["root", "a"], indirect=True)
+OF_OTHERS: dict[str, Callable[[zarrcore.Array], np.ndarray]] = READS | {
+    "one by one": lambda array: np.concatenate(array.read_many([np.s_[:2], np.s_[2:4]], threads=1)),
+    "points one by one": lambda array: np.concatenate(array.read_many([[0, 1], [2, 3]], threads=1)),
+    "into strides": lambda array: np.concatenate(
+        array.read_many([[0, 1], [2, 3]], out=[*np.empty((2, 4), array.dtype)[:, ::2]], threads=1)
+    ),
+}
+
+
+@pytest.mark.parametrize("read", OF_OTHERS)
+@pytest.mark.parametrize("kind", ["v3", "shards", "strings"])
+@pytest.mark.parametrize(
+    ("value", "n", "place"),
+    [(2, 3, "a"), (2, N, "root"), (None, 3, "root"), (None, N, "a")],
+    indirect=["place"],
+)
 def test_a_read_was_of_two_arrays_where_another_process_replaced_one(
-    tmp_path: Path, place: Path, n: int, value: int | None, read: str
+    tmp_path: Path,
+    place: Path,
+    n: int,
+    value: int | None,
+    kind: str,
+    read: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shape = {"chunks": 1 << 18, "shape": n << 18} if n < N else {}  # a few chunks count if they are large
-    array = make(place, None, 1, n, **shape)
-    make(tmp_path / "other", None, value, n, **shape)
+    monkeypatch.setattr("zarrcore.arrays.steps.STEP_BYTES", 1)
+    array = make(place, None, 1, n, kind)
+    make(tmp_path / "other", None, value, n, kind)
     Interrupted.meanwhile.append(lambda: by_another_process(place, tmp_path / "other"))
-    found = READS[read](array)
-    assert not Interrupted.meanwhile
-    assert values_of(found) == {9 if value is None else value}
-
-
-@pytest.mark.parametrize("read", READS)
-@pytest.mark.parametrize("value", [2, None])
-@pytest.mark.parametrize("n", [N, 3])
-@pytest.mark.parametrize("place", ["root", "a"], indirect=True)
-def test_a_read_of_strings_was_of_two_arrays_where_another_process_replaced_one(
-    tmp_path: Path, place: Path, n: int, value: int | None, read: str
-) -> None:
-    array = make(place, None, 1, n, "strings")
-    make(tmp_path / "other", None, value, n, "strings")
-    Interrupted.meanwhile.append(lambda: by_another_process(place, tmp_path / "other"))
-    found = READS[read](array)
+    found = OF_OTHERS[read](array)
     assert not Interrupted.meanwhile
     assert values_of(found) == {9 if value is None else value}
 
@@ -294,6 +297,73 @@ def test_chunks_that_neither_of_two_arrays_lacks_were_fill_values(
     monkeypatch.setattr(OpenArray, "engine_after", once_there)
     found = values_of(READS[read](array))
     assert found == {2}
+
+
+def copied_over(place: Path, source: Path) -> None:
+    """Put other files into the directories of an array, and the same document once more."""
+    shutil.copytree(source, place, dirs_exist_ok=True)
+
+
+def copied_while(array: zarrcore.Array, chunks: Any, change: Callable[[], object]) -> Any:
+    meanwhile = [change]
+
+    def progress(done: int, total: int) -> None:
+        if meanwhile:
+            meanwhile.pop()()
+
+    return zarrcore.from_array(MemoryStore(), data=array, chunks=chunks, threads=1, progress=progress)[:]
+
+
+@pytest.mark.parametrize("chunks", ["keep", (3,)])
+@pytest.mark.parametrize(
+    ("how", "attributes"), [(by_another_process, {}), (by_another_process, {"new": 1}), (copied_over, {})]
+)
+@pytest.mark.parametrize("place", ["root", "a"], indirect=True)
+def test_a_copy_was_of_two_arrays_where_another_process_replaced_its_source(
+    tmp_path: Path, place: Path, attributes: dict[str, int], how: Any, chunks: Any
+) -> None:
+    array = make(place, None, 1)
+    make(tmp_path / "other", None, 2, attributes=attributes)
+    with pytest.raises(CopyError, match="was replaced by another one"):
+        copied_while(array, chunks, lambda: how(place, tmp_path / "other"))
+
+
+@pytest.mark.parametrize("chunks", ["keep", (3,)])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_copy_goes_on_while_another_process_changes_attributes_and_appends(
+    tmp_path: Path, zarr_format: Any, chunks: Any
+) -> None:
+    values = np.arange(24, dtype="i4")
+    array = zarrcore.create_array(tmp_path, data=values, chunks=2, zarr_format=zarr_format)
+    other = tmp_path.parent / f"{tmp_path.name}-other"
+    shutil.copytree(tmp_path, other)
+
+    def change() -> None:
+        handle = zarrcore.open_array(other)
+        handle.append(values)
+        handle.attrs["new"] = 1
+        for document in ("zarr.json", ".zarray", ".zattrs"):
+            if (other / document).exists():
+                (other / document).rename(tmp_path / document)
+
+    np.testing.assert_array_equal(copied_while(array, chunks, change), values)
+
+
+def test_a_copy_of_an_array_that_another_process_replaces_by_another_kind(tmp_path: Path) -> None:
+    array = make(tmp_path / "a", None, 1)
+    make(tmp_path / "b", None, 2, dtype="f4")
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
+        copied_while(array, "keep", lambda: copied_over(tmp_path / "a", tmp_path / "b"))
+
+
+def test_an_archive_that_another_process_replaces_by_renaming_is_read_as_it_was(tmp_path: Path) -> None:
+    for name, value in (("old.zip", 1), ("new.zip", 2)):
+        with ZipStore(tmp_path / name, mode="w") as archive:
+            make(archive, None, value)
+    array = zarrcore.open_array(tmp_path / "old.zip", mode="r")
+    Interrupted.meanwhile.append(lambda: (tmp_path / "new.zip").rename(tmp_path / "old.zip"))
+    assert values_of(array[:]) == values_of(array[:4]) == {1}
+    assert values_of(zarrcore.open_array(tmp_path / "old.zip", mode="r")[:]) == {2}
 
 
 def test_a_handle_of_an_array_that_another_process_has_replaced_by_another_kind(tmp_path: Path) -> None:

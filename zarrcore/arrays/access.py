@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from zarrcore.engine.base import Engine
 from zarrcore.engine.projection import axes_of, raw_dtype
 from zarrcore.errors import ChunkError, ChunkIOError
 from zarrcore.indexing import Dim, Fields, Selection, plain_selection
-from zarrcore.metadata import layout
+from zarrcore.metadata import ArrayMetadata, layout
 from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
 
 if TYPE_CHECKING:
@@ -114,28 +114,48 @@ def fill(
     try:
         fill_by(array, selection, result, threads, engine, step, options)
     except ChunkError:
-        if not (engine.is_left or engine.is_stale):
+        if not _is_other(engine):
             raise
-    if engine.is_left or engine.is_stale:
+    if _is_other(engine):
         again = partial(fill_by, array, selection, result, threads, step=step, options=options)
-        of_one_array(array, again, array.engine_after(engine, metadata))
+        engine = array.engine_after(engine, metadata)
+        of_one_array(array, again, engine)
+
+
+Known: TypeAlias = dict[int, tuple[OpenArray, ArrayMetadata, Engine]]
+"""Arrays that are read together, by their ids, with the metadata and the engines by which they are."""
+
+
+def of_one_version(read: Callable[[Known], object], known: Known) -> None:
+    """Have arrays read; again, if another array may have come to the place of one of them meanwhile."""
+    for attempt in range(_MOST_ATTEMPTS):
+        try:
+            read(known)
+        except ChunkError:
+            if not any(_is_other(engine) for _, _, engine in known.values()):
+                raise
+        others = [key for key, (_, _, engine) in known.items() if _is_other(engine)]
+        if not others:
+            return
+        for key in others:
+            array, metadata, engine = known[key]
+            engine = array.engine_after(engine, metadata, compares=attempt < _MOST_CHANGES)
+            known[key] = array, array._metadata, engine
+    name = known[others[0]][0].path or "/"
+    raise ChunkIOError("other arrays keep coming to the place of this one", array=name)
 
 
 def of_one_array(
     array: OpenArray, read: Callable[[Engine], object], engine: Engine | None = None
 ) -> None:
-    """Have an array read by an engine; again, if another array may have come to its place meanwhile."""
-    for attempt in range(_MOST_ATTEMPTS):
-        metadata, engine = array._metadata, engine or array.engine()
-        try:
-            read(engine)
-        except ChunkError:
-            if not (engine.is_left or engine.is_stale):
-                raise
-        if not (engine.is_left or engine.is_stale):
-            return
-        engine = array.engine_after(engine, metadata, compares=attempt < _MOST_CHANGES)
-    raise ChunkIOError("other arrays keep coming to the place of this one", array=array.path or "/")
+    """Do the same with one array."""
+    key = id(array)
+    known = {key: (array, array._metadata, engine or array.engine())}
+    of_one_version(lambda known: read(known[key][2]), known)
+
+
+def _is_other(engine: Engine) -> bool:
+    return engine.is_left or engine.is_stale
 
 
 def fill_by(
@@ -155,6 +175,7 @@ def fill_by(
             return
         for dims, piece in _in_steps(array, selection, block, step):
             engine.read(dims, piece, threads, **options)
+        engine.confirm()
         return
     is_flat = result.flags.c_contiguous
     flat = result.reshape(-1) if is_flat else np.empty(selection.block, result.dtype)
@@ -165,6 +186,7 @@ def fill_by(
         for start in range(0, count, most):
             part = slice(start, start + most)
             engine.read_points(tuple(dim[part] for dim in selection.dims), flat[part], threads, **options)
+        engine.confirm()
     if not is_flat:
         result[...] = flat.reshape(selection.shape)
     if step is not None:

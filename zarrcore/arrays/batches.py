@@ -11,11 +11,11 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore._core import engine
 from zarrcore._typing import Memory, Out, SelectionLike, ShapedArray
-from zarrcore.arrays.access import fill, fill_by, of_one_array
+from zarrcore.arrays.access import Known, fill_by, of_one_version
 from zarrcore.arrays.memory import is_memory
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
-from zarrcore.errors import ChunkError
+from zarrcore.engine.base import Engine
 from zarrcore.indexing import Selection
 from zarrcore.node import state_of
 
@@ -150,34 +150,26 @@ def _common(reads: Reads) -> tuple[tuple[int, ...], np.dtype]:
 
 def _read(reads: Reads, results: Sequence[np.ndarray] | np.ndarray, threads: int) -> None:
     """Read natively what can be, in one call, and all else one by one."""
-    requests: list[Any] = []
-    later, positions, known = [], [], []
     if isinstance(results, np.ndarray):
         results = [results[number, ...] for number in range(len(reads))]
+    known = {id(array): (array, array._metadata, array.engine()) for array, _ in reads}
+    of_one_version(partial(_read_by, reads, results, threads), known)
+
+
+def _read_by(reads: Reads, results: Sequence[np.ndarray], threads: int, known: Known) -> None:
+    requests: list[Any] = []
+    positions: list[int] = []
+    later: dict[int, Engine] = {}
     for number, ((array, selection), result) in enumerate(zip(reads, results, strict=True)):
-        metadata, compiled = array._metadata, array.engine()
+        compiled = known[id(array)][2]
         if result.size == 0:
             continue
         if not compiled.is_native or (selection.points and not result.flags.c_contiguous):
-            later.append((array, selection, result))
+            fill_by(array, selection, result, threads, compiled)
+            later[id(array)] = compiled
         else:
             requests.append((compiled, selection.dims, selection.points, result.reshape(selection.block)))
             positions.append(number)
-            known.append(metadata)
-    for array, selection, result in later:
-        fill(array, selection, result, threads)
-    for i in _read_natively(requests, threads, positions):
-        array, selection = reads[positions[i]]
-        compiled, metadata = requests[i][0], known[i]
-        again = array.engine_after(compiled, metadata) if compiled.is_left or compiled.is_stale else compiled
-        of_one_array(array, partial(fill_by, array, selection, results[positions[i]], threads), again)
-
-
-def _read_natively(requests: list[Any], threads: int, numbers: list[int]) -> Iterable[int]:
-    """Return which requests are to be read again: another array has come to the place of theirs."""
-    try:
-        return engine.read_many(requests, threads, numbers)
-    except ChunkError:
-        if any(request[0].is_left or request[0].is_stale for request in requests):
-            return range(len(requests))
-        raise
+    engine.read_many(requests, threads, positions)
+    for compiled in later.values():
+        compiled.confirm()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,16 @@ from zarrcore._threads import in_threads
 from zarrcore.arrays.access import get, put
 from zarrcore.arrays.chunks import can_list, present_chunks
 from zarrcore.arrays.description import grid_axes
-from zarrcore.arrays.opened import OpenArray
+from zarrcore.arrays.opened import OpenArray, stored_metadata
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.codecs.chain import with_held
-from zarrcore.engine.build import chunk_spec, chunk_store, largest_chunk
+from zarrcore.engine.build import chunk_spec, chunk_store, document_key, largest_chunk
 from zarrcore.engine.chunk_place import most_stored
 from zarrcore.engine.projection import Axis, axes_of, batches
 from zarrcore.errors import (
     ChunkError,
     ChunkIOError,
+    ChunkMemoryError,
     CopyError,
     MetadataValidationError,
     UnknownCodecError,
@@ -57,25 +58,36 @@ def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Ste
     source, dest = state_of(source), state_of(dest)
     if dest.size == 0:
         return
-    done, total, shape = 0, dest.nbytes, dest.shape
-    _refuse_lost(source, shape)
-    watch = source.watched() if isinstance(source, OpenArray) else None
+    done, total = 0, dest.nbytes
+    watched = _watched(source, dest.shape) if isinstance(source, OpenArray) else nullcontext()
     # Closed here, not when the traceback of an error is forgotten, so that no thread is at work any more.
-    with closing(_steps(source, dest, threads, counts=progress is not None)) as steps:
+    with watched, closing(_steps(source, dest, threads, counts=progress is not None)) as steps:
         for nbytes in steps:
             done += nbytes
             if progress is not None:
                 progress(min(done, total), total)
-    _refuse_lost(source, shape)  # else what was removed meanwhile would be absent
-    if watch is not None and watch.lost_since():
-        name = watch.path or "/"
-        raise CopyError(f"array {name!r} was replaced by another one, or has shrunk, while it was copied")
     if progress is not None and done < total:  # what is absent
         progress(total, total)
 
 
-def _refuse_lost(source: Any, shape: tuple[int, ...]) -> None:
-    if isinstance(source, OpenArray) and (reason := source.out_of_date(shape, or_larger=True)):
+@contextmanager
+def _watched(source: OpenArray, shape: tuple[int, ...]) -> Iterator[None]:
+    """Raise a CopyError at the end if another array has come to the place of the source meanwhile."""
+    _refuse_lost(source, shape)
+    watch = source.watched()
+    with source.store._pinned(document_key(source.metadata, source.store_path)) as changed:
+        yield
+        _refuse_lost(source, shape)  # else what was removed meanwhile would be absent
+        what = changed()
+    if what == "document":  # a copy of encoded chunks has not looked at what they are encoded by
+        source.refuse_other(stored_metadata(source), watch.metadata)
+    if what == "array" or watch.lost_since():
+        name = watch.path or "/"
+        raise CopyError(f"array {name!r} was replaced by another one, or has shrunk, while it was copied")
+
+
+def _refuse_lost(source: OpenArray, shape: tuple[int, ...]) -> None:
+    if reason := source.out_of_date(shape, or_larger=True):
         raise CopyError(f"values are missing: {reason}")
 
 
@@ -195,11 +207,12 @@ def _move_chunks(
                     key = prefix + name
                     with ranked(engine.KeyLock(place, name), Rank.CHUNK):
                         write.set(key, value)
-            except (ChunkError, MemoryError):
+            except ChunkError:
                 raise
             except Exception as error:
                 where: Any = {"array": array.path or "/", "chunk": coords, "key": key}
-                raise ChunkIOError(named(error), **where) from error
+                kind = ChunkMemoryError if isinstance(error, MemoryError) else ChunkIOError
+                raise kind(named(error), **where) from error
             if counts:
                 nbytes += item_size * math.prod(
                     axis.valid_length(k) for axis, k in zip(axes, coords, strict=True)

@@ -173,7 +173,7 @@ class OpenArray(ArrayDescription):
         if engine.is_stale and not engine.is_left:
             if self._engine is not engine or users.is_changing(self._store_path):
                 # This process has not replaced it, but may be changing its shape: reads have the old one.
-                self._refuse_other(stored_metadata(self), metadata)
+                self.refuse_other(stored_metadata(self), metadata)
                 fresh = self._build(metadata, documented=self.documented and compares)
                 with BINDING:
                     is_current = self._metadata is metadata and self.losses == users.losses
@@ -257,12 +257,13 @@ class OpenArray(ArrayDescription):
             self.documented = True
             if found.separator_is_open and not known.separator_is_open:
                 found = self._with_separator(found)
-            self._refuse_other(found, known)
+            self.refuse_other(found, known)
             shrunk = any(now < was for now, was in zip(found.shape, known.shape, strict=True))
             # Where it has only grown, the old shape stays valid.
             self.adopt(found if shrunk else known, losses=losses, instead_of=known)
 
-    def _refuse_other(self, found: ArrayMetadata, known: ArrayMetadata) -> None:
+    def refuse_other(self, found: ArrayMetadata, known: ArrayMetadata) -> None:
+        """Raise an ArrayNotFoundError if metadata that were found are not those known, of another shape."""
         if not is_resized(found, known):
             raise ArrayNotFoundError(
                 f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it "

@@ -89,6 +89,7 @@ class _Tolerant:
         self._failures.clear()
         if self._block.size:
             self._read(self._chosen.dims, self._block, self._chosen.points, 0)
+            by.confirm()
 
     def _read(self, dims: Sequence[Any], block: np.ndarray, points: bool, level: int) -> None:
         axes = self._levels[level]

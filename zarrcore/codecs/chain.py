@@ -40,6 +40,7 @@ from zarrcore.errors import (
     ChunkDecodeError,
     ChunkEncodeError,
     ChunkError,
+    ChunkMemoryError,
     MetadataValidationError,
     named,
     shown,
@@ -616,7 +617,9 @@ def run_codec(
         if error.codec is not None:
             raise
         raise error.located(codec=codec.name) from error.__cause__
-    except (BaseZarrError, MemoryError):
+    except BaseZarrError:
         raise
+    except MemoryError as error:
+        raise ChunkMemoryError(f"out of memory: {named(error)}", codec=codec.name) from error
     except Exception as error:
         raise error_class(named(error), codec=codec.name) from error

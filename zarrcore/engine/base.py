@@ -35,7 +35,7 @@ class Engine(Protocol):
     """Whether this process has put another array in the place of this one: what was read may be of both."""
 
     is_stale: bool
-    """Whether another process may have, as a read has found out, which failed: the metadata are others."""
+    """Whether another process may have, as a read, or `confirm`, has found out: the metadata are others."""
 
     @property
     def block_shape(self) -> tuple[int, ...] | None:
@@ -67,6 +67,9 @@ class Engine(Protocol):
         self, coords: Sequence[Any], out: np.ndarray, threads: int = 0, field: FieldNames | None = None
     ) -> None:
         """Fill the flat `out` with the elements at `coords`."""
+
+    def confirm(self) -> None:
+        """Look whether several reads were of one array; where they may not have been, it `is_stale`."""
 
     def write_points(
         self,

@@ -76,6 +76,11 @@ def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
 
 _DOCUMENTS = {1: "meta", 2: ".zarray", 3: "zarr.json"}
 
+def document_key(metadata: ArrayMetadata, store_path: StorePath) -> str:
+    """Return the key of an array's own document."""
+    return key_prefix(store_path.path) + _DOCUMENTS[metadata.zarr_format]
+
+
 _resized = False  # whether this process has ever changed the shape of an array
 
 
@@ -218,7 +223,7 @@ def _python_engine(
     store = chunk_store(metadata, store_path)
     prefix = key_prefix(store_path.path)
     lost = _loss(store, prefix, documented=documented)
-    document = prefix + _DOCUMENTS[metadata.zarr_format] if documented else ""
+    document = document_key(metadata, store_path) if documented else ""
     return PythonEngine(
         metadata, store, store_path.path, lost, missing_is_error=missing_is_error, document=document
     )

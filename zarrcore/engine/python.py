@@ -35,7 +35,9 @@ from zarrcore.errors import (
     ChunkDecodeError,
     ChunkEncodeError,
     ChunkIOError,
+    ChunkMemoryError,
     ChunkNotFoundError,
+    named,
 )
 from zarrcore.keys.base import key_maker
 from zarrcore.metadata.layout import fill_array, grid_edges
@@ -135,10 +137,18 @@ class PythonEngine:
             self._read(chain(first, parts), out, threads, field)
             is_read = True
         finally:
-            if len(first) > 1 and self._version is not None:
-                now = self._store._version(self._document)
-                # Where nothing was read and nothing is there, the error says that they are gone.
-                self.is_stale |= now != self._version and (is_read or bool(now))
+            if len(first) > 1:
+                self._compare(is_read)
+
+    def _compare(self, is_read: bool) -> None:
+        if self._version is not None:
+            now = self._store._version(self._document)
+            # Where nothing was read and nothing is there, the error says that they are gone.
+            self.is_stale |= now != self._version and (is_read or bool(now))
+
+    def confirm(self) -> None:
+        """Look whether several reads were of one array."""
+        self._compare(is_read=True)
 
     def write(
         self,
@@ -312,8 +322,8 @@ class PythonEngine:
                 found = self._store.get_many(keys)
             else:
                 found = self._store._get_chunks(keys, self._most)
-        except MemoryError:
-            raise
+        except MemoryError as error:
+            raise ChunkMemoryError(f"out of memory: {named(error)}", array=self._path or "/") from error
         except Exception as error:
             key = getattr(error, "key", None)
             if key not in keys:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeAlias
 
 from zarrcore._locks import holding
-from zarrcore.storage.files import close
+from zarrcore.storage.inherited import OpenDirectory, opened_here
 from zarrcore.storage.local_errors import status_of
 
 StillThere: TypeAlias = Callable[[], bool]
@@ -26,21 +26,10 @@ class _Own(threading.local):
 
 
 _OWN = _Own()
-_opened: set[_Opened] = set()  # directories of all threads, locked or about to be
 
 
-class _Opened:
-    """A directory that is open."""
-
-    def __init__(self, fd: int) -> None:
-        self.fd = fd
-        _opened.add(self)
-
-    def close(self) -> None:
-        _opened.discard(self)
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            close(fd)
+class _Directory(OpenDirectory):
+    """A directory that may be locked."""
 
     def lock(self) -> bool:
         """Return whether it could be locked; not where the file system has no such locks."""
@@ -60,15 +49,8 @@ class _Opened:
                 fcntl.flock(self.fd, fcntl.LOCK_UN)
 
 
-def _let_go() -> None:
-    """Leave the locks to the process that has them: a child that outlives it would keep them."""
-    for directory in [*_opened]:
-        directory.close()
-    _OWN.locked.clear()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go)
+    os.register_at_fork(after_in_child=lambda: _OWN.locked.clear())
 
 
 @holding
@@ -81,11 +63,10 @@ def alone(path: str, open_directory: Callable[[], int | None]) -> Iterator[Still
     that can be known.
     """
     for attempts_left in reversed(range(_ATTEMPTS)):
-        if (fd := open_directory()) is None:
-            break
-        directory = _Opened(fd)
-        try:
-            found = status_of(fd, path)
+        with opened_here(lambda: _Directory(-1 if (fd := open_directory()) is None else fd)) as directory:
+            if directory.fd < 0:
+                break
+            found = status_of(directory.fd, path)
             identity = found.st_dev, found.st_ino
             if identity in _OWN.locked:
                 yield partial(_is_at, path, found)
@@ -102,8 +83,6 @@ def alone(path: str, open_directory: Callable[[], int | None]) -> Iterator[Still
                 if is_locked:
                     directory.unlock()
             return
-        finally:
-            directory.close()
     yield None
 
 

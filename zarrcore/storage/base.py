@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from inspect import isasyncgenfunction, iscoroutinefunction, isfunction
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from zarrcore._core.engine import Place
     from zarrcore.storage.alone import StillThere
     from zarrcore.storage.byte_range import ByteRange
+    from zarrcore.storage.pinned import Changed
     from zarrcore.storage.versions import Fetched
 
 _CREATING = forkable(RLock())  # held while a store without a way of its own creates a key
@@ -490,6 +491,10 @@ class Store(ABC):
     def _version(self, key: str) -> tuple[int, ...] | None:
         """Numbers that differ once the value of a key does; ``()``: it has none; None: finding them costs."""
         return None
+
+    def _pinned(self, key: str) -> AbstractContextManager[Callable[[], Changed]]:
+        """Yield a function that returns what has changed of the array of a document, if that is cheap."""
+        return nullcontext(lambda: "nothing")
 
     def _fetch(
         self,

@@ -337,9 +337,15 @@ def sync_file(path: str) -> None:
 def _sync(path: str, flags: int, fd: int | None) -> None:
     found = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), dir_fd=fd)
     try:
-        os.fsync(found)
+        sync_open(found, path)
+    finally:
+        close(found)
+
+
+def sync_open(fd: int, path: str) -> None:
+    """Have what is open under a name survive a crash, as it is now."""
+    try:
+        os.fsync(fd)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot and need not
             raise OSError(error.errno, error.strerror, path) from None
-    finally:
-        close(found)

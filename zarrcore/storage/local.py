@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import groupby
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from zarrcore.storage.alone import StillThere
     from zarrcore.storage.byte_range import ByteRange
+    from zarrcore.storage.pinned import Changed
     from zarrcore.storage.versions import Fetched
 
     Locks = Literal["file", "warn", "none"]
@@ -695,6 +696,11 @@ class LocalStore(Store):
         except OSError:
             return None
         return found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev, found.st_ctime_ns
+
+    def _pinned(self, key: str) -> AbstractContextManager[Callable[[], Changed]]:
+        from zarrcore.storage.pinned import pinned
+
+        return pinned(*f"{self._root}/{key}".rsplit("/", 1))
 
     def _fetch(
         self,

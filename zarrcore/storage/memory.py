@@ -142,10 +142,14 @@ class MemoryStore(Store):
 
     def list_dir(self, prefix: str) -> Iterator[str]:
         prefix = self._start + validate_prefix(prefix)
-        start, keys = len(prefix), [*self._store_dict]
-        if prefix:
-            keys = [key[start:] for key in keys if key.startswith(prefix)]
-        return iter(dict.fromkeys([key.split("/", 1)[0] for key in keys]))
+        start, names = len(prefix), dict[str, None]()
+        known: str | tuple[str, ...] = ()  # a name that was found: most keys follow one below it
+        for key in [*self._store_dict]:
+            if not key.startswith(known) and key.startswith(prefix):
+                name, slash, _ = key[start:].partition("/")
+                names[name] = None
+                known = f"{prefix}{name}/" if slash else known
+        return iter(names)
 
     def _view(self, key: str, value: Any) -> bytes | memoryview:
         try:

@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 
 from zarrcore._locks import holding
 from zarrcore.storage.files import is_own, is_temporary, is_there, sync_directory, sync_file
+from zarrcore.storage.inherited import OpenDirectory, opened_here
 from zarrcore.storage.local_errors import status_of
 from zarrcore.storage.removing import remove_directory
 from zarrcore.storage.validation import DECISIVE
@@ -132,18 +133,16 @@ def _locked(directory: str, above: int | None = None) -> Iterator[bool | None]:
         return
     import fcntl
 
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
-    try:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with opened_here(lambda: OpenDirectory(os.open(directory, flags, dir_fd=above))) as opened:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(opened.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             yield False
         except OSError:
             yield None
         else:
-            yield status_of(fd, directory).st_nlink > 0
-    finally:
-        os.close(fd)
+            yield status_of(opened.fd, directory).st_nlink > 0
 
 
 def goes_on(source: str, target: str) -> bool:

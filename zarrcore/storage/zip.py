@@ -28,6 +28,7 @@ from zarrcore.errors import (
 from zarrcore.storage.announced import ENGINE
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, as_request, resolve_range
+from zarrcore.storage.files import sync_open
 from zarrcore.storage.local_errors import named
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.validation import (
@@ -80,6 +81,10 @@ class ZipStore(Store):
         none by default; entries without compression are also read in parts.
     allowZip64 : bool
         Allow archives larger than 2 GiB.
+    fsync : bool, optional
+        Have :meth:`close` return once the archive is on the disk; a crash of the machine before that leaves
+        none that opens and lacks values.  Not for file objects.  Default: the configuration's
+        ``store.fsync``.
 
     Examples
     --------
@@ -106,6 +111,7 @@ class ZipStore(Store):
         read_only: bool | None = None,
         compression: int = zipfile.ZIP_STORED,
         allowZip64: bool = True,
+        fsync: bool | None = None,
     ) -> None:
         if mode not in _MODES:
             raise ValueError(f"ZipStore: expected a mode of {', '.join(_MODES)}, got {mode!r}")
@@ -117,7 +123,7 @@ class ZipStore(Store):
         self._archive: _Archive | RangedArchive = (
             RangedArchive(path, _ranged)
             if isinstance(path, StorePath)
-            else _Archive(path, mode, compression, allowZip64)
+            else _Archive(path, mode, compression, allowZip64, fsync)
         )
 
     @property
@@ -303,16 +309,28 @@ class _Archive:
     """The open archive, shared by a store and its read-only views."""
 
     def __init__(
-        self, target: str | os.PathLike[str] | IO[bytes], mode: ZipMode, compression: int, allow_zip64: bool
+        self,
+        target: str | os.PathLike[str] | IO[bytes],
+        mode: ZipMode,
+        compression: int,
+        allow_zip64: bool,
+        fsync: bool | None,
     ) -> None:
         if isinstance(target, (str, os.PathLike)):
             target = absolute_path(target)
         elif not (hasattr(target, "read") and hasattr(target, "seek")):
             raise TypeError(f"ZipStore: expected a path or a binary file object, got {type(target).__name__}")
+        elif fsync:
+            raise ValueError("ZipStore: fsync=True: a file object is synced by who has opened it")
+        if fsync is None and mode != "r":
+            from zarrcore.config import config
+
+            fsync = isinstance(target, str) and config.get("store.fsync", False)
         self.target = target
         self.mode: ZipMode = mode
         self.compression = compression
         self._allow_zip64 = allow_zip64
+        self._fsync = bool(fsync)
         self._reset()
 
     def _reset(self) -> None:
@@ -324,7 +342,7 @@ class _Archive:
         self._pid = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("target", "mode", "compression", "_allow_zip64")
+        kept = ("target", "mode", "compression", "_allow_zip64", "_fsync")
         return {name: getattr(self, name) for name in kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -397,6 +415,9 @@ class _Archive:
                 file.truncate(at + len(data))
                 file.seek(at)
                 file.write(data)
+                if self._fsync:
+                    file.flush()
+                    sync_open(file.fileno(), str(self.target))
 
     def restart(self) -> None:
         if not isinstance(self.target, str):
@@ -427,7 +448,7 @@ class _Archive:
             file = Directory(self.target, mode, self.compression, self._allow_zip64)
         if isinstance(self.target, str) and not self._lock_of_writer.is_held and file.was_taken_for_empty():
             raise StoreError(f"{printable(self.target)} {_UNFINISHED}")
-        file.lock = self._lock_of_writer
+        file.lock, file.syncs = self._lock_of_writer, self._fsync
         _check_names(file, str(file.filename))
         self._end = 0, b""
         if mode == "a" and isinstance(self.target, str) and file.fp is not None:

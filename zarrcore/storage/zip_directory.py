@@ -8,6 +8,7 @@ import zipfile
 from bisect import bisect_right
 from typing import Any
 
+from zarrcore.storage.files import sync_directory, sync_open
 from zarrcore.storage.zip_locks import WriteLock
 
 LOCAL_HEADER = 30  # bytes before the name of an entry
@@ -30,6 +31,7 @@ class Directory(zipfile.ZipFile):
     """
 
     lock: WriteLock | None = None  # which keeps other writers out
+    syncs = False  # whether an archive that is complete is one on the disk
     _offsets: list[int] | None = None
     _misnamed: set[str] | None = None  # what :meth:`check_absent` found
 
@@ -62,6 +64,20 @@ class Directory(zipfile.ZipFile):
             self._abandon()
         if self.lock is not None:
             self.lock.release()
+
+    def _write_end_record(self) -> None:
+        """Write the directory, which a crash leaves on the disk only if all entries are there."""
+        self._sync()
+        super()._write_end_record()  # type: ignore[misc]
+        self._sync()
+        if self.syncs and os.name != "nt":
+            sync_directory(os.path.dirname(os.path.realpath(str(self.filename))))
+
+    def _sync(self) -> None:
+        file: Any = self.fp
+        if self.syncs:
+            file.flush()
+            sync_open(file.fileno(), str(self.filename))
 
     def _abandon(self) -> None:
         """Close the file, and write nothing of what was to be written."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import IO
+from io import FileIO
 
 from zarrcore.errors import StoreError, printable
+from zarrcore.storage.inherited import opened_here
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EINVAL}  # of a file system
 State = tuple[int, ...]
@@ -21,7 +22,7 @@ class WriteLock:
     """
 
     def __init__(self) -> None:
-        self._file: IO[bytes] | None = None  # which is closed, too, where nobody calls release
+        self._file: FileIO | None = None  # which is closed, too, where nobody calls release
         self._pid = os.getpid()
 
     @property
@@ -32,15 +33,17 @@ class WriteLock:
     def take(self, path: str, flags: int = 0) -> None:
         """Lock the file of that name, which is opened with these flags; if somebody else has it, raise."""
         if self._file is None:
-            fd = os.open(path, os.O_RDWR | flags, 0o666)
-            file = os.fdopen(fd, "rb", buffering=0)
-            if not _locked(fd):
-                file.close()
-                raise StoreError(
-                    f"{printable(path)} is being written to by another store, of this process or of another "
-                    "one: the archive can be written to when that one is closed"
-                )
-            self._file = file
+            file = opened_here(lambda: FileIO(os.open(path, os.O_RDWR | flags, 0o666)))
+            try:
+                if not _locked(file.fileno(), path):
+                    raise StoreError(
+                        f"{printable(path)} is being written to by another store, of this process or of "
+                        "another one: the archive can be written to when that one is closed"
+                    )
+                self._file = file
+            finally:
+                if self._file is not file:
+                    file.close()
 
     def release(self) -> None:
         """Unlock the file; nothing happens if it is not locked, and in a child made by fork."""
@@ -65,7 +68,7 @@ def state_of(path: str) -> State | None:
 
 if sys.platform == "win32":
 
-    def _locked(fd: int) -> bool:
+    def _locked(fd: int, path: str) -> bool:
         return True
 
     def _unlock(fd: int) -> None:
@@ -74,11 +77,14 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _locked(fd: int) -> bool:
+    def _locked(fd: int, path: str) -> bool:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
         except OSError as error:
-            return error.errno in _NO_LOCKS
+            if error.errno not in _NO_LOCKS:
+                raise OSError(error.errno, error.strerror, path) from None
         return True
 
     def _unlock(fd: int) -> None:

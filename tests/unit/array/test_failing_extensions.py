@@ -25,6 +25,7 @@ from zarrcore.dtype import Int32, data_type_registry
 from zarrcore.errors import (
     BaseZarrError,
     ChunkIOError,
+    ChunkMemoryError,
     MetadataValidationError,
     NodeIOError,
 )
@@ -776,6 +777,27 @@ def test_errors_name_the_array(kind: str, method: str) -> None:
                 pass
             finally:
                 INSTEAD.clear()
+
+
+@pytest.mark.parametrize("shards", [None, (4, 6)])
+@pytest.mark.parametrize("kind", ["Mirror", "Items", "Octets"])
+def test_too_little_memory_in_a_codec_names_array_chunk_and_codec(kind: str, shards: Any) -> None:
+    """It was a bare MemoryError."""
+    root = zarrcore.create_group({})
+    array = root.create_array("some/where", shape=(8, 6), dtype="i4", shards=shards, **OPTIONS[kind])
+    array[...] = VALUES
+    calls: dict[str, Any] = {"decode": array.__getitem__, "encode": lambda key: array.__setitem__(key, 7)}
+    for method, call in calls.items():
+        INSTEAD[f"{kind}.{method}"] = raising(MemoryError("of the test"))
+        for key in (np.s_[2:4, :3], np.s_[2:4, 1:3], ...):
+            with pytest.raises(ChunkMemoryError, match=r"out of memory: .*of the test") as caught:
+                call(key)
+            assert caught.value.array == "some/where"
+            assert caught.value.codec == CLASSES[kind].name
+            assert caught.value.key
+            assert key is ... or caught.value.chunk == ((1, 0) if shards is None else (0, 0))
+        INSTEAD.clear()
+        assert np.array_equal(array[...], VALUES)
 
 
 def test_of_values_of_any_size_little_is_looked_at() -> None:

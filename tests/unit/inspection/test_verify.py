@@ -459,3 +459,30 @@ def test_a_group_that_has_lost_its_document_was_taken_for_one_that_the_copy_alon
         ("warning", "g: has lost its own documents; the copy still has them"),
         ("warning", "g/a: is in no group: one above it has lost its documents"),
     }
+
+
+@pytest.mark.parametrize("is_sharded", [False, True])
+@pytest.mark.parametrize("checksums", [[], ["crc32c"]])
+def test_what_filters_decode_is_what_is_stored(is_sharded: bool, checksums: list[str]) -> None:
+    """Raw values in memory are not moved where they are tried, but for filters, which look at them."""
+    store = MemoryStore()
+    items = {"name": "bytes", "configuration": {"endian": "little"}}
+    inner: list[Any] = [items, *({"name": name} for name in checksums)]
+    index = [items, {"name": "crc32c"}]
+    sharding = {"chunk_shape": [4, 6], "codecs": inner, "index_codecs": index}
+    array = zarrcore.create_array(
+        store,
+        shape=(16, 12),
+        chunks=(8, 12),
+        dtype="uint8",
+        filters=[{"name": "cast_value", "configuration": {"data_type": "int16"}}],  # which refuses others
+        serializer={"name": "sharding_indexed", "configuration": sharding} if is_sharded else "auto",
+        compressors=[] if is_sharded else inner[1:],
+    )
+    array[...] = np.arange(192).reshape(16, 12)
+    assert zarrcore.verify(store).ok
+    key = "c/0/0"
+    store.set(key, store.get(key).replace(np.arange(6, dtype="<i2").tobytes(), b"\xff" * 12, 1))
+    report = zarrcore.verify(store)
+    assert not report.ok
+    assert key in str(report.findings)

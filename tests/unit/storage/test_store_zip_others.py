@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -276,6 +278,48 @@ def test_a_child_that_ends_neither_completes_nor_unlocks_an_archive(path: Path) 
     store.set("z", b"value")
     store.close()
     assert zipfile.ZipFile(path).namelist() == ["x", "z"]
+
+
+@has_locks
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_of_a_writer_that_is_killed_keeps_no_archive_locked(path: Path) -> None:
+    """A worker process that had inherited the descriptor kept others from the archive as long as it lived."""
+    of_child, tell = os.pipe()
+    if (writer := os.fork()) == 0:
+        store = ZipStore(path, mode="w")
+        store.set("x", b"value")
+        if (worker := os.fork()) == 0:
+            signal.pause()
+        os.write(tell, worker.to_bytes(8, "little"))
+        os.kill(os.getpid(), signal.SIGKILL)
+    worker = int.from_bytes(os.read(of_child, 8), "little")
+    os.waitpid(writer, 0)
+    try:
+        with ZipStore(path, mode="w") as store:
+            store.set("y", b"value")
+    finally:
+        os.kill(worker, signal.SIGKILL)
+        os.close(of_child)
+        os.close(tell)
+
+
+@has_locks
+def test_an_error_of_the_system_at_the_lock_of_an_archive_names_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another store was said to write to it."""
+
+    def fail(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    write(path)
+    monkeypatch.setattr("fcntl.flock", fail)
+    code = errno.EIO
+    with pytest.raises(OSError, match=f"{os.strerror(code)}.*{path.name}"):
+        ZipStore(path, mode="a").set("y", b"value")
+    code = errno.ENOLCK  # the file system has no locks
+    with ZipStore(path, mode="a") as store:
+        store.set("y", b"value")
 
 
 APPENDS = """

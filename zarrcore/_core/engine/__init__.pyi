@@ -294,6 +294,7 @@ class NativeArray:
         field: _Field = None,
         token: object = None,
     ) -> None: ...
+    def confirm(self) -> None: ...
     def write_points(
         self,
         coords: _Coords,
@@ -339,4 +340,4 @@ def read_many(
     requests: list[tuple[NativeArray, Any, bool, NDArray[Any]]],
     threads: int = 0,
     numbers: Sequence[int] | None = None,
-) -> list[int]: ...
+) -> None: ...

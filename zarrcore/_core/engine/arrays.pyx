@@ -53,14 +53,14 @@ chunk_errors = {
 
 cdef object _located(object error, dict place, bint write):
     """What a codec raised, as an error that names array, chunk and key."""
-    if isinstance(error, MemoryError):
-        return error
     if isinstance(error, errors.ChunkError):
         located = error.located(**place)
         located.__cause__ = error.__cause__
         return located
-    kind = errors.ChunkEncodeError if write else errors.ChunkDecodeError
-    located = kind(errors.named(error), **place)
+    if isinstance(error, MemoryError):
+        located = errors.ChunkMemoryError(f"out of memory: {errors.named(error)}", **place)
+    else:
+        located = (errors.ChunkEncodeError if write else errors.ChunkDecodeError)(errors.named(error), **place)
     located.__cause__ = error
     return located
 
@@ -317,6 +317,11 @@ cdef class NativeArray:
     def read_points(self, coords, cnp.ndarray out not None, threads=0, field=None, token=None) -> None:
         """Read n single elements to the n items of `out`; `coords` has their int64 indices for each dimension."""
         self._transfer(coords, out, "out", threads, field, points=True, write=False, write_empty=False, token=token)
+
+    def confirm(self) -> None:
+        """Look whether several reads were of one array: if they may not have been, `is_stale` is true then."""
+        if type(self.source) is LocalSource:
+            self.is_stale |= not (<LocalSource>self.source).is_as_noted(self.prefix)
 
     cdef int _transfer(self, where, cnp.ndarray memory, str name, threads, field, bint points, bint write,
                        bint write_empty=False, object token=None) except -1:

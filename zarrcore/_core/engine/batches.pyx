@@ -115,8 +115,8 @@ cdef tuple _place_of(NativeArray array):
     return False, id(array), 0
 
 
-def read_many(list requests not None, threads=0, numbers=None) -> list:
-    """Read many selections as one job; return the places in `requests` of those whose array `is_left`.
+def read_many(list requests not None, threads=0, numbers=None) -> None:
+    """Read many selections as one job.
 
     Each of the requests is ``(array, dims, points, out)``: a NativeArray, and as of :meth:`NativeArray.read`, or, if
     `points` is true, of :meth:`NativeArray.read_points`, what is to be read and where to.  The message of a failure
@@ -132,7 +132,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> list:
     cdef zc_error err
     cdef zc_status status
     if n == 0:
-        return []
+        return
     places = {}
     for request in requests:
         places.setdefault(_place_of(request[0]), len(places))
@@ -164,7 +164,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> list:
     if session.interrupted:
         raise session.error
     if status == ZC_OK:
-        return [i for i in range(n) if (<NativeArray>(<tuple>requests[i])[0]).is_left]
+        return
     prefix = ""
     if fault.call < n:
         prefix = f"selection {fault.call if numbers is None else numbers[fault.call]}: "

@@ -70,6 +70,7 @@ cdef extern from "io/file.h" nogil:
     int zc_open_below(const zc_dir *dir, const char *name, int flags, cbool writes)
     ctypedef struct zc_mark:
         pass
+    bint zc_mark_is_same(const zc_mark *a, const zc_mark *b)
     ctypedef struct zc_file:
         intptr_t handle
         uint64_t size

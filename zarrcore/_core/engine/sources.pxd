@@ -15,6 +15,8 @@ cdef class LocalSource:
     cdef zc_mark mark
     cdef zc_symlinks links
 
+    cdef bint is_as_noted(self, bytes below) except -1
+
 
 @cython.final
 cdef class MemorySource:

@@ -67,6 +67,15 @@ cdef class LocalSource:
         self.is_marked = zc_local_mark(&local, PyBytes_AS_STRING(below), len(below), &self.mark)
         return self.is_marked
 
+    cdef bint is_as_noted(self, bytes below) except -1:
+        """Whether the metadata of the array below a prefix have the version that was noted, if one was."""
+        cdef zc_local local
+        cdef zc_mark mark
+        memset(&local, 0, sizeof(local))
+        set_local(self, &local)
+        return not self.is_marked or (zc_local_mark(&local, PyBytes_AS_STRING(below), len(below), &mark)
+                                      and zc_mark_is_same(&self.mark, &mark))
+
 
 @cython.final
 cdef class MemorySource:

@@ -1,0 +1,58 @@
+"""Locked files, which a child of fork closes: else it keeps the locks of a parent that is killed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Protocol, Self, TypeVar
+
+from zarrcore._locks import RLock, forkable
+from zarrcore._weak import WeakSet
+from zarrcore.storage.files import close
+
+
+class _Closes(Protocol):
+    def close(self) -> None: ...
+
+
+_File = TypeVar("_File", bound=_Closes)
+_OPENING = forkable(RLock())  # held from before a file is opened until it is noted, and by whoever forks
+_opened: WeakSet[_Closes] = WeakSet()  # by all threads, locked or about to be
+
+
+def opened_here(open_file: Callable[[], _File]) -> _File:
+    """Return the file that a function opens, of this process alone: a child of fork begins with it closed."""
+    with _OPENING:
+        file = open_file()
+        _opened.add(file)
+        return file
+
+
+class OpenDirectory:
+    """The descriptor of a directory; -1 once it is closed."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    def close(self) -> None:
+        """Close the directory, if it is not closed."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _start_child() -> None:
+    for file in _opened:
+        file.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_OPENING.acquire, after_in_parent=_OPENING.release, after_in_child=_start_child
+    )
