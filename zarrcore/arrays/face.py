@@ -38,7 +38,7 @@ class ArrayFace(ArrayDescription, Selectable):
         *,
         _async_array: ArrayFace | None = None,  # the name in zarr-python
     ) -> None:
-        metadata = _async_array or metadata
+        metadata = metadata if _async_array is None else _async_array
         if isinstance(metadata, ArrayFace):
             self._opened: OpenArray = metadata._opened
             return

@@ -145,7 +145,8 @@ class ZarrPythonStore(RemoteStore):
             kinds.append(type(inner))
         self._kinds = tuple(kinds)
         # A store of ours that is seen as one of coroutines has one inside, whose methods are not called here.
-        self._below = getattr(inner, "_plain", None) or translated(inner)
+        plain = getattr(inner, "_plain", None)
+        self._below = plain if isinstance(plain, Store) else translated(inner)
         if self._below is not None:
             global _adapted
             _adapted = True

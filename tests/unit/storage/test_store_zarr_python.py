@@ -153,6 +153,15 @@ def test_locks_are_shared_by_the_real_place(tmp_path: Path) -> None:
     assert stores[0]._scope("") == stores[1]._scope("")
 
 
+def test_a_member_of_a_user_is_not_taken_for_a_store_of_zarrcore() -> None:
+    """Faces of our own stores have the store in a member of that name."""
+    store = Own()
+    store._plain = {"c/0/0": b"not this"}
+    array = zarrcore.create_array(store, data=VALUES, chunks=(2, 5))
+    np.testing.assert_array_equal(array[...], VALUES)
+    assert store._plain == {"c/0/0": b"not this"}
+
+
 def test_read_only_stores_stay_read_only(tmp_path: Path) -> None:
     zarrcore.create_array(tmp_path / "a", data=VALUES)
     for store in (
