@@ -304,7 +304,7 @@ def test_each_array_of_numpy_was_asked_four_times_what_it_is(select, monkeypatch
     def asked(item):
         raise AssertionError(f"asked of {item!r}")
 
-    monkeypatch.setattr(indexing, "_is_integer", asked)
+    monkeypatch.setattr(indexing, "is_integer", asked)
     monkeypatch.setattr(indexing, "_is_index_array", asked)
     for arrays, wanted in zip(items, expected, strict=True):
         found = select(arrays, (5, 5))

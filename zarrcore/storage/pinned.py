@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Literal, TypeAlias
 
 from zarrcore.errors import StoreError
@@ -25,14 +25,16 @@ def pinned(directory: str, document: str) -> Iterator[Callable[[], Changed]]:
     """
     path = os.path.join(directory, document)
     with ExitStack() as stack:
-        known, text = _version(path), _text(path)
+        known, text = _version(path), None
+        with suppress(OSError, StoreError):  # it may be known by consolidated metadata alone
+            text = files.read_file(path)
         held = [pin for pin in (directory, os.path.join(directory, "c")) if _hold(pin, stack)]
         numbers = [_number(pin) for pin in held]
 
         def changed() -> Changed:
             if _version(path) == known:
                 return "nothing"
-            is_other = _text(path) in (text, None) or [_number(pin) for pin in held] != numbers
+            is_other = files.read_file(path) in (text, None) or [_number(pin) for pin in held] != numbers
             return "array" if is_other else "document"
 
         yield changed
@@ -63,12 +65,5 @@ def _version(path: str) -> tuple[int, ...] | None:
 def _status(path: str) -> os.stat_result | None:
     try:
         return os.stat(path)
-    except OSError:
-        return None
-
-
-def _text(path: str) -> bytes | None:
-    try:
-        return files.read_file(path)
-    except (OSError, StoreError):
+    except (FileNotFoundError, NotADirectoryError):
         return None
