@@ -52,6 +52,7 @@ LITTLE = set(
     "migrate move open open-group tree".split()
 )
 
+YES, NO = 40, 41  # what children return
 Ended = tuple[bool, object]  # whether an operation had ended, and what it returned
 
 
@@ -141,17 +142,17 @@ def in_child(call: Callable[[], bool]) -> bool:
     """Return what a function returns in a child of fork."""
     sys.stdout.flush()
     if (child := os.fork()) == 0:
-        code = 2
+        code = 1  # as faulthandler's, which ends what hangs
         try:
             faulthandler.dump_traceback_later(60, exit=True)
-            code = int(call())
+            code = YES if call() else NO
         except BaseException:
             traceback.print_exc()
             sys.stderr.flush()
         os._exit(code)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert code in (0, 1), code
-    return code == 1
+    assert code in (YES, NO), code
+    return code == YES
 
 
 def addresses(name: str) -> int:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, Self
 from urllib.parse import quote
@@ -513,6 +514,8 @@ class FsspecStore(RemoteStore):
         work = getattr(call, "__wrapped__", None) if self._files.async_impl else None
         if not iscoroutinefunction(work):  # a filesystem without coroutines, or a method without one
             return call(*args, **options)
+        if hasattr(call, "__self__"):  # what a class has wrapped needs its instance
+            work = partial(work, call.__self__)
         try:
             return run_to_end(lambda: work(*args, **options), self._files.loop, is_needed=True)
         except Unawaited as error:
