@@ -76,6 +76,7 @@ def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
 
 _DOCUMENTS = {1: "meta", 2: ".zarray", 3: "zarr.json"}
 
+
 def document_key(metadata: ArrayMetadata, store_path: StorePath) -> str:
     """Return the key of an array's own document."""
     return key_prefix(store_path.path) + _DOCUMENTS[metadata.zarr_format]
