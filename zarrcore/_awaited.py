@@ -7,15 +7,19 @@ as every file of zarr-python's LocalStore does, and none might be left.
 from __future__ import annotations
 
 import asyncio
+import atexit
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from functools import partial
 from os import cpu_count, getpid
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from time import sleep
 from typing import Any, ParamSpec, TypeVar
+
+from zarrcore._pools import Pool
+from zarrcore._threads import start
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,28 +37,34 @@ class Waiter:
 WAITER: ContextVar[Waiter | None] = ContextVar("WAITER", default=None)
 
 
-class _Pool(ThreadPoolExecutor):
-    """An executor that has more threads than `most` while calls wait and none ends.
+class _Pool(Pool):
+    """A pool that has more threads than `most` while calls wait and none ends.
 
     Those that are under way may all wait for coroutines that await calls which have not begun.
     """
 
     def __init__(self, name: str, most: int) -> None:
-        super().__init__(most, name)
+        super().__init__(name, most)
         self._lock = Lock()
         self._under_way = self._ended = 0  # calls
         self._is_watched = False
 
-    def submit(self, call: Callable[..., T], /, *args: Any, **options: Any) -> Future[T]:
-        future = super().submit(call, *args, **options)
-        future.add_done_callback(self._note_end)
+    def submit(self, call: Callable[..., T], /, *arguments: Any) -> Future[T]:
+        future = super().submit(call, *arguments)
         with self._lock:
             self._under_way += 1
-            starts = not self._is_watched and self._under_way > self._max_workers
+            starts = not self._is_watched and self._under_way > self._n
             self._is_watched |= starts
+        future.add_done_callback(self._note_end)
         if starts:
             self._start_watching()
         return future
+
+    def _do_without(self) -> None:
+        """Fail: what a call waits for may need the thread of the loop."""
+        while (task := self._at_once()) is not None:
+            if task[0].set_running_or_notify_cancel():
+                task[0].set_exception(RuntimeError("the system has no thread, or no memory for one"))
 
     def _note_end(self, _: Future[Any]) -> None:
         with self._lock:
@@ -63,7 +73,7 @@ class _Pool(ThreadPoolExecutor):
 
     def _start_watching(self) -> None:
         try:
-            Thread(target=self._watch, name="zarrcore-watch", daemon=True).start()
+            start(self._watch)
         except BaseException as error:
             self._is_watched = False
             if not isinstance(error, RuntimeError):  # no thread is left: there cannot be more of the others
@@ -74,14 +84,14 @@ class _Pool(ThreadPoolExecutor):
             ended = self._ended
             sleep(_PATIENCE)
             with self._lock:
-                if self._under_way <= self._max_workers:
+                if self._under_way <= self._n:
                     self._is_watched = False
                     return
-                more = max(1, self._max_workers // 4) if ended == self._ended else 0
-                self._max_workers += more
+                more = max(1, self._most // 4) if ended == self._ended else 0
+                self._most += more
             with suppress(RuntimeError):  # no thread is left, or the process ends
                 for _ in range(more):
-                    super().submit(int)  # each has another thread started
+                    self._start()
 
 
 class Threads:
@@ -136,7 +146,7 @@ class Threads:
                 ended.set()
 
         try:
-            future = asyncio.get_running_loop().run_in_executor(self._pool(), made)
+            future = asyncio.wrap_future(self._pool().submit(made))
         except BaseException:  # such as Ctrl-C at the start of a thread, which nobody then knows
             if not turn.acquire(blocking=False):
                 ended.wait()
@@ -156,8 +166,7 @@ class Threads:
         return future.result()  # type: ignore[return-value]
 
     def _begin(self, call: Callable[P, T], *args: P.args, **options: P.kwargs) -> asyncio.Future[T]:
-        work = partial(copy_context().run, call, *args, **options)
-        return asyncio.get_running_loop().run_in_executor(self._pool(), work)
+        return asyncio.wrap_future(self._pool().submit(partial(copy_context().run, call, *args, **options)))
 
     def _pool(self) -> _Pool:
         process = getpid()
@@ -175,3 +184,12 @@ BATCHES = Threads("zarrcore-batches", 64)
 
 STORES = Threads("zarrcore-stores", 64)
 """For calls of stores."""
+
+
+@atexit.register
+def _finish_calls() -> None:
+    """Wait for the calls that are under way, as a program does for those of an executor of Python's."""
+    pools = [threads._pools.get(getpid()) for threads in (NODES, BATCHES, STORES)]
+    for pool in filter(None, pools):
+        pool.end()
+        pool.join()

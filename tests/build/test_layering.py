@@ -31,8 +31,8 @@ HANDED_ON = {"abc", "buffer", "core", "dask", "dtype", "experimental", "torch", 
 # From the bottom to the top; a file or sub-package of zarrcore may import from its own layer and from
 # those above it in this list.  A new one needs a place here.
 LAYERS = [
-    {"_version", "_alias", "_lazy", "_typing", "errors", "_validate", "_extension", "_log"}
-    | {"include_dir", "progress", "_threads", "_awaited", "_weak", "_records", "_patterns", "_typed"},
+    {"_version", "_alias", "_lazy", "_typing", "errors", "_validate", "_extension", "_log", "_typed"}
+    | {"include_dir", "progress", "_threads", "_pools", "_awaited", "_weak", "_records", "_patterns"},
     {"config", "_core", "_locks"},
     {"registry", "show", "counting"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},

@@ -52,10 +52,6 @@ LITTLE = set(
     "migrate move open open-group tree".split()
 )
 
-# These start threads of Python, and threading.Thread.start waits without end for a thread that had too little
-# memory to say that it runs: docs/safety.md names that.
-STARTING = set("copy copy-over copy-keys write-async".split())
-
 YES, NO = 40, 41  # what children return
 Ended = tuple[bool, object]  # whether an operation had ended, and what it returned
 
@@ -242,7 +238,7 @@ def main(how: str, directory: str, layout: str, seed: str, cases: str, first: st
         name for name in (OPERATIONS if how in ("interrupt", "memory") else CHANGES) if applies(name, layout)
     ]
     if how == "memory":
-        operations = [name for name in operations if name not in LITTLE | STARTING]
+        operations = [name for name in operations if name not in LITTLE]
     run = (RunInChildren if how == "memory" else Run)(Path(directory), layout)
     for number in range(int(first), int(cases)):
         chance = random.Random(f"{layout} {seed} {number}")

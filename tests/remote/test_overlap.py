@@ -127,8 +127,8 @@ def test_threads_are_asked_only_as_they_are_lacking(
         asked.append(call)
         return done(self, call, item)
 
-    done = remote._Threads.submit
-    monkeypatch.setattr(remote._Threads, "submit", submit)
+    done = remote.Pool.submit
+    monkeypatch.setattr(remote.Pool, "submit", submit)
     with zarrcore.config.set({"async.concurrency": 8}):
         assert np.array_equal(array[...], VALUES[:2000])
     assert len(asked) <= 8 + 8  # the first ones may have ended before the last ones began

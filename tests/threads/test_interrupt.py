@@ -15,10 +15,10 @@ import pytest
 
 pytestmark = [
     pytest.mark.alone,
-    pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux what a process has used"),
 ]
 
-SECONDS = 1.0  # in which an interrupt must be answered
+SECONDS = 1.0  # of a processor, for each thread, after which an interrupt must be answered
 
 # 8000 chunks of 1 MB: writing them at a high level takes minutes, reading them many seconds.  For the read,
 # all are links to one file, and all rows of the output are the same memory, which the engine takes and
@@ -55,7 +55,7 @@ PROGRAM = textwrap.dedent(
     try:
         work()
     except KeyboardInterrupt:
-        print("interrupted", time.time(), flush=True)
+        print("interrupted", time.process_time(), flush=True)
         time.sleep(1)  # whoever still writes, writes now
         array[0, :3] = 7, 8, 9  # and the array is still of use
         print(array[0, :3].tolist(), flush=True)
@@ -73,6 +73,11 @@ def files(root: Path) -> dict[Path, tuple[int, int]]:
     return found
 
 
+def cpu_seconds(pid: int) -> float:
+    """What a process has used; a clock on the wall goes on while other processes have the CPUs."""
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("call", ["read", "write"])
 def test_interrupt(call: str, threads: int, tmp_path: Path) -> None:
@@ -81,7 +86,7 @@ def test_interrupt(call: str, threads: int, tmp_path: Path) -> None:
         try:
             assert process.stdout.readline() == "ready\n"
             time.sleep(0.5)
-            sent = time.time()
+            used = cpu_seconds(process.pid)
             process.send_signal(signal.SIGINT)
             word, when = process.stdout.readline().split()
             at_once = files(tmp_path)
@@ -90,7 +95,7 @@ def test_interrupt(call: str, threads: int, tmp_path: Path) -> None:
         finally:
             process.kill()
     assert word == "interrupted"
-    assert float(when) - sent < SECONDS
+    assert float(when) - used < SECONDS * threads
     later = files(tmp_path)
     assert {path.name for path, status in later.items() if at_once.get(path) != status} == {"0.0"}
     assert [path for path in later if path.suffix == ".partial"] == []
@@ -109,10 +114,10 @@ def test_interrupt_of_a_store_in_python(tmp_path: Path) -> None:
         try:
             assert process.stdout.readline() == "ready\n"
             time.sleep(0.5)
-            sent = time.time()
+            used = cpu_seconds(process.pid)
             process.send_signal(signal.SIGINT)
             word, when = process.stdout.readline().split()
             assert (word, process.stdout.readline()) == ("interrupted", "[7, 8, 9]\n")
         finally:
             process.kill()
-    assert float(when) - sent < SECONDS
+    assert float(when) - used < SECONDS * 2

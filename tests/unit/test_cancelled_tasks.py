@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
@@ -180,19 +181,19 @@ def test_a_failure_is_that_of_the_call() -> None:
 @pytest.mark.usefixtures("one_thread")
 def test_ctrl_c_at_the_start_of_a_thread_waits_for_what_that_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     """The executor did not know it, and did not wait for it: values were stored after asyncio.run."""
-    store, start = Pausing(MemoryStore()), threading.Thread.start
+    store, start = Pausing(MemoryStore()), _thread.start_new_thread
     array = zarrcore.create_array(store, data=np.ones(8), chunks=4).async_array
     store.pauses_at = "c/0"
 
-    def interrupted(thread: threading.Thread) -> None:
-        start(thread)
-        if thread.name.startswith("zarrcore-test"):
-            assert store.is_inside.wait(60)
-            start(threading.Timer(0.1, store.may_go_on.set))
-            raise KeyboardInterrupt
+    def interrupted(work: Callable[..., object], arguments: tuple[Any, ...]) -> int:
+        monkeypatch.setattr(_thread, "start_new_thread", start)
+        start(work, arguments)
+        assert store.is_inside.wait(60)
+        threading.Timer(0.1, store.may_go_on.set).start()
+        raise KeyboardInterrupt
 
     async def main() -> None:
-        monkeypatch.setattr(threading.Thread, "start", interrupted)
+        monkeypatch.setattr(_thread, "start_new_thread", interrupted)
         await array.setitem(..., 2)
 
     with pytest.raises(KeyboardInterrupt):
@@ -204,17 +205,15 @@ def test_ctrl_c_at_the_start_of_a_thread_waits_for_what_that_stores(monkeypatch:
 def test_what_found_no_thread_is_not_done_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """The executor keeps the call for its next thread."""
     array = zarrcore.create_array({}, data=np.ones(8), chunks=4)
-    start, refused = threading.Thread.start, []
+    start = _thread.start_new_thread
 
-    def limited(thread: threading.Thread) -> None:
-        if not refused:
-            refused.append(thread)
-            raise RuntimeError("can't start new thread")
-        start(thread)
+    def limited(work: Callable[..., object], arguments: tuple[Any, ...]) -> int:
+        monkeypatch.setattr(_thread, "start_new_thread", start)
+        raise RuntimeError("can't start new thread")
 
     async def main() -> None:
-        monkeypatch.setattr(threading.Thread, "start", limited)
-        with pytest.raises(RuntimeError, match="new thread"):
+        monkeypatch.setattr(_thread, "start_new_thread", limited)
+        with pytest.raises(RuntimeError, match="has no thread, or no memory"):
             await array.async_array.setitem(..., 2)
         await in_thread(str)
 

@@ -145,9 +145,7 @@ def of_one_version(read: Callable[[Known], object], known: Known) -> None:
     raise ChunkIOError("other arrays keep coming to the place of this one", array=name)
 
 
-def of_one_array(
-    array: OpenArray, read: Callable[[Engine], object], engine: Engine | None = None
-) -> None:
+def of_one_array(array: OpenArray, read: Callable[[Engine], object], engine: Engine | None = None) -> None:
     """Do the same with one array."""
     key = id(array)
     known = {key: (array, array._metadata, engine or array.engine())}

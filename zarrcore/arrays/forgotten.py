@@ -6,9 +6,9 @@ import atexit
 import os
 import sys
 import warnings
-from threading import Thread
 from typing import Any
 
+from zarrcore._threads import Thread, start
 from zarrcore._weak import WeakSet
 from zarrcore.errors import ZarrUserWarning
 
@@ -18,6 +18,8 @@ _writers: WeakSet[Any] = WeakSet()
 """Every :class:`zarrcore.ArrayWriter` of the process."""
 _kept: list[Any] = []
 """Those that were about to be collected when there was no thread for them."""
+_at_work: WeakSet[Thread] = WeakSet()
+"""Threads in which they are finished."""
 _has_ended = False
 _AT_END = "written at the end of the program"
 
@@ -42,7 +44,7 @@ def _begin(writer: Any) -> str:
     if sys.is_finalizing():
         return "lost"
     try:
-        Thread(target=writer._finish, name="zarrcore-writer").start()
+        _at_work.add(start(writer._finish))
     except RuntimeError:  # the system has no more threads, or the process ends
         if _has_ended:
             return "lost"
@@ -55,6 +57,8 @@ def _begin(writer: Any) -> str:
 def _finish_all() -> None:
     global _has_ended
     _has_ended = True
+    for thread in _at_work:
+        thread.join()
     unclosed = [w for w in {*_writers, *_kept} if w._process == os.getpid() and w._is_unfinished]
     names = [repr(writer) for writer in unclosed]
     failures = []

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 from typing import Any
 
 import numpy as np
 
 from zarrcore._core import engine
+from zarrcore._threads import Thread, start
+from zarrcore._weak import WeakSet
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.indexing import Selection
+
+_at_work: WeakSet[Thread] = WeakSet()
+
+
+@atexit.register
+def _wait_for_all() -> None:
+    for thread in _at_work:
+        thread.join()
 
 
 class Prefetch:
@@ -34,8 +45,8 @@ class Prefetch:
         self._threads = engine.thread_number(threads)
         self._stopped = False
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="zarrcore-prefetch")
-        self._thread.start()
+        self._thread = start(self._run)
+        _at_work.add(self._thread)
 
     def _run(self) -> None:
         selection = self._selection

@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from zarrcore._awaited import WAITER
 from zarrcore._locks import RLock, forkable
+from zarrcore._threads import start
 from zarrcore.storage.announced import ENGINE
 
 T = TypeVar("T")
@@ -70,11 +71,13 @@ def _started(loops: list[asyncio.AbstractEventLoop]) -> asyncio.AbstractEventLoo
     loop, runs = asyncio.new_event_loop(), threading.Event()
     loop.call_soon(runs.set)
     try:
-        threading.Thread(target=loop.run_forever, name="zarrcore-loop", daemon=True).start()
+        thread = start(loop.run_forever)
+        while not runs.wait(_PATIENCE):
+            if not thread.is_alive():
+                raise RuntimeError("an event loop has ended where it began")
     except RuntimeError:
         loop.close()
         raise
-    runs.wait()
     loops.append(loop)
     return loop
 

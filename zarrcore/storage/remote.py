@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from queue import Empty, SimpleQueue
-from threading import Thread, current_thread, main_thread
+from threading import current_thread, main_thread
 from time import sleep
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._extension import own_form
 from zarrcore._locks import Lock, forkable
 from zarrcore._patterns import pattern
+from zarrcore._pools import Pool
 from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StoreError, masked, said
 from zarrcore.storage.base import Store
@@ -30,7 +29,7 @@ R = TypeVar("R")
 
 _WRITES = 64  # at the same time, where no setting has a limit
 _READS = 256
-_pool: tuple[int, int, _Threads] | None = None  # process, number of threads, and they
+_pool: tuple[int, int, Pool] | None = None  # process, number of threads, and they
 _lock = forkable(Lock())
 _MOST_SHOWN = 2000  # characters of an error, in which a server may have its whole page
 _CODE = pattern(r"<Code>(\w{1,99})</Code>")
@@ -121,74 +120,7 @@ def interruptibly(call: Callable[[], R]) -> R:
     return in_parallel(lambda _: call(), (None,))[0]
 
 
-_Task: TypeAlias = tuple[Future[Any], Callable[[Any], Any], Any]
-
-
-def _do(task: _Task) -> None:
-    future, call, item = task
-    if future.set_running_or_notify_cancel():
-        try:
-            future.set_result(call(item))
-        except BaseException as error:  # it is the caller's
-            future.set_exception(error)
-
-
-class _Threads:
-    """Threads that wait for servers.  The process may end before them, as with no executor of Python's."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._n = 0
-        # One for each thread that waits and for which no task is meant yet.  Once there are as many threads
-        # as may be, there can be more: then none is started any more.
-        self._idle: SimpleQueue[None] = SimpleQueue()
-        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
-
-    def submit(self, call: Callable[[T], R], item: T) -> Future[R]:
-        future: Future[R] = Future()
-        if sys.is_finalizing():  # no other thread runs any more
-            _do((future, call, item))
-            return future
-        self._tasks.put((future, call, item))
-        if not self._takes_idle() and self._n < self._most:
-            self._n += 1
-            try:
-                Thread(target=self._work, name=f"zarrcore-store-{self._n}", daemon=True).start()
-            except RuntimeError:  # no more of them, or an end: those that there are do the work
-                self._n -= 1
-                if self._n == 0:
-                    self._work_here()
-        return future
-
-    def end(self) -> None:
-        """Have the threads end when they have nothing to do any more."""
-        for _ in range(self._n):
-            self._tasks.put(None)
-
-    def _takes_idle(self) -> bool:
-        try:
-            self._idle.get_nowait()
-        except Empty:
-            return False
-        return True
-
-    def _work_here(self) -> None:
-        while True:
-            try:
-                task = self._tasks.get_nowait()
-            except Empty:
-                return
-            if task is not None:
-                _do(task)
-
-    def _work(self) -> None:
-        while (task := self._tasks.get()) is not None:
-            _do(task)
-            del task  # nothing is kept while this thread has nothing to do
-            self._idle.put(None)
-
-
-def _threads() -> _Threads:
+def _threads() -> Pool:
     """Return the threads of this process, kept for the next call; after a fork the child makes its own."""
     global _pool
     wanted = os.getpid(), reads_at_once()
@@ -196,7 +128,7 @@ def _threads() -> _Threads:
         if _pool is None or _pool[:2] != wanted:
             if _pool is not None and _pool[0] == wanted[0]:
                 _pool[2].end()
-            _pool = *wanted, _Threads(wanted[1])
+            _pool = *wanted, Pool("zarrcore-store", wanted[1])
         return _pool[2]
 
 

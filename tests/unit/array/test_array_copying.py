@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
@@ -382,17 +382,17 @@ def test_ctrl_c(changed: dict[str, Any], threads: int) -> None:
 
 @pytest.mark.threads
 def test_ctrl_c_while_a_thread_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    start, calls = threading.Thread.start, list[int]()
+    start, calls = _thread.start_new_thread, list[int]()
 
-    def start_and_be_interrupted(thread: threading.Thread) -> None:
-        start(thread)
+    def start_and_be_interrupted(work: Callable[..., object], arguments: tuple[Any, ...]) -> int:
+        start(work, arguments)
         raise KeyboardInterrupt
 
     def call(item: int) -> None:
         time.sleep(0.05)
         calls.append(item)
 
-    monkeypatch.setattr(threading.Thread, "start", start_and_be_interrupted)
+    monkeypatch.setattr(_thread, "start_new_thread", start_and_be_interrupted)
     with pytest.raises(KeyboardInterrupt), closing(in_threads(call, range(9), 3)) as results:
         next(results)
     done = len(calls)

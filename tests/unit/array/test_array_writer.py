@@ -7,7 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 
 import zarrcore
 from zarrcore import errors
+from zarrcore.arrays import forgotten
 from zarrcore.storage import LocalStore, MemoryStore, WrapperStore, ZipStore
 from zarrcore.testing import strategies as zst
 
@@ -475,9 +475,8 @@ def test_wrong_arguments() -> None:
 
 
 def finish_forgotten() -> None:
-    for thread in threading.enumerate():
-        if thread.name == "zarrcore-writer":
-            thread.join()
+    for thread in forgotten._at_work:
+        thread.join()
 
 
 def test_what_is_pending_in_a_forgotten_writer_is_written() -> None:
