@@ -10,9 +10,10 @@
 #define SHARED_FROM_NS 128e3
 #define EACH_NS 32e3
 
-/* A byte: copied (which memory bounds), decoded or encoded by most codecs, or put into a file as it is; an element that is
- * copied alone. */
+/* A byte: copied (which memory bounds), looked at for a checksum, decoded or encoded by most codecs, or put into a file as it
+ * is; an element that is copied alone. */
 #define COPIED_NS 0.08
+#define CHECKED_NS 0.05
 #define ELEMENT_NS 2.0
 #define DECODED_NS 1.0
 #define ENCODED_NS 2.0
@@ -223,6 +224,19 @@ static double decoded_bytes(const zc_call *call, double *chunks)
 
 /* ---- reading --------------------------------------------------------------------------------------- */
 
+/* To look at the checksums of n chunks, which are read whole for that, however little is wanted of them. */
+static double checked_ns(const zc_call *call, size_t n)
+{
+    const zc_array *array = call->array;
+    double chunks = (double)n;
+
+    if (innermost(array->chain)->n_stages == 0) {
+        return 0;
+    }
+    const double bytes = n == 1 ? bytes_of_chunk(array, false) : decoded_bytes(call, &chunks);
+    return (CHECKED_NS + (call->store->values_in_memory ? 0 : COPIED_NS)) * bytes;
+}
+
 /* To decode what a call wants of n chunks.  Where there is a single one, how much of it is worth sharing is decided where it
  * is read. */
 static double read_ns(const zc_call *call, size_t n)
@@ -236,7 +250,8 @@ static double read_ns(const zc_call *call, size_t n)
                                 : ns_of_files(call->selection, array));
     }
     if (is_copied(chain)) {
-        return copied + (chain->ops->list != NULL ? wanted / (double)chain->inner_size * INNER_NS : 0);
+        return copied + checked_ns(call, n) +
+               (chain->ops->list != NULL ? wanted / (double)chain->inner_size * INNER_NS : 0);
     }
     if (wanted == 0) {
         return 0;

@@ -319,6 +319,25 @@ static void threads_are_as_many_as_the_work_is_worth(void)
     }
 }
 
+/* A few elements of each of some large chunks with checksums, which are read and looked at whole: one thread did all. */
+static void checksums_of_whole_chunks_are_shared(void)
+{
+    enum { EDGE = 1024, CHUNKS = 4 };
+    zc_selection selection = {.ndim = NDIM, .axis = {{.count = CHUNKS * EDGE, .step = 1, .stride = 2}, {.count = 1, .step = 1}}};
+    zc_arena arena = {NULL};
+    fixture f;
+
+    for (int checked = 0; checked < 2; checked++) {
+        open_fixture(&f, "checked/", EDGE, EDGE);
+        f.array.grid[0] = (zc_grid_axis){.length = CHUNKS * EDGE, .chunk = EDGE};
+        add_stage(&f.chain, checked ? "crc32c" : "zstd");
+        choose_kinds(&f.chain, &arena);
+        const zc_call call = {.array = &f.array, .store = &f.store, .selection = &selection, .threads = 16};
+        CHECK(zc_read_threads(&call, 1, CHUNKS, 16).n >= CHUNKS);
+        zc_arena_free(&arena);
+    }
+}
+
 /* Files are opened under one lock of the process, and made under one of their directory: 16 threads took 10 times the CPU time of
  * one, and no less time than two. */
 static void small_files_are_left_to_few_threads(void)
@@ -623,6 +642,7 @@ int main(void)
     RUN(a_few_rows_of_files_are_written_by_one_thread);
     RUN(slow_codecs_are_shared_sooner);
     RUN(threads_are_as_many_as_the_work_is_worth);
+    RUN(checksums_of_whole_chunks_are_shared);
     RUN(small_files_are_left_to_few_threads);
     RUN(a_shard_has_something_for_each_thread);
     RUN(copies_are_shared_where_it_pays);
