@@ -60,7 +60,7 @@ build: $(ENV)/.complete ## compile what changed, in place
 	$(PY) setup.py --quiet build_ext --inplace
 
 # The server and its clients would change what the other tests find installed.
-$(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
+$(S3)/.complete: tests/s3/requirements.txt $(ENV)/.created
 	rm -rf $(S3) && $(PY) -m venv $(S3)
 	$(S3)/bin/python $(INSTALL) --only-binary :all: -r $<
 	@touch $@
@@ -70,11 +70,11 @@ $(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
 # Environments are brought at once, and while the package is compiled and looked at.
 test: ## style and types, C and Python tests
 	$(MAKE) --no-print-directory -s -j $(JOBS) build $(ZARR2)/.complete $(S3)/.complete style
-	$(MAKE) --no-print-directory csrc-test fuzz-test pytest s3
+	$(MAKE) --no-print-directory csrc-test fuzz-test pytest s3 IS_BUILT=1
 
 # With PYTEST_ARGS one process, as for a debugger; else one for each core, and then the tests that want to be alone.
 # Those of tests/remote are left to `make s3`, which has all that they ask for.  Without NEED what is missing is skipped.
-NEED := ZARRCORE_NEED_ZARR2=1 ZARRCORE_NEED_LIBRARY=1
+NEED := ZARRCORE_NEED_ZARR2=1 ZARRCORE_NEED_LIBRARY=1 ZARRCORE_OBJECTS=$(CURDIR)/build/objects.txt
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
 ifneq ($(PYTEST_ARGS),)
 	$(NEED) $(PYTEST) $(PYTEST_ARGS)
@@ -124,8 +124,10 @@ ecosystem: build $(ECOSYSTEM)/.complete ## anndata, ome-zarr, ngff-zarr, virtual
 
 NATIVE = NATIVE_CFLAGS="$$($(PY) wheels/native_libs.py --cflags)" NATIVE_LIBS="$$($(PY) wheels/native_libs.py --libs)"
 
+# What `make build` has just compiled of the core, and the package has inside, is tested as it is.
+BUILT = $(if $(IS_BUILT),$(shell cat build/objects.txt))
 csrc-test: $(ENV)/.complete ## the C core by itself
-	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check $(NATIVE)
+	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check $(NATIVE) $(if $(BUILT),OBJECTS="$(BUILT)")
 
 csrc-asan: $(ENV)/.complete ## the same under AddressSanitizer and UBSan
 	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check SANITIZE=address,undefined $(NATIVE)

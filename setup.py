@@ -251,6 +251,9 @@ class BuildExt(build_ext):
             macros=[*self.libs.define_macros, ("ZC_VERSION", self.distribution.get_version())],
             args=args,
         )
+        # For csrc/Makefile, which need not compile them once more.
+        others = [os.path.abspath(path) for path in objects if self.tools.flavour == "release"]
+        _changed(Path(self.get_finalized_command("build").build_base, "objects.txt"), " ".join(others))
         archive = self.compiler.library_filename("zarrcore_core", output_dir=str(self.inner_temp))
         members_changed = _changed(self.inner_temp / "members.txt", repr(objects))
         if self.force or members_changed or _older(archive, objects):

@@ -1,7 +1,10 @@
 """For all tests."""
 
+import gc
 import signal
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,24 @@ def pytest_configure() -> None:
     """Have Ctrl-C work, which tests send, where a shell that runs them in the background has it ignored."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, None, None]:
+    """Have the garbage collector not look at tests, neither while they are collected nor later: they stay."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(report: Any) -> Generator[None, dict[str, Any], dict[str, Any]]:
+    """Leave out the words that choose tests where processes tell of results: nobody asks for them there."""
+    data = yield
+    if data["$report_type"] == "TestReport" and report.passed:
+        data["keywords"] = {}
+    return data
 
 
 @pytest.fixture(params=["memory", "local", "python"])

@@ -236,6 +236,8 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"NATIVE_CFLAGS={native[0]}",
         f"NATIVE_LIBS={native[1]}",
     ]
+    if objects := Path(os.environ.get("ZARRCORE_OBJECTS") or os.devnull).read_text():
+        variables.append(f"OBJECTS={objects}")  # of `make build`: what the package has inside
     with only_one(build):
         run("make", "-s", "-j2", "-C", ROOT / "csrc", "lib", "CC=cc", *variables, env=environ)
     return prefix

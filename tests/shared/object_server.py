@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Self
 from urllib.parse import parse_qs, quote, unquote
 from xml.sax.saxutils import escape, unescape
@@ -472,6 +473,7 @@ def _span(text: str, size: int) -> tuple[int, int]:
     return int(first), min(int(last) + 1, size) if last else size
 
 
+@lru_cache(maxsize=16)  # a large one is asked for again and again
 def _etag(data: bytes) -> str:
     return f'"{hashlib.md5(data).hexdigest()}"'
 

@@ -66,6 +66,7 @@ ARRAYS: dict[str, dict[str, Any]] = {
     "v2": {"zarr_format": 2},
     "v2 nested, order F": {"zarr_format": 2, "order": "F", **NESTED},
 }
+OF_SELECTIONS = ("local", "memory", "logging", "fsspec")
 SELECTIONS: list[tuple[str, Any]] = [
     ("basic", np.s_[:]),
     ("basic", np.s_[3:20:4, 2:]),
@@ -84,25 +85,31 @@ SELECTIONS: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize("options", ARRAYS.values(), ids=ARRAYS)
-@pytest.mark.parametrize("name", ["local", "memory", "logging", "fsspec"])
-def test_selections_are_those_of_zarr_python(name: str, options: dict[str, Any], tmp_path: Path) -> None:
-    store = stores(tmp_path)[name]
-    chunks = (5, 6)
-    array = zarr.create_array(store, shape=VALUES.shape, chunks=chunks, dtype="i4", fill_value=-3, **options)
+def test_selections_are_those_of_zarr_python(options: dict[str, Any], tmp_path: Path) -> None:
+    """In each kind of store, all of which are held against one model."""
+    kept = stores(tmp_path)
+    options = {"shape": VALUES.shape, "chunks": (5, 6), "dtype": "i4", "fill_value": -3, **options}
+    arrays = {name: zarr.create_array(kept[name], **options) for name in OF_SELECTIONS}
     with zarr.config.set({"codec_pipeline.path": THEIRS}):
-        model = zarr.create_array({}, shape=VALUES.shape, chunks=chunks, dtype="i4", fill_value=-3, **options)
-        check = zarr.open_array(store)
+        model = zarr.create_array({}, **options)
+        checks = {name: zarr.open_array(kept[name]) for name in arrays}
     for step, (kind, selection) in enumerate(SELECTIONS):
         for value in (read(model, kind, selection) * 0 + np.int32(step), np.int32(-step)):
-            write(array, kind, selection, value)
             write_model(model, kind, selection, value)
-            assert np.array_equal(check[:], model[:]), (kind, selection)
-    array[:] = model[:] = VALUES[::-1]
+            expected = model[:]
+            for name, array in arrays.items():
+                write(array, kind, selection, value)
+                assert np.array_equal(checks[name][:], expected), (name, kind, selection)
+    for array in (model, *arrays.values()):
+        array[:] = VALUES[::-1]
     for kind, selection in SELECTIONS:
-        found, expected = read(array, kind, selection), read(model, kind, selection)
-        assert np.array_equal(found, expected) and np.shape(found) == np.shape(expected)
-        assert type(found) is type(expected)
-    assert is_ours(array)
+        expected = read(model, kind, selection)
+        for name, array in arrays.items():
+            found = read(array, kind, selection)
+            assert np.array_equal(found, expected), (name, selection)
+            assert np.shape(found) == np.shape(expected), (name, selection)
+            assert type(found) is type(expected), (name, selection)
+    assert all(map(is_ours, arrays.values()))
 
 
 RECORD = [("a", "i4"), ("b", "f8")]

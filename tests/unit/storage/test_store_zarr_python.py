@@ -501,6 +501,9 @@ import asyncio, sys
 import numpy as np, zarr, zarrcore
 from zarr.storage import MemoryStore
 from zarrcore.errors import BaseZarrError
+from zarrcore.storage import loops
+
+loops._ENDING = 0.2
 
 class Ending(MemoryStore):
     ends = None
