@@ -433,6 +433,43 @@ def test_a_copy_goes_on_while_another_process_changes_attributes_and_appends(
     np.testing.assert_array_equal(copied_while(array, chunks, change), values)
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("store", ["wrapper", "fsspec", "obstore", "zarr-python"])
+def test_a_copy_of_keys_was_of_two_arrays(tmp_path: Path, store: str, zarr_format: int) -> None:
+    kind, place, dest = {2: "v2", 3: "v3"}[zarr_format], tmp_path / "x" / "a", MemoryStore()
+    zarrcore.create_group(tmp_path / "x", zarr_format=zarr_format)
+    make(place, None, 1, 3, kind)
+    make(tmp_path / "other", None, 2, 3, kind)
+    source = OTHER_STORES[store](tmp_path / "x")
+    change: list[Callable[[], object]] = []
+
+    def progress(done: int, total: int) -> None:
+        if change:
+            change.pop()()
+
+    for replace in (
+        lambda: by_another_process(place, tmp_path / "other"),
+        lambda: zarrcore.open_array(place).append(np.full(2, 2, "i4")),
+    ):
+        change.append(replace)
+        with pytest.raises(CopyError, match="'a' was replaced by another one, or has another shape"):
+            zarrcore.copy_store(source, dest, threads=1, if_exists="replace", progress=progress)
+    change.append(lambda: zarrcore.open_array(place).attrs.put({"n": 1}))
+    zarrcore.copy_store(source, dest, threads=1, if_exists="replace", progress=progress)
+    assert values_of(zarrcore.open_array(dest, path="a")[:]) == {2}
+
+
+@pytest.mark.parametrize("chunks", ["keep", (3,)])
+@pytest.mark.parametrize("store", ["wrapper", "fsspec", "obstore", "zarr-python"])
+def test_a_copy_through_another_store_was_of_two_arrays(tmp_path: Path, store: str, chunks: Any) -> None:
+    place = tmp_path / "x" / "a"
+    make(place, None, 1)
+    make(tmp_path / "other", None, 2)
+    array = zarrcore.open_array(OTHER_STORES[store](tmp_path / "x"), path="a", mode="r")
+    with pytest.raises(CopyError, match="was replaced by another one"):
+        copied_while(array, chunks, lambda: by_another_process(place, tmp_path / "other"))
+
+
 def test_a_copy_of_an_array_that_another_process_replaces_by_another_kind(tmp_path: Path) -> None:
     array = make(tmp_path / "a", None, 1)
     make(tmp_path / "b", None, 2, dtype="f4")
