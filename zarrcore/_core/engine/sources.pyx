@@ -567,7 +567,7 @@ cdef Source _source_of(Session session, bytes prefix):
 
 cdef zc_status _compare(const zc_store *store, const char *prefix, size_t prefix_len, size_t n,
                         zc_error *err) noexcept with gil:
-    """Fail if the metadata of the array below a prefix, of which n chunks were read, are not those that were noted.
+    """n chunks of the array below a prefix were read: fail if its metadata are not those that were noted.
 
     One chunk is of one array; for several, of one read or of many, one look will do.
     """
