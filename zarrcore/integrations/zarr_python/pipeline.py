@@ -132,12 +132,12 @@ class CodecPipeline(BatchedCodecPipeline):
         return await super().read(_divided(parts), out, drop_axes)
 
     def _read(
-        self, engine: NativeArray, selection: Wanted, key: Any, memory: np.ndarray, token: Waiter | None = None
+        self, engine: NativeArray, wanted: Wanted, key: Any, memory: np.ndarray, token: Waiter | None = None
     ) -> None:
         """Read, and once more if somebody has put another array in the place meanwhile."""
         for attempt in range(1, _MOST_CHANGES + 2):
             try:
-                selection.read(engine, memory, token)
+                wanted.read(engine, memory, token)
             except ChunkError:
                 if not engine.is_stale:
                     raise
