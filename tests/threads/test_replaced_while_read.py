@@ -278,6 +278,20 @@ def test_a_read_was_of_two_arrays_where_another_process_replaced_one(
     assert values_of(found) == {9 if value is None else value}
 
 
+@pytest.mark.parametrize("kind", ["v3", "shards", "strings"])
+def test_the_handle_that_an_array_was_created_with_read_of_two_arrays(tmp_path: Path, kind: str) -> None:
+    """Its engine had written the values before there was a document to compare."""
+    options = KINDS[kind] | {"chunks": 2, "fill_value": "9" if kind == "strings" else 9}
+    dtype = "U1" if options.pop("dtype") == "string" else "i4"
+    for name, value in (("other", 2), ("a", 1)):
+        array = zarrcore.create_array(tmp_path / name, data=np.full(12, value).astype(dtype), **options)
+    meanwhile = [lambda: by_another_process(tmp_path / "a", tmp_path / "other")]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("zarrcore.arrays.steps.STEP_BYTES", 1)
+        found = array.read(progress=lambda done, total: meanwhile and meanwhile.pop()())
+    assert values_of(found) == {2}
+
+
 @pytest.mark.parametrize("read", ["indexed", "points"])
 @pytest.mark.parametrize("kind", ["v3", "shards"])
 @pytest.mark.parametrize("place", ["root", "a"], indirect=True)
