@@ -186,8 +186,8 @@ SETTINGS = {
     "metadata.confirm_reads": _choice(
         "near",
         "Where a read of several chunks looks at its end whether the array was replaced meanwhile: "
-        '"near", in directories and in memory, or "always", also in an `ObjectStore`, which is one more request '
-        "and wait for each such read.",
+        '"near", in directories and in memory, or "always", also in an `ObjectStore`, which is one more '
+        "request and wait for each such read.",
         "near",
         "always",
     ),
