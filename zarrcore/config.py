@@ -183,6 +183,14 @@ SETTINGS = {
         "raise",
         None,
     ),
+    "metadata.confirm_reads": _choice(
+        "near",
+        "Where a read of several chunks looks at its end whether the array was replaced meanwhile: "
+        '"near", in directories and in memory, or "always", also in an `ObjectStore`, which is one more '
+        "request and wait for each such read.",
+        "near",
+        "always",
+    ),
     "attributes.nan": _choice(
         "refuse",
         "Whether NaN and infinities, which JSON does not have, may be written to attributes.",

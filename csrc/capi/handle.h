@@ -16,6 +16,7 @@
 typedef struct zc_session {
     zc_store store;
     zc_local local;          /* for begin's use: what store.self may point to */
+    zc_mark known;           /* the same: what local.known may point to */
     zc_poll poll;            /* may be NULL */
     void *poll_arg;
     void *owner;             /* that of the handle */
@@ -32,6 +33,10 @@ typedef struct zc_backend {
 
     /* The call is over, or has failed to begin; err->status is its result, and the message may be improved.  May be NULL. */
     void (*end)(zc_session *session, zc_error *err);
+
+    /* Others may have replaced the array while it was read: is it still of the same kind, so that it can be read again?  From then on
+     * its document is compared with what it is now, or if it is the last time, with nothing.  NULL where session.local.known never is set. */
+    zc_status (*renew)(void *owner, bool last, zc_error *err);
 
     void (*destroy)(void *owner);
 } zc_backend;
@@ -85,6 +90,9 @@ zc_status zc_watch_begin(zc_session *session, zc_error *err);
 /* zc_session_end must follow, whatever happened in between. */
 zc_status zc_session_begin(const zarrcore_array *array, bool writes, zc_session *session, zc_error *err);
 void zc_session_end(const zarrcore_array *array, zc_session *session, zc_status status, zc_error *err);
+
+/* Has a read that has ended, *attempts times before, to be made again, as it may have been of two arrays? */
+bool zc_session_again(const zarrcore_array *array, const zc_session *session, int *attempts, zc_status *status, zc_error *err);
 
 /* ---- what all functions of the public API share (call.c) ---- */
 

@@ -82,29 +82,46 @@ static zc_status add_region(many *m, size_t i, zc_error *err)
     return status;
 }
 
-/* Those that the engine reads at once. */
-static int read_together(many *m, int threads, size_t *failed, zarrcore_error *error)
+/* True: it has to be done again, as one of the arrays may have been replaced. */
+static bool read_once(many *m, int threads, size_t *failed, zc_fault *fault, int *attempts, zc_error *err)
 {
-    zc_fault fault = {.in_chunk = false, .call = SIZE_MAX};
     zc_status status = ZC_OK;
-    zc_error err;
+    bool again = false;
 
-    zc_error_clear(&err);
+    zc_error_clear(err);
+    *fault = (zc_fault){.in_chunk = false, .call = SIZE_MAX};
+    m->n_calls = m->n_sessions = 0;
     for (size_t i = 0; i < m->n && status == ZC_OK; i++) {
-        status = add_region(m, i, &err);
+        status = add_region(m, i, err);
         *failed = status != ZC_OK ? i : SIZE_MAX;
     }
     if (status == ZC_OK && m->n_calls > 0) {
-        status = zc_read_many(m->calls, m->n_calls, threads, m->sessions[0].poll, m->sessions[0].poll_arg, &fault, &err);
-        *failed = fault.call < m->n_calls ? m->region_of[fault.call] : SIZE_MAX;
+        status = zc_read_many(m->calls, m->n_calls, threads, m->sessions[0].poll, m->sessions[0].poll_arg, fault, err);
+        *failed = fault->call < m->n_calls ? m->region_of[fault->call] : SIZE_MAX;
     }
     const zarrcore_array *const array = *failed < m->n ? m->regions[*failed].array : NULL;
     for (size_t i = m->n_sessions; i-- > 0;) {           /* the first one may have let go of something for all */
         zc_error unused = {0};
         const bool own = status != ZC_OK && (array == NULL || m->arrays[i] == array);
-        zc_session_end(m->arrays[i], &m->sessions[i], own ? status : ZC_OK, own ? &err : &unused);
+        zc_session_end(m->arrays[i], &m->sessions[i], own ? status : ZC_OK, own ? err : &unused);
     }
-    err.status = status == ZC_OK ? ZC_OK : err.status;
+    for (size_t i = 0; i < m->n_sessions && array != NULL && !again; i++) {
+        again = m->arrays[i] == array && zc_session_again(array, &m->sessions[i], attempts, &status, err);
+    }
+    err->status = status == ZC_OK ? ZC_OK : err->status;
+    return again;
+}
+
+/* Those that the engine reads at once. */
+static int read_together(many *m, int threads, size_t *failed, zarrcore_error *error)
+{
+    zc_fault fault;
+    zc_error err;
+    int attempts = 0;
+
+    while (read_once(m, threads, failed, &fault, &attempts, &err)) {
+    }
+    const zarrcore_array *const array = *failed < m->n ? m->regions[*failed].array : NULL;
     return zc_report(error, &err, array, fault.in_chunk && array != NULL ? fault.chunk : NULL);
 }
 

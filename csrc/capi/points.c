@@ -53,16 +53,20 @@ static int read_points(const zarrcore_array *array, size_t n, const int64_t *col
     zc_session session;
     zc_fault fault = {.in_chunk = false};
     zc_error err;
+    zc_status status;
+    int attempts = 0;
 
     zc_error_clear(&err);
     select_points(array->array, n, columns, memory, &selection);
-    zc_status status = zc_session_begin(array, false, &session, &err);
-    if (status == ZC_OK) {
-        const zc_call call = {.array = array->array, .store = &session.store, .selection = &selection, .threads = threads,
-                              .poll = session.poll, .poll_arg = session.poll_arg};
-        status = zc_read(&call, &fault, &err);
-    }
-    zc_session_end(array, &session, status, &err);
+    do {
+        status = zc_session_begin(array, false, &session, &err);
+        if (status == ZC_OK) {
+            const zc_call call = {.array = array->array, .store = &session.store, .selection = &selection, .threads = threads,
+                                  .poll = session.poll, .poll_arg = session.poll_arg};
+            status = zc_read(&call, &fault, &err);
+        }
+        zc_session_end(array, &session, status, &err);
+    } while (zc_session_again(array, &session, &attempts, &status, &err));
     return zc_report(error, &err, array, fault.in_chunk ? fault.chunk : NULL);
 }
 

@@ -124,6 +124,7 @@ static int transfer(const zarrcore_array *array, const zc_region *r, bool write,
     zc_fault fault;
     zc_error err;
     bool empty;
+    int attempts = 0;
 
     fault.in_chunk = false;
     zc_error_clear(&err);
@@ -135,17 +136,19 @@ static int transfer(const zarrcore_array *array, const zc_region *r, bool write,
     if (status != ZC_OK || empty) {
         return zc_report(error, &err, NULL, NULL);
     }
-    status = zc_session_begin(array, write, &session, &err);
-    if (status == ZC_OK) {
-        zarrcore_array *const handle = (zarrcore_array *)array;
-        const zc_array *const whole = write ? array->array : zc_keep_array(handle, &session.store, &selection);
-        const zc_call call = {.array = whole, .store = &session.store, .selection = &selection,
-                              .threads = r->threads, .write_empty = write_empty, .poll = session.poll,
-                              .poll_arg = session.poll_arg};
-        status = r->numbers != NULL ? zc_region_convert(handle, &call, r->numbers, r->own, write, &fault, &err)
-                                    : zc_buffer_run(&handle->buffer, &call, write, &fault, &err);
-    }
-    zc_session_end(array, &session, status, &err);
+    do {
+        status = zc_session_begin(array, write, &session, &err);
+        if (status == ZC_OK) {
+            zarrcore_array *const handle = (zarrcore_array *)array;
+            const zc_array *const whole = write ? array->array : zc_keep_array(handle, &session.store, &selection);
+            const zc_call call = {.array = whole, .store = &session.store, .selection = &selection,
+                                  .threads = r->threads, .write_empty = write_empty, .poll = session.poll,
+                                  .poll_arg = session.poll_arg};
+            status = r->numbers != NULL ? zc_region_convert(handle, &call, r->numbers, r->own, write, &fault, &err)
+                                        : zc_buffer_run(&handle->buffer, &call, write, &fault, &err);
+        }
+        zc_session_end(array, &session, status, &err);
+    } while (zc_session_again(array, &session, &attempts, &status, &err));
     return zc_report(error, &err, array, fault.in_chunk ? fault.chunk : NULL);
 }
 

@@ -90,6 +90,7 @@ static zc_status run_tile(const tiles *t, const int64_t *lo, const int64_t *hi)
         status = zc_typed_convert(ndim, count, t->values, inner, t->own, part.memory, outer, t->memory, t->err);
     }
     if (status == ZC_OK) {
+        zc_store_goes_on(call.store);
         status = zc_buffer_run(&t->handle->buffer, &call, t->write, t->fault, t->err);
     }
     if (status == ZC_OK && !t->write) {

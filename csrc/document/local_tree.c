@@ -356,17 +356,23 @@ static zc_status local_scope(const zarrcore_store *store, const char *path, char
 
 static zc_status local_begin(const zarrcore_store *store, zc_session *session, zc_error *err)
 {
-    const zc_shared *const shared = store->shared;
-
     (void)err;
-    session->local = (zc_local){.root = shared->root, .root_len = shared->root_len, .sync = syncs(store),
-                                .links = rules_of(store).links, .documents = true};
+    (void)zc_local_of(store, &session->local);
     zc_store_local(&session->local, &session->store);
     return ZC_OK;
 }
 
 static const zc_tree_ops local_ops = {.get = local_get, .put = local_put, .remove = local_remove, .erase = local_erase,
                                       .list = local_list, .scope = local_scope, .begin = local_begin};
+
+bool zc_local_of(const zarrcore_store *store, zc_local *out)
+{
+    const zc_shared *const shared = store->shared;
+
+    *out = (zc_local){.root = shared->root, .root_len = shared->root_len, .sync = syncs(store),
+                      .links = rules_of(store).links, .documents = true};
+    return shared->ops == &local_ops;
+}
 
 /* The absolute path of the root, which is made where that is asked for. */
 static zc_status find_root(const char *path, int flags, char **out, zc_error *err)

@@ -3,6 +3,7 @@
  * Handles of the arrays in a tree.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,14 @@ typedef struct owner {
     zc_document doc;
     zc_place place;
     const zarrcore_store *store;     /* retained */
-    zc_known_losses known;           /* those that it has seen */
+    zc_known_losses losses;          /* those that it has seen */
     bool detached;                   /* it does not look for them */
+    int zarr_format;
+    struct {                         /* the version of the document; if it is torn, reads look at that once more */
+        _Atomic(const char *) name;  /* NULL: they do not look whether it is still the same */
+        _Atomic uint64_t size, inode;
+        _Atomic int64_t mtime_ns;
+    } known;
     size_t most;             /* bytes of an encoded chunk; ZC_SIZE_MAX: nobody can say */
     size_t n;                /* of the path in the store */
     char prefix[];           /* of its keys: the path and a slash, "" at the root */
@@ -184,6 +191,46 @@ static zc_status compare_with_stored(const owner *o, zc_error *err)
     return status;
 }
 
+/* Have reads compare the document in a directory with what it is now, or with nothing. */
+static void note_document(owner *o, bool compares)
+{
+    const char *const name = o->zarr_format == 3 ? ZC_ZARR_JSON : ZC_ZARRAY;
+    zc_local local;
+    zc_mark mark;
+
+    compares = compares && zc_local_of(o->store, &local);
+    local.documented = name;
+    if (compares && zc_local_mark(&local, o->prefix, o->doc.array.prefix_len, &mark)) {
+        atomic_store(&o->known.size, mark.size);
+        atomic_store(&o->known.inode, mark.inode);
+        atomic_store(&o->known.mtime_ns, mark.mtime_ns);
+        atomic_store(&o->known.name, name);
+    } else {
+        atomic_store(&o->known.name, NULL);
+    }
+}
+
+/* zc_backend.renew */
+static zc_status renew(void *pointer, bool last, zc_error *err)
+{
+    owner *const o = pointer;
+
+    note_document(o, !last);                 /* before it is read */
+    return compare_with_stored(o, err);
+}
+
+static void compare_after(owner *o, zc_session *session)
+{
+    const char *const name = atomic_load(&o->known.name);
+
+    if (name != NULL && !session->writes) {
+        session->known = (zc_mark){.size = atomic_load(&o->known.size), .inode = atomic_load(&o->known.inode),
+                                   .mtime_ns = atomic_load(&o->known.mtime_ns)};
+        session->local.documented = name;
+        session->local.known = &session->known;
+    }
+}
+
 static zc_status begin(zc_session *session, zc_error *err)
 {
     owner *const o = session->owner;
@@ -192,15 +239,19 @@ static zc_status begin(zc_session *session, zc_error *err)
     if (session->writes) {
         zc_writing_begin(&o->place, &session->writing);      /* before the losses are looked at */
     }
-    if (!o->detached && zc_known_losses_get(&o->known) != zc_losses()) {
+    if (!o->detached && zc_known_losses_get(&o->losses) != zc_losses()) {
         const zc_status status = compare_with_stored(o, err);
         if (status != ZC_OK) {
             return status;
         }
-        zc_known_losses_set(&o->known, losses);
+        zc_known_losses_set(&o->losses, losses);
     }
     session->most = o->most;
-    return o->store->shared->ops->begin(o->store, session, err);
+    const zc_status status = o->store->shared->ops->begin(o->store, session, err);
+    if (status == ZC_OK) {
+        compare_after(o, session);
+    }
+    return status;
 }
 
 static void end(zc_session *session, zc_error *err)
@@ -222,7 +273,7 @@ static void destroy(void *pointer)
     free(o);
 }
 
-static const zc_backend tree_backend = {.begin = begin, .end = end, .destroy = destroy};
+static const zc_backend tree_backend = {.begin = begin, .end = end, .renew = renew, .destroy = destroy};
 
 /* ---- handles ------------------------------------------------------------------------------------ */
 
@@ -242,7 +293,7 @@ static owner *new_owner(const zc_where *place, bool detached)
         o->doc.array.place = &o->place;
         o->store = place->store;
         zarrcore_retain_store(o->store);
-        zc_known_losses_set(&o->known, zc_losses());
+        zc_known_losses_set(&o->losses, zc_losses());
     }
     return o;
 }
@@ -278,6 +329,8 @@ zc_status zc_open_document(const zc_where *place, const zc_text *text, int zarr_
         int64_t longest[ZC_MAX_DIMS];
         zc_grid_longest(&o->doc, longest);
         o->most = zc_chain_most(o->doc.array.chain, o->doc.array.ndim, longest);
+        o->zarr_format = zarr_format;
+        note_document(o, !detached);
     }
     if (status == ZC_OK && o->doc.array.chain->sharded) {
         o->doc.array.indexes = zc_cache_new(ZC_INDEX_CACHE_BYTES);
@@ -301,7 +354,7 @@ zc_status zc_open_place(const zc_where *place, zarrcore_array **out, zc_error *e
 
     status = status == ZC_OK ? zc_open_document(place, &text, zarr_format, false, out, err) : status;
     if (status == ZC_OK) {
-        zc_known_losses_set(&((owner *)(*out)->owner)->known, losses);
+        zc_known_losses_set(&((owner *)(*out)->owner)->losses, losses);
     }
     zc_text_free(&text);
     return status;

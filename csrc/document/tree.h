@@ -106,6 +106,9 @@ zarrcore_store *zc_store_below(const zarrcore_store *store, const char *path);
 /* ZARRCORE_OK, or what is wrong with the arguments of a public call that opens a path. */
 int zc_check_opening(const char *path, int flags, int known, zarrcore_error *error);
 
+/* What the engine knows of a store in a local directory; false: it is another one. */
+bool zc_local_of(const zarrcore_store *store, zc_local *out);
+
 /* The store in a local directory. */
 zc_status zc_open_directory(const char *path, int flags, zarrcore_store **out, zc_error *err);
 

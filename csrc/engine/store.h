@@ -207,6 +207,9 @@ typedef struct zc_local {
 /* The version that an array's document has now; false if it is not there. */
 bool zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, zc_mark *mark);
 
+/* What is read next belongs to what was read before: where there are files, it is compared together with that. */
+void zc_store_goes_on(const zc_store *store);
+
 /* A store over local, which the caller keeps. */
 void zc_store_local(zc_local *local, zc_store *out);
 

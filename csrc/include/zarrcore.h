@@ -468,7 +468,9 @@ ZARRCORE_PUBLIC int zarrcore_find_inner_chunk(const zarrcore_array *array, const
  * the disk when the call returns.  A call that fails has changed nothing, unless it says more.
  *
  * Handles of arrays see what was changed by these functions: values at once; a handle of an array that was made smaller, replaced or
- * removed returns ZARRCORE_ERR_STALE from then on.  One that was made larger shows the array as it was: open it once more.
+ * removed returns ZARRCORE_ERR_STALE from then on.  One that was made larger shows the array as it was: open it once more.  In a directory
+ * a read of several chunks is of one array also where another process puts another one in its place: it is made again, or is
+ * ZARRCORE_ERR_STALE.
  *
  * Consolidated metadata in the groups above are kept up to date.  If that fails the message says that the change itself is stored.
  */

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from capi_documents import LibraryError, v3
+from capi_regions import Region, ints, read_as
+from capi_tree import Tree
+from capi_watch import watched
 from pausing_stores import Pausing
 
 import zarrcore
+from zarrcore.codecs.numcodecs import Fletcher32
 from zarrcore.storage import LocalStore, MemoryStore
 
 STALE = -17
@@ -131,3 +138,93 @@ def test_a_handle_of_an_array_that_was_replaced(capi: Any, error_of: Any, store:
     assert {key: bytes(store.get(key)) for key in store.list()} == before
     assert not out.any()
     capi.release(handle)
+
+
+LENGTH, MANY = 1 << 20, 20  # chunks that take some milliseconds to decode: progress is seen after 50
+
+
+def read_points(api: Any, handle: int, out: np.ndarray) -> int:
+    points = ints(range(0, LENGTH * MANY, LENGTH // 4))
+    return int(api.read_points(handle, b"|u1", 1, MANY * 4, points, out.ctypes.data, MANY * 4, 1, None))
+
+
+def read_many(api: Any, handle: int, out: np.ndarray) -> int:
+    half = out.size // 2
+    regions = [
+        Region(handle, b"|u1", 1, ints([start]), None, ints([half]), out[start:].ctypes.data, half, None)
+        for start in (0, half)
+    ]
+    return int(api.read_many((Region * 2)(*regions), 2, 1, None, None))
+
+
+# ways to read a whole array of bytes, or a few of each chunk
+WAYS: dict[str, tuple[str, Callable[[Any, int, np.ndarray], int]]] = {
+    "region": ("u1", lambda api, handle, out: int(api.region(handle, out, threads=1))),
+    "converted": ("u2", lambda api, handle, out: int(read_as(api, handle, out))),
+    "points": ("u1", read_points),
+    "many": ("u1", read_many),
+}
+
+
+@pytest.fixture(scope="module")
+def two_arrays(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Arrays of the same layout."""
+    root = tmp_path_factory.mktemp("two")
+    for name, value in (("old", 1), ("new", 2)):
+        values = np.full(LENGTH * MANY, value, "u1")
+        zarrcore.create_array(root / name, data=values, chunks=LENGTH, compressors=[Fletcher32()] * 16)
+    return root
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_read_of_the_library_was_of_two_arrays(
+    library: Any, error_of: Any, two_arrays: Path, tmp_path: Path, way: str
+) -> None:
+    dtype, read = WAYS[way]
+    tree = Tree(library, error_of, tmp_path / "store")
+    shutil.copytree(two_arrays / "old", tmp_path / "store" / "a")
+    shutil.copytree(two_arrays / "new", tmp_path / "new")
+    seen: list[int] = []
+
+    def replace(done: int, expected: int) -> int:
+        seen.append(done)
+        if len(seen) == 1:
+            (tmp_path / "store" / "a").rename(tmp_path / "gone")
+            (tmp_path / "new").rename(tmp_path / "store" / "a")
+        return 0
+
+    out = np.full(LENGTH * MANY, 2, dtype)
+    with tree.array("a") as handle, watched(library, ctypes.c_int(0), replace):
+        assert read(library, handle, out) == 0
+    assert seen
+    assert (out == 2).all()
+    tree.close()
+
+
+def test_attributes_that_change_all_the_time_end_no_read_of_the_library(
+    library: Any, error_of: Any, tmp_path: Path
+) -> None:
+    tree = Tree(library, error_of, tmp_path)
+    zarrcore.create_array(tmp_path, name="a", data=np.arange(20, dtype="i4"), chunks=4)
+    document = tmp_path / "a" / "zarr.json"
+    with tree.array("a") as handle:
+        for _ in range(6):
+            document.write_text(document.read_text() + " ")
+            np.testing.assert_array_equal(tree.values(handle), np.arange(20))
+    tree.close()
+
+
+def test_another_kind_of_array_in_the_place_of_a_handle_of_the_library(
+    library: Any, error_of: Any, tmp_path: Path
+) -> None:
+    tree = Tree(library, error_of, tmp_path)
+    for name, kind in (("a", "int32"), ("b", "float32")):
+        tree.create_array(name, v3("data_type", kind))
+    with tree.array("a") as handle:
+        shutil.rmtree(tmp_path / "a")
+        with pytest.raises(LibraryError):
+            tree.values(handle)
+        (tmp_path / "b").rename(tmp_path / "a")
+        with pytest.raises(LibraryError, match="another array is in the place"):
+            tree.values(handle)
+    tree.close()

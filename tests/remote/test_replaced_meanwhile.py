@@ -55,3 +55,35 @@ def test_a_read_was_of_two_arrays(
         server._loop.call_soon_threadsafe(held.released.set)
         found = reading.result(30)
     assert {int(value) for value in np.unique(found)} == {2}
+
+
+@pytest.mark.parametrize("dtype", ["i4", "string"])
+@pytest.mark.parametrize("how", ["always", "near"])
+def test_a_read_that_is_confirmed_was_of_two_arrays_where_another_process_replaced_one(
+    server: ObjectServer, remote: ObjectStore, how: str, dtype: str
+) -> None:
+    """It costs one request, and nothing where it is not asked for."""
+
+    def make(name: str, value: int) -> Any:
+        data = np.full(24, value, "i4").astype("i4" if dtype == "i4" else str)
+        return zarrcore.create_array(remote, name=name, data=data, chunks=2)
+
+    make("b", 2)
+    with zarrcore.config.set({"metadata.confirm_reads": how}):
+        array = make("a", 1)
+        array[:]
+        with server.watch() as seen:
+            array[:]
+        assert len(seen.requests) == 12 + (how == "always")
+        with ThreadPoolExecutor(1) as pool, server.hold("a/c/7$") as held:
+            reading = pool.submit(lambda: array[:])
+            while not held.requests:
+                time.sleep(0.001)
+            time.sleep(0.05)
+            server._held = None
+            for key in [key for key in server.objects if "/b/" in key]:
+                server.objects[key.replace("/b/", "/a/")] = server.objects[key]
+            server.objects["bucket/a/zarr.json"] += b" "  # the server does not say when it was stored
+            server._loop.call_soon_threadsafe(held.released.set)
+            found = reading.result(30)
+    assert {int(value) for value in np.unique(found)} == ({2} if how == "always" else {1, 2})

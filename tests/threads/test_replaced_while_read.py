@@ -18,7 +18,7 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.base import BytesBytesCodec
 from zarrcore.errors import ArrayNotFoundError, ChunkIOError, CopyError
 from zarrcore.registry import register_codec
-from zarrcore.storage import LocalStore, MemoryStore, WrapperStore, ZipStore
+from zarrcore.storage import FsspecStore, LocalStore, MemoryStore, ObjectStore, WrapperStore, ZipStore
 
 
 @dataclass(frozen=True)
@@ -225,14 +225,18 @@ def test_a_copy_was_of_two_arrays_where_another_thread_replaced_its_source(
 
 def by_another_process(place: Path, source: Path) -> None:
     """Do as another process does that replaces an array: its document goes first and comes last."""
-    (place / "zarr.json").unlink()
-    shutil.rmtree(place / "c")
+    (place / document_of(place)).unlink()
     if place.name == "a":
-        place.rmdir()
+        shutil.rmtree(place)
         place.mkdir()
-    if (source / "c").exists():
-        (source / "c").rename(place / "c")
-    (source / "zarr.json").rename(place / "zarr.json")
+    else:
+        shutil.rmtree(place / "c")
+    for path in sorted(source.iterdir(), key=lambda path: path.name == document_of(source)):
+        path.rename(place / path.name)
+
+
+def document_of(place: Path) -> str:
+    return next(name for name in ("zarr.json", ".zarray") if (place / name).exists())
 
 
 @pytest.fixture
@@ -274,6 +278,20 @@ def test_a_read_was_of_two_arrays_where_another_process_replaced_one(
     assert values_of(found) == {9 if value is None else value}
 
 
+@pytest.mark.parametrize("kind", ["v3", "shards", "strings"])
+def test_the_handle_that_an_array_was_created_with_read_of_two_arrays(tmp_path: Path, kind: str) -> None:
+    """Its engine had written the values before there was a document to compare."""
+    options = KINDS[kind] | {"chunks": 2, "fill_value": "9" if kind == "strings" else 9}
+    dtype = "U1" if options.pop("dtype") == "string" else "i4"
+    for name, value in (("other", 2), ("a", 1)):
+        array = zarrcore.create_array(tmp_path / name, data=np.full(12, value).astype(dtype), **options)
+    meanwhile = [lambda: by_another_process(tmp_path / "a", tmp_path / "other")]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("zarrcore.arrays.steps.STEP_BYTES", 1)
+        found = array.read(progress=lambda done, total: meanwhile and meanwhile.pop()())
+    assert values_of(found) == {2}
+
+
 @pytest.mark.parametrize("read", ["indexed", "points"])
 @pytest.mark.parametrize("kind", ["v3", "shards"])
 @pytest.mark.parametrize("place", ["root", "a"], indirect=True)
@@ -297,6 +315,86 @@ def test_chunks_that_neither_of_two_arrays_lacks_were_fill_values(
     monkeypatch.setattr(OpenArray, "engine_after", once_there)
     found = values_of(READS[read](array))
     assert found == {2}
+
+
+class Replaced(LocalStore):
+    """A store of a user in which another process replaces an array after so many chunks were asked for."""
+
+    chunks_left = 0
+    meanwhile: Callable[[], object]
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        found = super().get(key, byte_range)
+        self.chunks_left -= "/c/" in key
+        if self.chunks_left == 0 and "/c/" in key:
+            self.meanwhile()
+        return found
+
+
+@pytest.mark.parametrize("read", ["indexed", "points", "many", "tolerant"])
+@pytest.mark.parametrize("kind", ["v3", "shards", "strings"])
+@pytest.mark.parametrize("wraps", [False, True])
+def test_a_read_through_a_store_of_a_user_was_of_two_arrays(
+    tmp_path: Path, kind: str, wraps: bool, read: str
+) -> None:
+    place = tmp_path / "x" / "a"
+    for asked in range(1, 8):
+        make(place, None, 1, 3, kind)
+        make(tmp_path / "other", None, 2, 3, kind)
+        store = Replaced(tmp_path / "x", read_only=True)
+        array = zarrcore.open_array(WrapperStore(store) if wraps else store, path="a", mode="r")
+        store.chunks_left, store.meanwhile = asked, lambda: by_another_process(place, tmp_path / "other")
+        assert values_of(READS[read](array)) in ({1}, {2})
+        if store.chunks_left > 0:
+            break
+    assert asked > 2
+
+
+def of_zarr_python(make_one: Callable[[Any, Path], Any]) -> Callable[[Path], Any]:
+    return lambda path: make_one(pytest.importorskip("zarr.storage"), path)
+
+
+OTHER_STORES: dict[str, Callable[[Path], Any]] = {
+    "wrapper": lambda path: WrapperStore(LocalStore(path)),
+    "read-only": lambda path: LocalStore(path).with_read_only(True),
+    "fsspec": lambda path: pytest.importorskip("fsspec") and FsspecStore.from_url(f"file://{path}"),
+    "obstore": lambda path: ObjectStore(pytest.importorskip("obstore").store.LocalStore(str(path))),
+    "zarr-python": of_zarr_python(lambda storage, path: storage.LocalStore(path)),
+    "a wrapper of zarr-python": of_zarr_python(
+        lambda storage, path: storage.WrapperStore(storage.LocalStore(path))
+    ),
+    "fsspec by zarr-python": of_zarr_python(
+        lambda storage, path: storage.FsspecStore.from_url(f"file://{path}")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["v3", "v2", "shards", "strings"])
+@pytest.mark.parametrize("store", OTHER_STORES)
+def test_a_read_of_files_through_another_store_was_of_two_arrays(
+    tmp_path: Path, store: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zarrcore.arrays.steps.STEP_BYTES", 1)
+    place = tmp_path / "x" / "a"
+    make(place, None, 1, 3, kind)
+    make(tmp_path / "other", None, 2, 3, kind)
+    array = zarrcore.open_array(OTHER_STORES[store](tmp_path / "x"), path="a", mode="r")
+    meanwhile = [lambda: by_another_process(place, tmp_path / "other")]
+    found = array.read(progress=lambda done, total: meanwhile and meanwhile.pop()())
+    assert not meanwhile
+    assert values_of(found) == {2}
+
+
+def test_a_dictionary_that_another_package_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zarrcore.arrays.steps.STEP_BYTES", 1)
+    values: dict[str, bytes] = {}
+    other: dict[str, bytes] = {}
+    for kind in KINDS:
+        array = make(MemoryStore(values), "a", 1, 3, kind)
+        make(MemoryStore(other), "a", 2, 3, kind)
+        meanwhile = [lambda: values.update({key: bytes(bytearray(value)) for key, value in other.items()})]
+        found = array.read(progress=lambda done, total, todo=meanwhile: todo and todo.pop()())
+        assert values_of(found) == {2}
 
 
 def copied_over(place: Path, source: Path) -> None:
@@ -347,6 +445,43 @@ def test_a_copy_goes_on_while_another_process_changes_attributes_and_appends(
                 (other / document).rename(tmp_path / document)
 
     np.testing.assert_array_equal(copied_while(array, chunks, change), values)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("store", ["wrapper", "fsspec", "obstore", "zarr-python"])
+def test_a_copy_of_keys_was_of_two_arrays(tmp_path: Path, store: str, zarr_format: int) -> None:
+    kind, place, dest = {2: "v2", 3: "v3"}[zarr_format], tmp_path / "x" / "a", MemoryStore()
+    zarrcore.create_group(tmp_path / "x", zarr_format=zarr_format)
+    make(place, None, 1, 3, kind)
+    make(tmp_path / "other", None, 2, 3, kind)
+    source = OTHER_STORES[store](tmp_path / "x")
+    change: list[Callable[[], object]] = []
+
+    def progress(done: int, total: int) -> None:
+        if change:
+            change.pop()()
+
+    for replace in (
+        lambda: by_another_process(place, tmp_path / "other"),
+        lambda: zarrcore.open_array(place).append(np.full(2, 2, "i4")),
+    ):
+        change.append(replace)
+        with pytest.raises(CopyError, match="'a' was replaced by another one, or has another shape"):
+            zarrcore.copy_store(source, dest, threads=1, if_exists="replace", progress=progress)
+    change.append(lambda: zarrcore.open_array(place).attrs.put({"n": 1}))
+    zarrcore.copy_store(source, dest, threads=1, if_exists="replace", progress=progress)
+    assert values_of(zarrcore.open_array(dest, path="a")[:]) == {2}
+
+
+@pytest.mark.parametrize("chunks", ["keep", (3,)])
+@pytest.mark.parametrize("store", ["wrapper", "fsspec", "obstore", "zarr-python"])
+def test_a_copy_through_another_store_was_of_two_arrays(tmp_path: Path, store: str, chunks: Any) -> None:
+    place = tmp_path / "x" / "a"
+    make(place, None, 1)
+    make(tmp_path / "other", None, 2)
+    array = zarrcore.open_array(OTHER_STORES[store](tmp_path / "x"), path="a", mode="r")
+    with pytest.raises(CopyError, match="was replaced by another one"):
+        copied_while(array, chunks, lambda: by_another_process(place, tmp_path / "other"))
 
 
 def test_a_copy_of_an_array_that_another_process_replaces_by_another_kind(tmp_path: Path) -> None:

@@ -455,6 +455,7 @@ def create_new(
                 copy_values(values, array, threads=threads, progress=step)
         else:
             store_values(array, selection, values, threads)
+    array.forget_engine()  # which was made when there was no document that reads could compare
     return array
 
 

@@ -158,10 +158,13 @@ def _native_engine(
         expected = _DOCUMENTS[metadata.zarr_format] if documented else ""
         if not (expected and source.note_document(prefix, expected, marked=True)):
             source.note_document(prefix, store._document_in(prefix) or expected, marked=documented)
-    elif source is not None:
-        source.is_gone = _loss(store, prefix, documented=documented)
     else:
-        source = _store_source(store, prefix, metadata, shape, documented=documented)
+        if source is None:
+            source = _store_source(store, prefix, metadata, shape, documented=documented)
+        else:
+            source.is_gone = _loss(store, prefix, documented=documented)
+        if documented:
+            source.note_document(document_key(metadata, store_path))
     return engine.NativeArray(
         source,
         prefix,

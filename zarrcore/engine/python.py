@@ -92,7 +92,7 @@ class PythonEngine:
         self._metadata = metadata
         self._store = store
         self._document = document
-        self._version = store._version(document) if document else None
+        self._version = (store._noticed(document) or None) if document else None
         self._path = path
         self._has_lost = lost
         self._missing_is_error = missing_is_error
@@ -142,7 +142,7 @@ class PythonEngine:
 
     def _compare(self, is_read: bool) -> None:
         if self._version is not None:
-            now = self._store._version(self._document)
+            now = self._store._noticed(self._document)
             # Where nothing was read and nothing is there, the error says that they are gone.
             self.is_stale |= now != self._version and (is_read or bool(now))
 

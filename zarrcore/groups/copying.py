@@ -5,6 +5,7 @@ What is to be copied, and what is in its way, is known before anything is writte
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -27,6 +28,7 @@ from zarrcore.arrays.sources import attributes_of, is_of_hdf5, places_within
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, CopyError, ZarrUserWarning, shown
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
+from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON
 from zarrcore.metadata.departures import level_of_caller
 from zarrcore.metadata.layout import grid_edges
 from zarrcore.nodes.create import refuse_bad_name
@@ -37,6 +39,7 @@ from zarrcore.nodes.move import copy_value
 from zarrcore.nodes.reading import batches, reading, several_at_once, which_exist
 from zarrcore.nodes.walk import Found
 from zarrcore.progress import Step
+from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, normalize_path, storing_order
 
@@ -470,6 +473,40 @@ def _refuse_own_keys(source: StorePath, keys: set[str], inner: str) -> None:
             raise CopyError(f"{source}: the copy of its key {key!r} would replace its key {other!r}")
 
 
+def _arrays_noticed(store: Store, pairs: list[tuple[str, str]]) -> dict[str, tuple[Any, bytes]]:
+    """Return documents of arrays, and what differs once they are replaced; none where that costs a wait."""
+    found: dict[str, tuple[Any, bytes]] = {}
+    for key, _ in pairs:
+        if key.rpartition("/")[2] in (ZARR_JSON, ZARRAY_JSON) and (noticed := store._noticed(key)):
+            text = bytes(store.get(key) or b"")
+            if _layout(text) is not None:
+                found[key] = noticed, text
+    return found
+
+
+def _refuse_replaced(store: Store, arrays: dict[str, tuple[Any, bytes]]) -> None:
+    """Raise a CopyError if keys of two arrays may have been copied: only attributes may have changed."""
+    for key, (noticed, text) in arrays.items():
+        if store._noticed(key) != noticed:
+            now = bytes(store.get(key) or b"")
+            if now == text or _layout(now) != _layout(text):
+                name = key.rpartition("/")[0] or "/"
+                raise CopyError(
+                    f"array {name!r} was replaced by another one, or has another shape, while it was copied"
+                )
+
+
+def _layout(document: bytes) -> dict[str, Any] | None:
+    """Return the members of an array's document without its attributes; None for other documents."""
+    try:
+        members = json.loads(document)
+    except ValueError:
+        return None
+    if not isinstance(members, dict) or members.get("node_type", "array") != "array":
+        return None
+    return {name: value for name, value in members.items() if name != "attributes"}
+
+
 def _copy_pairs(
     source: StorePath, dest: StorePath, pairs: list[tuple[str, str]], options: CopyOptions
 ) -> int:
@@ -482,6 +519,7 @@ def _copy_pairs(
 
     dest.store._check_writable()
     threads = options.threads or threads_to_move(source.store, dest.store)
+    arrays = _arrays_noticed(source.store, pairs)
     nbytes = done = 0
     try:
         # Documents are stored when all else is there.
@@ -492,6 +530,7 @@ def _copy_pairs(
                     done += 1
                     if options.progress is not None:
                         options.progress(done, len(pairs))
+        _refuse_replaced(source.store, arrays)
     except BaseException as error:
         last = ", ".join(repr(new) for _, new in islice(pairs, max(0, done - 3), done)) or "none"
         error.add_note(f"{done} of {len(pairs)} keys have been copied, the last ones: {last}")

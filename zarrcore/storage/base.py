@@ -492,6 +492,13 @@ class Store(ABC):
         """Numbers that differ once the value of a key does; ``()``: it has none; None: finding them costs."""
         return None
 
+    def _noticed(self, key: str) -> Any:
+        """Return what differs once somebody has replaced a document, if that costs nothing; else nothing.
+
+        It is asked after reads, also where the class of a user may have read another value.
+        """
+        return None
+
     def _pinned(self, key: str) -> AbstractContextManager[Callable[[], Changed]]:
         """Yield a function that returns what has changed of the array of a document, if that is cheap."""
         return nullcontext(lambda: "nothing")

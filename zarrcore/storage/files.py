@@ -105,6 +105,17 @@ def is_unreadable(entry: os.DirEntry[str]) -> bool:
     return is_directory(entry) is False and not is_file(entry)
 
 
+def version_of(path: str) -> tuple[int, ...] | None:
+    """Return numbers that differ once a file does; ``()``: there is none; None: the system does not say."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev, found.st_ctime_ns
+
+
 def size_of(entry: os.DirEntry[str]) -> int | None:
     """Return the size of a file; None of what is none, or has vanished."""
     try:

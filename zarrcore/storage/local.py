@@ -689,18 +689,14 @@ class LocalStore(Store):
         return self._address(path) if is_link else None
 
     def _version(self, key: str) -> tuple[int, ...] | None:
-        try:
-            found = os.stat(f"{self._root}/{key}")
-        except (FileNotFoundError, NotADirectoryError):
-            return ()
-        except OSError:
-            return None
-        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev, found.st_ctime_ns
+        return files.version_of(f"{self._root}/{key}")
+
+    _noticed = _version
 
     def _pinned(self, key: str) -> AbstractContextManager[Callable[[], Changed]]:
         from zarrcore.storage.pinned import pinned
 
-        return pinned(*f"{self._root}/{key}".rsplit("/", 1))
+        return pinned(self._root, key)
 
     def _fetch(
         self,

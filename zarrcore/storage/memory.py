@@ -31,6 +31,20 @@ if TYPE_CHECKING:
 _creating = forkable(Lock())  # two stores over one mapping of the caller's share nothing else
 
 
+class _Held:
+    """A value that is kept alive, equal to itself alone: another one may be made in its place in memory."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and other.value is self.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class MemoryStore(Store):
     """Values kept in a dictionary, which may be one of the caller's.
 
@@ -159,6 +173,12 @@ class MemoryStore(Store):
 
     def _first_names(self, prefix: str) -> Iterator[str]:
         return self._names_of_keys(prefix)
+
+    def _noticed(self, key: str) -> Any:
+        if type(self._store_dict) not in (dict, _ManagedDict):
+            return None  # a mapping of a user's makes values when it is asked, perhaps
+        value = self._store_dict.get(self._start + key)
+        return None if value is None else _Held(value)
 
     def _has_lost(self, prefix: str) -> bool:
         if self._document_in(prefix):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
+from zarrcore.config import config
 from zarrcore.errors import StoreError
 from zarrcore.storage import parts
 from zarrcore.storage.byte_range import (
@@ -183,6 +184,17 @@ class ReadObjects(Objects):
             except FileNotFoundError:
                 self._refuse_hidden(key)
                 return None
+
+    def _noticed(self, key: str) -> Any:
+        if self._local_root() is not None or config.get("metadata.confirm_reads") != "always":
+            return super()._noticed(key)
+        try:
+            found = self._ask("head", self._root + key)
+        except FileNotFoundError:
+            return ()
+        except (obstore().exceptions.BaseError, OSError):
+            return None  # whoever reads it then sees the reason
+        return found["e_tag"], found["version"], found["last_modified"], found["size"]
 
     def _fetch(
         self,

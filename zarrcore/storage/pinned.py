@@ -16,14 +16,15 @@ _FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | ge
 
 
 @contextmanager
-def pinned(directory: str, document: str) -> Iterator[Callable[[], Changed]]:
-    """Yield a function that returns what has changed of the array in a directory since.
+def pinned(root: str, key: str) -> Iterator[Callable[[], Changed]]:
+    """Yield a function that returns what has changed since of the array in a directory, which has a document.
 
-    Where its document is another file, it is another array if its text is the same, or if its directory or
+    Where that is another file, it is another array if its text is the same, or if its directory or
     that of its chunks is another one; else attributes or the shape have changed.  The directories are held
     open, so that none that is made later has the same number.
     """
-    path = os.path.join(directory, document)
+    path = f"{root}/{key}"
+    directory = os.path.dirname(path)
     with ExitStack() as stack:
         known, text = _version(path), None
         with suppress(OSError, StoreError):  # it may be known by consolidated metadata alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from threading import current_thread, main_thread
 from time import sleep
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -17,8 +18,16 @@ from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StoreError, masked, said
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, described
-from zarrcore.storage.files import TO_NOTHING, directory_outside, is_special, leads_to_nothing, real_directory
+from zarrcore.storage.files import (
+    TO_NOTHING,
+    directory_outside,
+    is_special,
+    leads_to_nothing,
+    real_directory,
+    version_of,
+)
 from zarrcore.storage.local_errors import require_directories_above
+from zarrcore.storage.pinned import Changed, pinned
 from zarrcore.storage.validation import is_document
 
 if TYPE_CHECKING:
@@ -171,6 +180,14 @@ class RemoteStore(Store):
     @property
     def _has_directories(self) -> bool:  # type: ignore[override]
         return self._local_root() is not None
+
+    def _noticed(self, key: str) -> Any:
+        root = self._local_root()
+        return None if root is None else version_of(f"{root}/{key}")
+
+    def _pinned(self, key: str) -> AbstractContextManager[Callable[[], Changed]]:
+        root = self._local_root()
+        return super()._pinned(key) if root is None else pinned(root, key)
 
     def _list_stored(self, prefix: str) -> Iterator[str]:
         root = self._local_root()

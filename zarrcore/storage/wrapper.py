@@ -117,6 +117,8 @@ class WrapperStore(Store, announces=False):  # the wrapped store does
     _instead_of_node = of_wrapped("_instead_of_node")
     _document_in = of_wrapped("_document_in")
     _concurrent_requests = of_wrapped("_concurrent_requests")
+    _noticed = of_wrapped("_noticed")
+    _pinned = of_wrapped("_pinned")
 
     @property
     def _versioned(self) -> bool:  # type: ignore[override]

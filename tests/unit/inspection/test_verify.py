@@ -461,6 +461,22 @@ def test_a_group_that_has_lost_its_document_was_taken_for_one_that_the_copy_alon
     }
 
 
+def test_what_filters_before_others_decode_is_what_is_stored() -> None:
+    """A second other shape: the filter in front of it gets an array that is decoded first."""
+    store = MemoryStore()
+    shapes = ({"name": "reshape", "configuration": {"shape": shape}} for shape in ([2, 12], [24]))
+    filters = [{"name": "cast_value", "configuration": {"data_type": "int32"}}, *shapes]
+    array = zarrcore.create_array(
+        store, shape=(4, 6), chunks=(4, 6), dtype="int16", fill_value=1, filters=filters, compressors=None
+    )
+    array[...] = np.arange(24).reshape(4, 6)
+    assert zarrcore.verify(store).ok
+    assert array[3, 5] == 23  # memory that is used again has what was decoded there
+    stored = store.get("c/0/0")
+    store.set("c/0/0", stored.replace(np.int32(5).tobytes(), np.int32(70000).tobytes(), 1))
+    assert "the item 70000 does not fit into int16" in str(zarrcore.verify(store).findings)
+
+
 @pytest.mark.parametrize("is_sharded", [False, True])
 @pytest.mark.parametrize("checksums", [[], ["crc32c"]])
 def test_what_filters_decode_is_what_is_stored(is_sharded: bool, checksums: list[str]) -> None:

@@ -430,3 +430,53 @@ def test_what_is_no_selection_of_the_array_is_left_alone() -> None:
     assert box(part("c/0/0", whole, below)) is None  # a gap in memory
     assert box(part("c/0/0", (slice(0, 5), slice(5, None, -1)), first)) is None
     assert box(part("c/0/0", (5, slice(0, 6)), first[1:])) is None and box() is None
+
+
+class Replaced(zarr.storage.WrapperStore):  # type: ignore[misc]
+    """Somebody replaces the array after so many of its chunks were asked for."""
+
+    left = 0
+    meanwhile: Any = None
+
+    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+        found = await super().get(key, prototype, byte_range)
+        self.left -= "c/" in key
+        if self.left == 0 and "c/" in key:
+            await asyncio.to_thread(self.meanwhile)
+        return found
+
+
+@pytest.mark.parametrize("kind", ["v3", "shards", "points"])
+def test_a_read_was_of_two_arrays_where_somebody_replaced_one(tmp_path: Path, kind: str) -> None:
+    local = zarr.storage.LocalStore(tmp_path)
+    more = {"shards": (4,)} if kind == "shards" else {}
+
+    def make(value: int) -> Any:
+        with zarr.config.set({"codec_pipeline.path": THEIRS}):
+            values = np.full(12, value, "i4")
+            return zarr.create_array(local, data=values, chunks=(2,), fill_value=9, overwrite=True, **more)
+
+    for left in range(1, 10):
+        make(1)
+        store = Replaced(local)
+        array = zarr.open_array(store, mode="r+")
+        assert np.unique(array[:2]) == [1]
+        store.left, store.meanwhile = left, lambda: make(2)
+        found = array.vindex[np.arange(12)] if kind == "points" else array[:]
+        assert is_ours(array)
+        assert np.unique(found).tolist() in ([1], [2])
+        if store.left > 0:
+            break
+    assert left > 2
+
+
+@pytest.mark.parametrize("store", ["local", "memory"])
+def test_the_engine_of_an_array_that_somebody_has_changed_is_made_again(tmp_path: Path, store: str) -> None:
+    array = zarr.create_array(stores(tmp_path)[store], data=np.arange(12), chunks=(2,))
+    for n in range(6):
+        assert array[:].tolist() == [*range(12)]
+        before = engines(array)
+        array.update_attributes({"n": n})
+        assert array[:].tolist() == [*range(12)]
+        assert is_ours(array)
+        assert engines(array) != before

@@ -148,6 +148,7 @@ class LocalSource:
 @final
 class MemorySource:
     is_gone: Callable[[str], bool] | None
+    def note_document(self, key: str) -> None: ...
     def __init__(
         self,
         values: dict[str, Any],
@@ -157,6 +158,7 @@ class MemorySource:
 
 @final
 class StoreSource:
+    def note_document(self, key: str) -> None: ...
     def __init__(
         self,
         store: Any,

@@ -29,7 +29,7 @@ from zarrcore._core.engine.selections cimport (
     set_window,
 )
 from zarrcore._core.engine.sessions cimport Session, poll_session
-from zarrcore._core.engine.sources cimport LocalSource, MemorySource, StoreSource, open_store, own_scope
+from zarrcore._core.engine.sources cimport LocalSource, MemorySource, StoreSource, is_as_noted, open_store, own_scope
 from zarrcore._core.engine.threads cimport thread_number
 
 import numpy as np
@@ -213,9 +213,8 @@ cdef class NativeArray:
 
         session.source = self.source
         session.token = token
+        session.compares = not (write or prefetch)
         open_store(session, &local, &store)
-        if write or prefetch:
-            local.known = NULL
         if self.place is None and (write or self.cache is not None or type(self.source) is StoreSource):
             self.find_place()
         if write and type(self.source) is StoreSource and (<StoreSource>self.source).waits is not None:
@@ -320,8 +319,7 @@ cdef class NativeArray:
 
     def confirm(self) -> None:
         """Look whether several reads were of one array: if they may not have been, `is_stale` is true then."""
-        if type(self.source) is LocalSource:
-            self.is_stale |= not (<LocalSource>self.source).is_as_noted(self.prefix)
+        self.is_stale |= not is_as_noted(self.source, self.prefix)
 
     cdef int _transfer(self, where, cnp.ndarray memory, str name, threads, field, bint points, bint write,
                        bint write_empty=False, object token=None) except -1:

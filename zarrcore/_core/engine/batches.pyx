@@ -150,8 +150,10 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
         if place == len(batch.sessions):
             session = Session.__new__(Session)
             session.source = array.source
+            session.compares, session.reads = True, {}
             open_store(session, &batch.locals_[<size_t>place], &batch.stores[<size_t>place])
             batch.sessions.append(session)
+        (<Session>batch.sessions[<size_t>place]).reads.setdefault(array.prefix, [array.source, 0])
         batch.calls[i].array = &array.c
         batch.calls[i].store = &batch.stores[<size_t>place]
         batch.calls[i].selection = &batch.selections[i]

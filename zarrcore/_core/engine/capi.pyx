@@ -253,7 +253,6 @@ cdef zarrcore_array *_new_handle(NativeArray native, object opened, uint64_t los
         owner.is_local = type(native.source) is LocalSource and not native.chain.calls_python
         if owner.is_local:
             set_local(<LocalSource>native.source, &owner.local)
-            owner.local.known = NULL     # nobody reads again
         handle = zc_handle_new(&native.c, &_python_backend, owner, writable, typestr, path)
     if handle == NULL:
         free(owner)

@@ -363,6 +363,8 @@ cdef extern from "engine/store.h" nogil:
         zc_status (*fetch_parts)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                                  zc_error *err) noexcept nogil
         zc_status (*serve)(const zc_store *store, zc_feed *feed, size_t n, zc_error *err) noexcept nogil
+        zc_status (*confirm)(const zc_store *store, const char *prefix, size_t prefix_len, size_t n,
+                             zc_error *err) noexcept nogil
         zc_status (*check)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err) noexcept nogil
         void (*hold)(const void *token) noexcept nogil
         void (*drop)(const void *token) noexcept nogil

@@ -12,6 +12,8 @@ cdef class Session:
 
     cdef list causes          # what codecs raised, see zc_error.cause
     cdef dict versions        # of the values that the call has fetched parts of; None: of none yet
+    cdef bint compares        # after a read it is looked whether the documents of the arrays are still the same
+    cdef dict reads           # of several arrays, by prefixes: sources, and how many chunks were read; None: of one
 
     cdef dict seen(self)
     cdef bint keep(self, object error) except -1

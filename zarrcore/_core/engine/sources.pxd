@@ -18,18 +18,24 @@ cdef class LocalSource:
     cdef bint is_as_noted(self, bytes below) except -1
 
 
-@cython.final
-cdef class MemorySource:
-    cdef dict values
+cdef class Source:
     cdef public object is_gone
+    cdef object document, known
+
+    cdef object version(self)
+    cdef bint is_as_noted(self) except -1
+
+
+@cython.final
+cdef class MemorySource(Source):
+    cdef dict values
     cdef object kept
 
 
 @cython.final
-cdef class StoreSource:
+cdef class StoreSource(Source):
     cdef object store
     cdef object suffix
-    cdef object is_gone
     cdef object waits
     cdef object get_chunks, get_parts, serve, recheck
     cdef bint has_versions
@@ -40,5 +46,6 @@ cdef class StoreSource:
 
 
 cdef str own_scope(object source)
+cdef bint is_as_noted(object source, bytes below) except -1
 cdef int set_local(LocalSource source, zc_local *out) except -1
 cdef int open_store(Session session, zc_local *local, zc_store *out) except -1

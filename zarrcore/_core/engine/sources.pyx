@@ -77,11 +77,29 @@ cdef class LocalSource:
                                       and zc_mark_is_same(&self.mark, &mark))
 
 
-@cython.final
-cdef class MemorySource:
-    """A dict of keys and bytes-like values, or buffers of zarr-python.
+cdef class Source:
+    """What the engine reaches through Python.
 
     If chunks are absent, ``is_gone(prefix)`` is asked whether there is nothing left of the array below a prefix.
+    """
+
+    def note_document(self, str key not None) -> None:
+        """Note the metadata of the array: a read of several chunks, or of absent ones, looks if they are the same."""
+        self.document = key
+        self.known = self.version()
+
+    cdef object version(self):
+        """What the version of the metadata is now; None: they are not there, or finding out costs."""
+
+    cdef bint is_as_noted(self) except -1:
+        """Whether the metadata have the version that was noted, if one was."""
+        return self.known is None or self.version() == self.known
+
+
+@cython.final
+cdef class MemorySource(Source):
+    """A dict of keys and bytes-like values, or buffers of zarr-python.
+
     ``kept(data)`` returns what the dict is to keep in place of the bytes `data`.
     """
 
@@ -90,16 +108,22 @@ cdef class MemorySource:
         self.is_gone = is_gone
         self.kept = kept
 
+    cdef object version(self):
+        return zc_dict_value(self.values, self.document)
+
+    cdef bint is_as_noted(self) except -1:
+        return self.known is None or self.version() is self.known
+
 
 @cython.final
-cdef class StoreSource:
+cdef class StoreSource(Source):
     """A store object written in Python.
 
     It has ``get(key, byte_range=None)``, ``get_many(keys)``, ``set(key, value)`` and ``delete(key)``; get takes a byte
     range ``(start, length)``, and ``suffix(n)`` for the last n bytes.  If it has ``get_partial_values(key_ranges)``,
     parts of many values are asked for by one call.  If it has ``_get_parts(key_ranges, versions)`` and
     ``_get_part(key, byte_range, versions)``, these take their places, so that all parts of a value are of one version;
-    the dict belongs to a call, or to a value that is open.  `is_gone` is as of :class:`MemorySource`; ``waits()``
+    the dict belongs to a call, or to a value that is open.  ``waits()``
     returns how many threads may wait for the store at the same time while chunks are written; shards that have at
     most ``_small_shard`` bytes, decoded, are asked for as a whole.  If it has ``_bounds_chunks``, ``_get_chunks(keys,
     most)`` is asked for whole chunks, which have at most `most` bytes, or as many as metadata justify.  If it has
@@ -126,6 +150,9 @@ cdef class StoreSource:
         self.recheck = getattr(store, "_recheck", None)
         self.has_versions = hasattr(store, "_get_parts")
         self.get_parts = store._get_parts if self.has_versions else getattr(store, "get_partial_values", None)
+
+    cdef object version(self):
+        return self.store._noticed(self.document) or None
 
     cdef size_t window(self) except? 0:
         own = getattr(self.store, "_window", None)
@@ -527,15 +554,59 @@ cdef zc_status _remove(const zc_store *store, const char *key, zc_error *err) no
         return session.fail(error, err)
 
 
+cdef bint is_as_noted(object source, bytes below) except -1:
+    """Whether the metadata of the array of a source, below a prefix, have the version that was noted, if one was."""
+    if type(source) is LocalSource:
+        return (<LocalSource>source).is_as_noted(below)
+    return (<Source>source).is_as_noted()
+
+
+cdef Source _source_of(Session session, bytes prefix):
+    return session.source if session.reads is None else session.reads[prefix][0]
+
+
+cdef zc_status _compare(const zc_store *store, const char *prefix, size_t prefix_len, size_t n,
+                        zc_error *err) noexcept with gil:
+    """n chunks of the array below a prefix were read: fail if its metadata are not those that were noted.
+
+    One chunk is of one array; for several, of one read or of many, one look will do.
+    """
+    cdef Session session = <Session>store.self
+    cdef bytes below = prefix[:prefix_len]
+    cdef list reads
+    try:
+        if session.reads is not None:
+            reads = session.reads[below]
+            reads[1] += n
+            if reads[1] < 2 or reads[1] - n > 1:
+                return ZC_OK
+        return ZC_OK if _source_of(session, below).is_as_noted() else _fail_other(err)
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _compare_some(const zc_store *store, const char *prefix, size_t prefix_len, size_t n,
+                             zc_error *err) noexcept nogil:
+    return ZC_OK if n < 2 else _compare(store, prefix, prefix_len, n, err)
+
+
+cdef zc_status _fail_other(zc_error *err):
+    return zc_fail(err, ZC_ERR_STALE, b"%s",
+                   <const char *>b"the metadata of the array are others than when it was opened")
+
+
 cdef zc_status _check_place(const zc_store *store, const char *prefix, size_t prefix_len,
                             zc_error *err) noexcept with gil:
     cdef Session session = <Session>store.self
-    cdef object source = session.source
+    cdef bytes below = prefix[:prefix_len]
+    cdef Source source
     try:
-        is_gone = (<MemorySource>source).is_gone if type(source) is MemorySource else (<StoreSource>source).is_gone
-        if is_gone is not None and is_gone(prefix[:prefix_len].decode()):
+        source = _source_of(session, below)
+        if session.compares and source.known is not None and source.is_as_noted():
+            return ZC_OK
+        if source.is_gone is not None and source.is_gone(below.decode()):
             return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the array is gone from the store")
-        return ZC_OK
+        return ZC_OK if not session.compares or source.known is None else _fail_other(err)
     except BaseException as error:
         return session.fail(error, err)
 
@@ -549,7 +620,7 @@ cdef int set_local(LocalSource source, zc_local *out) except -1:
     out.links = source.links
     out.documents = source.documents
     out.documented = NULL if source.documented is None else PyBytes_AS_STRING(source.documented)
-    out.known = &source.mark if source.is_marked else NULL
+    out.known = NULL
     return 0
 
 
@@ -560,6 +631,8 @@ cdef int open_store(Session session, zc_local *local, zc_store *out) except -1:
     memset(local, 0, sizeof(local[0]))
     if type(source) is LocalSource:
         set_local(<LocalSource>source, local)
+        if session.compares and (<LocalSource>source).is_marked:
+            local.known = &(<LocalSource>source).mark
         zc_store_local(local, out)
         return 0
     out.self = <void *>session
@@ -567,6 +640,8 @@ cdef int open_store(Session session, zc_local *local, zc_store *out) except -1:
     out.release = give_back_all
     out.open = _open
     out.check = _check_place
+    if session.compares:
+        out.confirm = _compare_some if session.reads is None else _compare
     out.replace = _replace
     out.remove = _remove
     if type(source) is MemorySource:

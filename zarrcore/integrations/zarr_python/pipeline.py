@@ -17,9 +17,10 @@ from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.core.config import config
 from zarr.registry import register_pipeline
 
-from zarrcore._awaited import BATCHES
+from zarrcore._awaited import BATCHES, Waiter
 from zarrcore._core.engine import NativeArray, StoreSource
 from zarrcore.engine.build import build_engine
+from zarrcore.errors import ChunkError
 from zarrcore.integrations.zarr_python.metadata import (
     chunk_shape,
     is_known_release,
@@ -40,6 +41,7 @@ _NEAR = tuple(
 _FAR = 1 << 31  # chunks along each dimension of what the engine takes for the array
 _SHORT = 1 << 16  # bytes that are read or written without leaving the thread of the event loop
 _FEW = 4
+_MOST_CHANGES = 3  # of the metadata, by somebody else, during a read: attributes may change all the time
 _PRESENT = {"status": "present"}
 
 
@@ -119,16 +121,30 @@ class CodecPipeline(BatchedCodecPipeline):
         memory: Any = out.as_ndarray_like() if type(out) is cpu.NDBuffer else None
         found = self._call(parts, memory, drop_axes)
         if found is not None and (found[1].order is not None or found[1].outer == memory.shape):
-            engine, selection = found
             try:
-                if self._is_short(engine, parts):
-                    selection.read(engine, memory)
+                if self._is_short(found[0], parts):
+                    self._read(*found, memory)
                 else:
-                    await BATCHES.run_until_cancelled(selection.read, engine, memory)
+                    await BATCHES.run_until_cancelled(self._read, *found, memory)
                 return (_PRESENT,) * len(parts)
             except Exception:
                 pass  # zarr-python finds it too, and reports it in its own words, or can do what we cannot
         return await super().read(_divided(parts), out, drop_axes)
+
+    def _read(
+        self, engine: NativeArray, wanted: Wanted, key: Any, memory: np.ndarray, token: Waiter | None = None
+    ) -> None:
+        """Read, and once more if somebody has put another array in the place meanwhile."""
+        for attempt in range(1, _MOST_CHANGES + 2):
+            try:
+                wanted.read(engine, memory, token)
+            except ChunkError:
+                if not engine.is_stale:
+                    raise
+            if not engine.is_stale:
+                return
+            engine = self._build(None, *key, compares=attempt < _MOST_CHANGES) or engine
+            self._engines[key] = engine
 
     async def write(self, batch_info: Iterable[Part], value: Any, drop_axes: tuple[int, ...] = ()) -> None:
         """Write parts of chunks; parameters as of :class:`zarr.abc.codec.CodecPipeline`."""
@@ -137,7 +153,7 @@ class CodecPipeline(BatchedCodecPipeline):
         is_refused = self._store is None or self._store.read_only
         found = None if is_refused else self._call(parts, memory, drop_axes, writes=True)
         if found is not None and memory.shape in ((), found[1].outer):
-            engine, selection = found
+            engine, selection, _ = found
             is_kept = parts[0][1].config.write_empty_chunks
             try:
                 # A coroutine that the holder of a chunk's lock waits for may need the thread of the loop.
@@ -172,8 +188,8 @@ class CodecPipeline(BatchedCodecPipeline):
 
     def _call(
         self, parts: list[Part], memory: Any, dropped: tuple[int, ...], *, writes: bool = False
-    ) -> tuple[NativeArray, Wanted] | None:
-        """Return the engine and what it is to read or write; None for what zarr-python has to do."""
+    ) -> tuple[NativeArray, Wanted, Any] | None:
+        """Return an engine, what it is to read or write, and its key; None for what zarr-python has to do."""
         if self._metadata is None or not parts or not isinstance(memory, np.ndarray):
             return None
         where, spec = parts[0][:2]
@@ -202,7 +218,7 @@ class CodecPipeline(BatchedCodecPipeline):
         if writes and not self.supports_partial_encode:  # as shards do: they keep what lies beyond the end
             ends = ends_of(engine, parts, self._store) if region is None else region.ends(self._chunks)
             engine = self._with_ends(engine, key, ends)
-        return engine, selection
+        return engine, selection, key
 
     def _with_ends(self, engine: NativeArray, key: Any, ends: Ends | None) -> NativeArray:
         """Return the engine of an array that ends within chunks, if all that is in such ones is written.
@@ -217,10 +233,13 @@ class CodecPipeline(BatchedCodecPipeline):
             known = self._ending[key] = ends, self._build(ends, *key)
         return known[1] or engine
 
-    def _build(self, ends: Ends | None, prefix: str, read_missing: bool, loop: Any) -> NativeArray | None:
+    def _build(
+        self, ends: Ends | None, prefix: str, read_missing: bool, loop: Any, *, compares: bool = True
+    ) -> NativeArray | None:
         """Return the engine for the chunks of the array, however far it grows: others know its shape.
 
-        A dimension whose end is in `ends` ends there.
+        A dimension whose end is in `ends` ends there.  With `compares`, reads look whether the metadata are
+        still the same, where that costs no wait.
         """
         try:
             theirs = self._store
@@ -230,7 +249,8 @@ class CodecPipeline(BatchedCodecPipeline):
             if max(shape, default=0) >= 1 << 62:
                 return None
             metadata = translated_metadata(self._metadata).update_shape(shape)
-            engine = build_engine(metadata, StorePath(store, prefix), missing_is_error=not read_missing)
+            place = StorePath(store, prefix)
+            engine = build_engine(metadata, place, missing_is_error=not read_missing, documented=compares)
         except Exception:  # metadata or a store that only zarr-python takes
             return None
         return engine if isinstance(engine, NativeArray) else None
