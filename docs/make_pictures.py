@@ -1,4 +1,4 @@
-"""Make the pictures in docs/pictures, of notebooks, a terminal and the card, with Chromium, tmux and Pillow."""
+"""Make the pictures in docs/pictures: notebooks, a terminal and the card; with Chromium, tmux and Pillow."""
 
 from __future__ import annotations
 
