@@ -45,7 +45,10 @@ html_theme = "furo"
 html_title = f"zarrcore {version}"
 html_logo = html_favicon = "logo.svg"
 html_static_path: list[str] = []
-html_extra_path = ["tour.ipynb", "card.svg"]
+html_extra_path = ["tour.ipynb", "pictures/card.png"]
+html_baseurl = os.environ.get("ZARRCORE_SITE", "")  # where the site will be; the card of a link needs it
+html_context = {"site": html_baseurl}
+templates_path = ["templates"]
 html_show_sourcelink = False
 
 #: Where links to files of the repository lead that are no pages; without it they are plain text.

@@ -1,4 +1,4 @@
-"""Make the pictures of notebook pages and of a terminal in docs/pictures, with Chromium, tmux and Pillow."""
+"""Make the pictures in docs/pictures: notebooks, a terminal and the card; with Chromium, tmux and Pillow."""
 
 from __future__ import annotations
 
@@ -84,8 +84,10 @@ def main() -> None:
         sys.exit("make_pictures: no chromium is installed")
     pages_of_zarrcore.MOST_SECONDS = 60.0  # nothing is left out on a busy machine
     PICTURES.mkdir(exist_ok=True)
+    card = PICTURES.with_name("card.svg").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        take(chromium, folder, "card", card, "margin:0", (1280, 640))  # those who show it take no SVG
         for picture, html, style, *size in pages(make_store(folder)):
             take(chromium, folder, picture, html, style, (size[0], size[1]))
         for columns, width in ((80, 670), (120, 980)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import runpy
+import struct
 import subprocess
 import sys
 import tomllib
@@ -142,3 +143,11 @@ def test_pictures_are_well_formed_and_described() -> None:
         root = ElementTree.parse(path).getroot()
         assert root.findtext("{http://www.w3.org/2000/svg}title")
         assert "prefers-color-scheme:dark" in path.read_text(encoding="utf-8")
+
+
+def test_what_others_show_of_a_link_has_a_picture_in_a_format_that_they_take() -> None:
+    page = (DOCS / "templates" / "page.html").read_text(encoding="utf-8")
+    assert 'property="og:image" content="{{ site|e }}card.png"' in page
+    assert "pictures/card.png" in (DOCS / "conf.py").read_text(encoding="utf-8")
+    head = (DOCS / "pictures" / "card.png").read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">II", head[16:]) == (1280, 640)

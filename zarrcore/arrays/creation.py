@@ -27,7 +27,6 @@ from zarrcore.arrays.sources import places_within
 from zarrcore.arrays.trial import refuse_misread_codecs, refuse_unusable_codecs, warn_of_unknown_codecs
 from zarrcore.arrays.values import as_values, broadcast_values
 from zarrcore.codecs.chain import parse_codec
-from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.config import config as settings
 from zarrcore.dtypes import ZDType, dtype_from_v2, parse_dtype
 from zarrcore.engine.build import note_shape
@@ -287,6 +286,8 @@ def _default_compressor(registrations: int) -> Any:
 
 @lru_cache(maxsize=1)
 def _default_compressor_v2(registrations: int) -> Any:
+    from zarrcore.codecs.v2 import parse_v2_codec
+
     return parse_v2_codec({"id": "zstd", "level": 0, "checksum": False})
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from zarrcore._extension import is_a_users
 from zarrcore._validate import at
 from zarrcore.codecs.chain import CodecChain, IgnoredCodec, held_by, with_held
-from zarrcore.codecs.sharding import ShardingCodec
 from zarrcore.dtypes.layout import vary
 from zarrcore.errors import ChunkError, MetadataValidationError, ZarrUserWarning
 from zarrcore.metadata.departures import level_of_caller
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from zarrcore.codecs.base import ArraySpec, Codec
+    from zarrcore.codecs.sharding import ShardingCodec
     from zarrcore.metadata import ArrayMetadata
 
 _SURE = frozenset(
@@ -161,9 +161,9 @@ def _refuse_cast_fill(chain: CodecChain, spec: ArraySpec) -> None:
             raise MetadataValidationError(
                 f"the fill value {fill[0]} is {stored[0]} after cast_value, which is read as {found[0]}"
             )
-    if isinstance(chain.array_bytes, ShardingCodec):
-        last = chain.array_specs(spec)[-1]
-        _refuse_cast_fill(chain.array_bytes.inner_chain(last), chain.array_bytes.inner_spec(last))
+    if chain.is_sharded:
+        last, shards = chain.array_specs(spec)[-1], cast("ShardingCodec", chain.array_bytes)
+        _refuse_cast_fill(shards.inner_chain(last), shards.inner_spec(last))
 
 
 def _check_inputs(chain: CodecChain, spec: ArraySpec) -> None:
@@ -175,8 +175,9 @@ def _check_inputs(chain: CodecChain, spec: ArraySpec) -> None:
             break
         codec.check_input(size)
         size = codec.encoded_size(size) if codec.is_fixed_size else None
-    if isinstance(chain.array_bytes, ShardingCodec):
-        _check_inputs(chain.array_bytes.inner_chain(spec), chain.array_bytes.inner_spec(spec))
+    if chain.is_sharded:
+        shards = cast("ShardingCodec", chain.array_bytes)
+        _check_inputs(shards.inner_chain(spec), shards.inner_spec(spec))
 
 
 def _is_sure(codec: Codec) -> bool:

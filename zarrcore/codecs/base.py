@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Buffer: TypeAlias = bytes | bytearray | memoryview
 Kind = Literal["array->array", "array->bytes", "bytes->bytes"]
 
+EMPTY = 2**64 - 1
+"""Offset and length of an inner chunk that a shard does not hold."""
+
 
 @dataclass(frozen=True)
 class ArraySpec:

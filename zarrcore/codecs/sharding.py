@@ -13,16 +13,22 @@ import numpy as np
 
 from zarrcore._records import dataclass
 from zarrcore._validate import at, choice, describe, fail, shape
-from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer, BytesBytesCodec, Codec, Patch, roomy
+from zarrcore.codecs.base import (
+    EMPTY,
+    ArrayBytesCodec,
+    ArraySpec,
+    Buffer,
+    BytesBytesCodec,
+    Codec,
+    Patch,
+    roomy,
+)
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.codecs.checksums import Crc32cCodec
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.config import config
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
-
-EMPTY = 2**64 - 1
-"""Offset and length of an inner chunk that a shard does not hold."""
 
 _NO_CHUNK = np.uint64(EMPTY)
 

@@ -14,9 +14,8 @@ import numpy as np
 
 from zarrcore._core import engine
 from zarrcore._typed import NamedTuple
-from zarrcore.codecs.base import Patch
+from zarrcore.codecs.base import EMPTY, Patch
 from zarrcore.codecs.filled import is_all_fill
-from zarrcore.codecs.sharding import EMPTY
 from zarrcore.engine.chunk_place import most_stored
 from zarrcore.engine.projection import ChunkPart, axes_of, decode_part, dim_of, project, project_points
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError

@@ -13,7 +13,7 @@ import numpy as np
 from zarrcore._core import engine
 from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray, engine_of_whole_chunks, open_array_at
-from zarrcore.codecs.sharding import EMPTY
+from zarrcore.codecs.base import EMPTY
 from zarrcore.engine.build import chunk_spec, chunk_store
 from zarrcore.errors import ChunkError
 from zarrcore.inspection.indexes import (

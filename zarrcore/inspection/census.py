@@ -11,7 +11,7 @@ from zarrcore._records import dataclass
 from zarrcore._validate import of_array
 from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.codecs.sharding import EMPTY
+from zarrcore.codecs.base import EMPTY
 from zarrcore.engine.build import chunk_store
 from zarrcore.inspection.indexes import (
     ShardIndexes,

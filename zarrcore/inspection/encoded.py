@@ -13,9 +13,9 @@ from zarrcore._typing import Buffer, ShapeLike
 from zarrcore.arrays.chunks import is_within
 from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.codecs.base import ArraySpec
+from zarrcore.codecs.base import EMPTY, ArraySpec
 from zarrcore.codecs.chain import CodecChain
-from zarrcore.codecs.sharding import EMPTY, ShardingCodec
+from zarrcore.codecs.sharding import ShardingCodec
 from zarrcore.engine.build import chunk_spec, chunk_store
 from zarrcore.engine.chunk_place import ChunkPlace
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError, ChunkMemoryError, ReplacedError

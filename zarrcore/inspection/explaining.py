@@ -299,7 +299,7 @@ class _DryRun:
         shard = _layout_of(self._metadata, part.coords)
         if shard is None:
             return prod(lengths)
-        from zarrcore.codecs.sharding import EMPTY
+        from zarrcore.codecs.base import EMPTY
 
         axes = axes_of(lengths, shard.of_array(shard.codec.chunk_shape))
         first = self._recorder.requests[0]

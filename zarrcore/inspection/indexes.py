@@ -11,9 +11,7 @@ import numpy as np
 
 from zarrcore._core import engine
 from zarrcore._typed import NamedTuple
-from zarrcore.codecs.bytes import BytesCodec
-from zarrcore.codecs.checksums import Crc32cCodec
-from zarrcore.codecs.sharding import EMPTY, ShardingCodec
+from zarrcore.codecs.base import EMPTY
 from zarrcore.errors import ChunkError
 from zarrcore.inspection.listing import Stored
 from zarrcore.storage import LocalStore
@@ -22,6 +20,7 @@ from zarrcore.storage.validation import answers, as_view
 
 if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec
+    from zarrcore.codecs.sharding import ShardingCodec
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage.base import Store
 
@@ -37,6 +36,9 @@ class ShardLayout:
     """
 
     def __init__(self, codec: ShardingCodec, spec: ArraySpec, order: tuple[int, ...]) -> None:
+        from zarrcore.codecs.bytes import BytesCodec
+        from zarrcore.codecs.checksums import Crc32cCodec
+
         self.codec = codec
         self._order = order  # dimension of the array for each one of the shard, which may be transposed
         self.spec = spec

@@ -16,7 +16,6 @@ from zarrcore.keys.base import chunk_coords, chunk_key, key_maker
 from zarrcore.storage import LocalStore, MemoryStore, Store
 from zarrcore.storage.derived import is_itself
 from zarrcore.storage.files import is_temporary, is_there
-from zarrcore.storage.moving import is_under_way
 
 BATCH = 1 << 16  # keys that are looked at together
 
@@ -187,6 +186,8 @@ def is_left_behind(store: Store, key: str) -> bool:
     if is_temporary(name):
         if engine.writer_lives(name):
             return False
+        from zarrcore.storage.moving import is_under_way
+
         if isinstance(store, LocalStore) and is_under_way(f"{store._root}/{key}"):
             return False
     return not is_gone(store, key)

@@ -31,11 +31,9 @@ from zarrcore.metadata import (
 from zarrcore.metadata.departures import collected
 from zarrcore.metadata.documents import stored_bytes
 from zarrcore.nodes import documents
-from zarrcore.nodes.consolidated import lookup
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
 from zarrcore.nodes.find import leads_on
 from zarrcore.nodes.foreign import ANY_CHUNK, is_litter
-from zarrcore.nodes.n5 import N5Store, n5_place
 from zarrcore.nodes.reading import batches, key_text, several_at_once
 from zarrcore.storage import LocalStore, MemoryStore
 from zarrcore.storage.path import StorePath
@@ -242,6 +240,10 @@ class NodeWalk:
 
     def _look_up(self, node: Node) -> None:
         """Take the metadata of a node without documents from consolidated metadata above it."""
+        if not self._groups:
+            return
+        from zarrcore.nodes.consolidated import lookup
+
         for place, metadata in reversed(self._groups):
             prefix = key_prefix(place.path)
             if node.path != place.path and node.path.startswith(prefix) and not node.metadata:
@@ -478,15 +480,15 @@ class _Reading:
 
 def n5_place_of(place: StorePath) -> StorePath:
     """Return a place as one of format 3 if it is in an N5 container, else itself."""
-    if isinstance(place.store, N5Store):
-        return place
     try:
         keys = [join_path(place.path, name) for name in (ZARR_JSON, *_V2_NAMES)]
         if place.store._is_near and any(place.store._which_exist(keys)):
             return place
         if not {ZARR_JSON, *_V2_NAMES}.isdisjoint(place.store.list_dir(place.path)):
             return place
-        return n5_place(place) or place
+        from zarrcore.nodes.n5 import N5Store, n5_place
+
+        return (None if isinstance(place.store, N5Store) else n5_place(place)) or place
     except Exception:
         return place  # the walk reports the error
 

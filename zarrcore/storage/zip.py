@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import IO, TYPE_CHECKING, Any, Literal, Self
 
 from zarrcore._extension import own_form
 from zarrcore._locks import RLock, holding
@@ -42,7 +42,9 @@ from zarrcore.storage.validation import (
 )
 from zarrcore.storage.zip_directory import UNUSUAL, Directory
 from zarrcore.storage.zip_locks import WriteLock, state_of
-from zarrcore.storage.zip_ranges import RangedArchive
+
+if TYPE_CHECKING:
+    from zarrcore.storage.zip_ranges import RangedArchive
 
 ZipMode = Literal["r", "w", "a", "x"]
 _MODES = ("r", "w", "a", "x")
@@ -120,11 +122,14 @@ class ZipStore(Store):
         super().__init__(read_only=mode == "r" if read_only is None else read_only)
         if isinstance(path, StorePath) and mode != "r":
             raise ReadOnlyError(f"{path}: an archive in another store is only read: use mode 'r'")
-        self._archive: _Archive | RangedArchive = (
-            RangedArchive(path, _ranged)
-            if isinstance(path, StorePath)
-            else _Archive(path, mode, compression, allowZip64, fsync)
-        )
+        self._ranges: RangedArchive | None = None  # the archive, where it is in another store
+        self._archive: _Archive | RangedArchive
+        if isinstance(path, StorePath):
+            from zarrcore.storage.zip_ranges import RangedArchive
+
+            self._archive = self._ranges = RangedArchive(path, _ranged)
+        else:
+            self._archive = _Archive(path, mode, compression, allowZip64, fsync)
 
     @property
     def path(self) -> Path | None:
@@ -155,18 +160,18 @@ class ZipStore(Store):
         return self._get(key, byte_range)
 
     def _get_chunks(self, keys: Iterable[str], most: int) -> Sequence[bytes | None]:
-        if isinstance(self._archive, RangedArchive):
+        if self._ranges is not None:
             return self._get_ranges([(key, None) for key in keys], most)
         return [self._get(key, most=most) for key in keys]
 
     @property
     def _small_shard(self) -> int:
-        return _SMALL_SHARD if isinstance(self._archive, RangedArchive) else 0
+        return 0 if self._ranges is None else _SMALL_SHARD
 
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:
-        if isinstance(self._archive, RangedArchive):
+        if self._ranges is not None:
             return self._get_ranges([(key, as_request(part)) for key, part in key_ranges])
         return super().get_partial_values(key_ranges)
 
@@ -174,12 +179,12 @@ class ZipStore(Store):
         self, requests: Sequence[tuple[str, ByteRange | None]], most: int | None = None
     ) -> list[bytes | None]:
         """Return entries, or parts of them, of an archive in another store, all at once."""
-        assert isinstance(self._archive, RangedArchive)
+        assert self._ranges is not None
         for key, _ in requests:
             validate_key(key)
         with self._archive.held() as archive:
             found = [(key, archive.NameToInfo.get(key), part) for key, part in requests]
-            if self._archive.is_here:
+            if self._ranges.is_here:
                 for key in (key for key, info, _ in found if info is None):
                     self._check_absent(archive, key)
         there = [(key, info, part) for key, info, part in found if info is not None]
@@ -191,7 +196,7 @@ class ZipStore(Store):
 
         for key, info, _ in there:  # before anything of it is asked for
             self._check_size(key, info, limits[id(info)])
-        values = iter(self._archive.read([(info, part) for _, info, part in there], read))
+        values = iter(self._ranges.read([(info, part) for _, info, part in there], read))
         answers: list[bytes | None] = []
         for key, entry, _ in found:
             value = None if entry is None else next(values)
@@ -212,7 +217,7 @@ class ZipStore(Store):
 
     def _get(self, key: str, byte_range: ByteRange | None = None, most: int | None = None) -> bytes | None:
         validate_key(key)
-        if isinstance(self._archive, RangedArchive):
+        if self._ranges is not None:
             return self._get_ranges([(key, as_request(byte_range))], most)[0]
         with self._archive.held() as archive:
             info = archive.NameToInfo.get(key)

@@ -33,7 +33,9 @@ print(*sys.modules, file=sys.stderr)
         ("explain", {"zarrcore.arrays.array", "zarrcore.codecs.blosc", "zarrcore.inspection.indexes"}),
         ("stat", {"zarrcore.arrays.array", "zarrcore.kernels", "zarrcore.storage.byte_range"}),
         ("verify", {"concurrent.futures", "logging", "zarrcore.kernels", "zarrcore.storage.remote"}),
+        ("verify", {"zarrcore.codecs.sharding", "zarrcore.nodes.n5", "zarrcore.storage.moving"}),
         ("repair", {"zarrcore.arrays.chunks", "zarrcore.nodes.create", "zarrcore.nodes.consolidate"}),
+        ("repair", {"zarrcore.codecs.sharding", "zarrcore.nodes.consolidated", "zarrcore.nodes.n5"}),
         ("compact", {"zarrcore.api.nodes", "zarrcore.arrays.array", "zarrcore.groups.group"}),
         ("plot", {"shutil", "zarrcore.api.nodes", "zarrcore.inspection.census"}),
     ],
@@ -57,16 +59,18 @@ def test_describing_a_group_imports_nothing_that_creates_nodes(tmp_path: Path) -
     assert unused & set(done.stderr.split()) == set()
 
 
-@pytest.mark.parametrize("what", ["", "/inner"])
-def test_copying_imports_nothing_that_users_hold(what: str, tmp_path: Path) -> None:
-    """Nor tempfile and hashlib, to find a directory for the lock and a name in it."""
+@pytest.mark.parametrize(("what", "target"), [("", "b.zarr"), ("/inner", "b.zarr"), ("/inner", "b.zip")])
+def test_copying_imports_nothing_that_users_hold(what: str, target: str, tmp_path: Path) -> None:
+    """Nor tempfile and hashlib, to find a directory for the lock and a name in it, nor what asks servers."""
     group = zarrcore.create_group(tmp_path / "a.zarr")
     group.create_array("inner", data=[1, 2, 3])
-    code = LISTED.format(arguments=["copy", f"{tmp_path}/a.zarr{what}", str(tmp_path / "b.zarr")])
+    code = LISTED.format(arguments=["copy", f"{tmp_path}/a.zarr{what}", str(tmp_path / target)])
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    copied = zarrcore.open_array(tmp_path / "b.zarr", path="" if what else "inner", mode="r")
+    copied = zarrcore.open_array(tmp_path / target, path="" if what else "inner", mode="r")
     assert copied[...].tolist() == [1, 2, 3]
     unused = {"hashlib", "tempfile", "zarrcore.api.nodes", "zarrcore.arrays.array", "zarrcore.groups.group"}
+    unused |= {"concurrent.futures", "logging", "zarrcore.storage.remote"}
+    unused |= {"zarrcore.codecs.sharding", "zarrcore.codecs.v2"}
     assert unused & set(done.stderr.split()) == set()
 
 
