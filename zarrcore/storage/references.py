@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 from zarrcore._extension import own_form
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES, integer
@@ -449,7 +449,7 @@ class _Parquet:
         self._documents[".zmetadata"] = json.dumps(consolidated).encode()
         self._grids: dict[str, tuple[int, ...] | None] = {}
         self._records: OrderedDict[tuple[str, int], Any] = OrderedDict()
-        self._lock = forkable(Lock())
+        self._lock = forkable(RLock())
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         yield from self._documents
