@@ -572,8 +572,8 @@ def _columns(data: bytes, most: int, where: str) -> tuple[Any, ...]:
     for read in (_read_by_arrow, _read_by_fastparquet):
         try:
             found = read(data, min(most, _MOST_ROWS))
-            if not found.keys() & {"path", "raw"}:
-                raise ValueError("it has neither 'path' nor 'raw'")
+            if "path" not in found and ("raw" not in found or found.keys() & {"offset", "size"}):
+                raise ValueError("it has no column 'path'")  # all would be absent
             return tuple(found.get(name, []) for name in _COLUMNS)
         except ImportError:
             continue
