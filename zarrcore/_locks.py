@@ -21,7 +21,7 @@ from zarrcore._weak import WeakSet
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-    from threading import Lock, RLock
+    from threading import RLock
     from typing import ParamSpec, TypeVar
 
     AnyLock = TypeVar("AnyLock")
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 else:
     from _thread import RLock
-    from _thread import allocate_lock as Lock
 
-__all__ = ["Lock", "RLock", "Rank", "forkable", "holding", "lock", "ranked"]
+__all__ = ["RLock", "Rank", "forkable", "holding", "lock", "ranked"]
 
 
 class Rank(IntEnum):

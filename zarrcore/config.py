@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning, printable
 
@@ -252,7 +252,7 @@ class Config:
 
     def __init__(self, defaults: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> None:
         self._defaults = _flatten(defaults)
-        self._lock = forkable(Lock())
+        self._lock = forkable(RLock())
         self._watchers: dict[str, Callable[[Any], object]] = {}
         # Flat, so that a lookup on a hot path is one dictionary access; replaced as a whole, never changed in
         # place, so that readers need no lock.

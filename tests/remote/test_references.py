@@ -477,12 +477,13 @@ def test_a_row_of_parquet_without_a_size_is_all_of_the_file_at_its_start_alone(
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ({"x": [1, 2]}, "neither 'path' nor 'raw'"),
-        ({"offset": [0, 4], "size": [4, 4]}, "neither 'path' nor 'raw'"),
+        ({"x": [1, 2]}, "no column 'path'"),
+        ({"offset": [0, 4], "size": [4, 4]}, "no column 'path'"),
+        ({"offset": [0, 4], "size": [4, 4], "raw": [None, None]}, "no column 'path'"),
         ({"path": ["data.bin"], "offset": [0], "size": [4]}, "1 rows, where 2 or more must be"),
         ({"path": [], "offset": [], "size": []}, "0 rows, where [12] or more must be"),
     ],
-    ids=["no reference", "no path", "a row less", "no rows"],
+    ids=["no reference", "no path", "no path but contents", "a row less", "no rows"],
 )
 def test_a_file_of_parquet_that_lacks_references_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: dict[str, Any], reason: str

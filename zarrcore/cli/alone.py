@@ -68,23 +68,22 @@ def _own_directory(above: str) -> str | None:
 
 def _locked(path: str) -> int | None:
     """Return the descriptor of the locked file; -1: another process has it, None: there are no locks."""
-    import fcntl
+    from zarrcore.storage.inherited import locked
 
     while True:
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError:
             return None
+        is_free = False
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(fd), os.lstat(path)):
+            found = locked(fd, path)
+            if not found:
+                return None if found is None else -1
+            with suppress(FileNotFoundError):  # the one who had it has removed it just now
+                is_free = os.path.samestat(os.fstat(fd), os.lstat(path))
+            if is_free:
                 return fd
-        except BlockingIOError:
-            os.close(fd)
-            return -1
-        except FileNotFoundError:  # the one who had it has removed it just now
-            pass
-        except OSError:
-            os.close(fd)
-            return None
-        os.close(fd)
+        finally:
+            if not is_free:
+                os.close(fd)

@@ -142,8 +142,10 @@ class JSON2(Filter, id="json2", in_v3=False):
         config = self.get_config().items()
         options: dict[str, Any] = {name: value for name, value in config if name not in _NOT_FOR_DUMPS}
         options["separators"] = tuple(self.separators)
-        text = json.dumps(_listed(data), **options)
-        return text.encode(self.encoding)
+        items = _listed(data)
+        encoded = json.dumps(items, **options).encode(self.encoding)
+        own = self.indent is None and self.separators == [",", ":"] and self.encoding == "utf-8"
+        return _readable(self, encoded, items, spec, own)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
         try:
@@ -174,7 +176,9 @@ class MsgPack2(Filter, id="msgpack2", in_v3=False):
     raw: bool = option(False, boolean)
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
-        return pack(_listed(data), single_float=self.use_single_float, bin_type=self.use_bin_type)
+        items = _listed(data)
+        encoded = pack(items, single_float=self.use_single_float, bin_type=self.use_bin_type)
+        return _readable(self, encoded, items, spec, own=True)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
         try:
@@ -236,6 +240,25 @@ def _items_of(data: Any) -> list[Any]:
 def _listed(data: Any) -> list[Any]:
     items = np.asarray(data).reshape(-1)
     return [*items.tolist(), items.dtype.str, [items.size]]
+
+
+_ALWAYS_READ = {str, int, float, bool, type(None)}
+
+
+def _readable(
+    codec: JSON2 | MsgPack2, encoded: bytes, items: list[Any], spec: ArraySpec | None, own: bool
+) -> bytes:
+    """Return what was encoded, unless it cannot be decoded: it would take the place of a chunk that can.
+
+    As lists in lists do that are too deep, keys that are lists, bytes among strings, separators that are not
+    those of JSON.  `own`: the configuration is one by which plain items always are.
+    """
+    if not (own and set(map(type, items[:-1])) <= _ALWAYS_READ):
+        try:
+            codec.decode(encoded, spec)
+        except ChunkDecodeError as error:
+            raise ValueError(f"what was encoded could not be read again: {error.reason}") from error
+    return encoded
 
 
 def _unlisted(items: Any, spec: ArraySpec | None, codec: str) -> np.ndarray:

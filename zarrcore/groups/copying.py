@@ -16,7 +16,7 @@ from itertools import compress, groupby, islice
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from zarrcore._locks import Lock
+from zarrcore._locks import RLock
 from zarrcore._records import dataclass
 from zarrcore._typed import NamedTuple
 from zarrcore.arrays.chunks import is_within, stored_chunks
@@ -413,7 +413,7 @@ class _Reports:
     def __init__(self, progress: Step | None, total: int) -> None:
         self._progress, self._total = progress, total
         self._done = 0
-        self._lock = Lock()
+        self._lock = RLock()
 
     def of_one(self) -> Step | None:
         """Return what the copy of one array calls."""

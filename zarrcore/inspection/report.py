@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, field
 from typing import Any, Literal, TypeAlias
 
-from zarrcore._locks import Lock
+from zarrcore._locks import RLock
 from zarrcore._records import dataclass
 from zarrcore.errors import ChunkError, named, printable, shown
 from zarrcore.progress import Step
@@ -185,7 +185,7 @@ class Findings:
         self._done = self._total = 0
         self.interrupted_by: Exception | None = None
         self._above: Findings | None = None
-        self._lock = Lock()
+        self._lock = RLock()
 
     def part(self) -> Findings:
         """Return one for a part of the report, which another thread may fill and :meth:`adopt` takes over."""

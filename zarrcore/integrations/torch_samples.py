@@ -18,6 +18,9 @@ _MOST_BLOCKS, _MOST_CROPS = 1 << 26, 1 << 28  # in an order: some 200 bytes for 
 Values = tuple[np.ndarray, ...]
 """For each array, its values of some samples: one after the other along the first dimension."""
 
+Block = Sequence[int] | np.ndarray
+"""Numbers of samples."""
+
 
 def whole(value: object, name: str, least: int = 0, most: int = 2**63 - 1) -> int:
     """Return a number that a user gave, or that a file has, if it is a whole one within limits."""
@@ -130,15 +133,15 @@ class Samples:
 
     # --- blocks: samples whose values lie in the same chunks ---
 
-    def blocks(self) -> list[np.ndarray]:
-        """Return the numbers of the samples of each block."""
+    def blocks(self) -> Sequence[Block]:
+        """Return the numbers of the samples of each block; those of rows follow each other."""
         edges = self._block_edges()
         n, most = (-(-self.n // edges[0]), _MOST_BLOCKS) if self.crop is None else (self.n, _MOST_CROPS)
         if n > most:
             what = "blocks of rows" if self.crop is None else "crops"
             raise ValueError(f"array {_name(self.arrays[0])}: {n} {what}, more than can be in order: {most}")
         if self.crop is None:
-            return [np.arange(i, min(i + edges[0], self.n)) for i in range(0, self.n, edges[0])]
+            return [range(i, min(i + edges[0], self.n)) for i in range(0, self.n, edges[0])]
         numbers = np.arange(self.n)
         _, block = np.unique(self.starts(numbers) // np.array(edges), axis=0, return_inverse=True)
         order = np.argsort(block.reshape(-1), kind="stable")
@@ -194,7 +197,7 @@ class Epoch:
 
     def __init__(
         self,
-        blocks: list[np.ndarray],
+        blocks: Sequence[Block],
         window: int,
         seed: tuple[int, int],
         part: int,
@@ -222,7 +225,7 @@ class Epoch:
             skip = 0
 
 
-def _read_window(samples: Samples, blocks: list[np.ndarray], order: np.ndarray, threads: int) -> Values:
+def _read_window(samples: Samples, blocks: Sequence[Block], order: np.ndarray, threads: int) -> Values:
     if samples.crop is not None:
         return samples.read(np.concatenate(blocks)[order], threads)
     read = samples.read_runs([(int(block[0]), int(block[-1]) + 1) for block in blocks], threads)

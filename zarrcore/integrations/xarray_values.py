@@ -13,7 +13,7 @@ from xarray.core import indexing
 
 import zarrcore
 from zarrcore import Array, AsyncArray, Group
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore.errors import BaseZarrError
 from zarrcore.groups.members import usable
 from zarrcore.metadata.common import ArrayMetadata
@@ -28,7 +28,7 @@ class Together:
     def __init__(self) -> None:
         self._waiting: dict[str, Array] = {}
         self._read: dict[str, np.ndarray] = {}
-        self._lock = forkable(Lock())
+        self._lock = forkable(RLock())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()  # in another process each is read on its own

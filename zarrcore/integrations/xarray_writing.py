@@ -8,7 +8,7 @@ from typing import Any
 from xarray import Variable
 from xarray.namedarray.pycompat import is_chunked_array
 
-from zarrcore._locks import Lock
+from zarrcore._locks import RLock
 from zarrcore.nodes.reading import several_at_once
 from zarrcore.storage import Store
 
@@ -21,7 +21,7 @@ class OneByOne:
     """A writer of xarray to which several threads may add chunked arrays, which it only takes note of."""
 
     def __init__(self, writer: Any) -> None:
-        self._writer, self._lock = writer, Lock()
+        self._writer, self._lock = writer, RLock()
 
     def add(self, source: Any, target: Any, region: Any = None) -> None:
         """Store an array, or take note of one; see xarray's ``ArrayWriter.add``."""

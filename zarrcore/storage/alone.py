@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeAlias
 
 from zarrcore._locks import holding
-from zarrcore.storage.inherited import OpenDirectory, opened_here
+from zarrcore.storage.inherited import OpenDirectory, locked, opened_here
 from zarrcore.storage.local_errors import status_of
 
 StillThere: TypeAlias = Callable[[], bool]
@@ -29,17 +29,7 @@ _OWN = _Own()
 
 
 class _Directory(OpenDirectory):
-    """A directory that may be locked."""
-
-    def lock(self) -> bool:
-        """Return whether it could be locked; not where the file system has no such locks."""
-        import fcntl
-
-        try:
-            fcntl.flock(self.fd, fcntl.LOCK_EX)
-        except OSError:
-            return False
-        return True
+    """A directory that may be locked, by :func:`locked`."""
 
     def unlock(self) -> None:
         import fcntl
@@ -71,7 +61,7 @@ def alone(path: str, open_directory: Callable[[], int | None]) -> Iterator[Still
             if identity in _OWN.locked:
                 yield partial(_is_at, path, found)
                 return
-            is_locked = directory.lock()
+            is_locked = locked(directory.fd, path, waits=True)
             is_there = _is_at(path, found)
             if is_locked and attempts_left and not is_there:
                 continue

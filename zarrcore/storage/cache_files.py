@@ -28,6 +28,7 @@ from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, printable
 from zarrcore.storage.byte_range import ByteRequest, OffsetByteRequest, RangeByteRequest, SuffixByteRequest
+from zarrcore.storage.inherited import NO_LOCKS
 
 _MAGIC = b"zc-keep1"
 _HEAD = struct.Struct("<8s16sdHHI")  # magic, nonce, time; bytes of name and version, which follow; checksum
@@ -543,7 +544,7 @@ else:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            return error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL)  # there are no locks here
+            return error.errno in NO_LOCKS
         return True
 
     def _unlock(fd: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, ZarrRuntimeWarning, shown
@@ -502,7 +502,7 @@ class _State:
                 self.counts[name] += n  # pyright: ignore[reportArgumentType]
 
 
-_lock = forkable(Lock())
+_lock = forkable(RLock())
 _changed: dict[tuple[str, str], tuple[int, bytes]] = {}
 """For directories and names of values that this process has changed: what has been kept of them since."""
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Literal, ParamSpec, Self, TypeVar, cast
 
 from zarrcore._extension import own_form
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, ReplacedError, ZarrRuntimeWarning, shown
@@ -257,16 +257,16 @@ class _Kept:
         self._parts: dict[str, dict[ByteRequest | None, bytes]] = {}
         self._versions: dict[str, str | None] = {}  # of the values whose parts are kept
         self._has_complained = False
-        self.lock = Lock()
+        self.lock = RLock()
         forkable(self)
 
     def _at_fork_reinit(self) -> None:
         """Begin again in a child of a fork if a thread that is not there has left half of a change."""
-        if self.lock.locked():
+        if not self.lock.acquire(blocking=False):  # nor is it this one, in the middle of its work
             for table in (self.entries, self._parts, self._versions):
                 table.clear()
             self.size = 0
-        self.lock = Lock()
+        self.lock = RLock()
 
     def events(self, key: str) -> int:
         """Return how many changes of a key this process has begun or ended; -1 while one is under way."""

@@ -12,7 +12,7 @@ from math import ceil
 from time import perf_counter as clock
 from typing import Any
 
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore._weak import WeakSet
 from zarrcore.errors import StoreError
 from zarrcore.storage.credentials import (
@@ -44,7 +44,7 @@ _IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "Perman
 
 _package: Any = None  # obstore, as this process may use it
 _inherited: str | None = None  # the file of its extension, if the parent had loaded that before the fork
-_lock = forkable(Lock())
+_lock = forkable(RLock())
 _clients: WeakSet[Client] = WeakSet()
 _of_parents: list[Any] = []
 """Stores that a parent of this process made: what ends one waits for locks that only its threads release."""

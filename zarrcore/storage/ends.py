@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore.storage.versions import strong
 
 _MOST_BYTES = 64 << 20
 _NO_CHUNK = b"\xff" * 16  # in an index, in place of an inner chunk that is absent
 
-_lock = forkable(Lock())
+_lock = forkable(RLock())
 
 
 class Ends:

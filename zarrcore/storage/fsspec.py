@@ -13,7 +13,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from zarrcore._extension import own_form
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import BaseZarrError, StoreError, masked, shown
@@ -62,7 +62,7 @@ _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns w
 
 
 _CONNECTIONS = {"max_pool_connections": 64}
-_creating = [forkable(Lock()) for _ in range(1024)]  # by the hash of a path
+_creating = [forkable(RLock()) for _ in range(1024)]  # by the hash of a path
 
 
 class FsspecStore(RemoteStore):

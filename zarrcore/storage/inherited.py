@@ -1,14 +1,22 @@
-"""Locked files, which a child of fork closes: else it keeps the locks of a parent that is killed."""
+"""Locks of files and directories, which a child of fork closes: else it keeps those of a dead parent."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
+from stat import S_ISDIR
 from typing import Protocol, Self, TypeVar
 
 from zarrcore._locks import RLock, forkable
 from zarrcore._weak import WeakSet
 from zarrcore.storage.files import close
+from zarrcore.storage.local_errors import named
+
+# What file systems say that have no locks; where others fail, as a server that is away, there may be one.
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+# NFS locks what is open for writing, as no directory is; others forbid it.
+_NONE_OF_DIRECTORIES = NO_LOCKS | {errno.EBADF, errno.EISDIR, errno.EACCES, errno.EPERM}
 
 
 class _Closes(Protocol):
@@ -26,6 +34,21 @@ def opened_here(open_file: Callable[[], _File]) -> _File:
         file = open_file()
         _opened.add(file)
         return file
+
+
+def locked(fd: int, path: str, *, waits: bool = False) -> bool | None:
+    """Lock what is open; False: somebody else has it locked, None: the file system has no such locks."""
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno in (_NONE_OF_DIRECTORIES if S_ISDIR(os.fstat(fd).st_mode) else NO_LOCKS):
+            return None
+        raise named(error, path) from None
+    return True
 
 
 class OpenDirectory:

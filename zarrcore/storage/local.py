@@ -59,7 +59,7 @@ def _above(key: str) -> str:
 _LARGE = 1 << 24  # bytes; a copy holds larger values in parts
 _PART = 1 << 22
 _TRIES = 16  # to make a directory that others remove
-_EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+_MAY_PASS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT}
 _YOUNG = 3 * 10**9  # nanoseconds for which a file that has changed may change again without a new time
 
 
@@ -674,7 +674,7 @@ class LocalStore(Store):
                 make_directories(self._root, sync=self.fsync)
                 self._make_above(f"{directory}/-")
         except OSError as error:
-            if error.errno in _EXHAUSTED:  # what follows may succeed, and would not be alone
+            if error.errno in _MAY_PASS:  # what follows may succeed, and would not be alone
                 raise explained(error, directory[len(self._root) + 1 :], directory) from None
         except StoreError:
             pass

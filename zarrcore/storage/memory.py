@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from zarrcore._extension import own_form
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError
 from zarrcore.storage.announced import ENGINE, announces_itself
@@ -28,7 +28,7 @@ from zarrcore.storage.validation import (
 if TYPE_CHECKING:
     from zarrcore.storage.byte_range import ByteRange
 
-_creating = forkable(Lock())  # two stores over one mapping of the caller's share nothing else
+_creating = forkable(RLock())  # two stores over one mapping of the caller's share nothing else
 
 
 class _Held:
@@ -215,7 +215,7 @@ class _ManagedDict(dict[str, bytes]):
 
 # In the callbacks of a WeakValueDictionary, which are functions of Python, Ctrl-C would be lost.
 _managed: dict[str, weakref.ref[_ManagedDict]] = {}
-_managed_lock = forkable(Lock())
+_managed_lock = forkable(RLock())
 _managed_count = 0
 
 
@@ -252,8 +252,8 @@ class ManagedMemoryStore(MemoryStore):
             raise ValueError(f"the name of a memory store must not contain '/', got {name!r}; use path=")
         global _managed_count
         with _managed_lock:
-            for gone in [known for known, there in _managed.items() if there() is None]:
-                del _managed[gone]
+            for gone in [known for known, there in [*_managed.items()] if there() is None]:
+                _managed.pop(gone, None)  # a signal handler may be here as well
             while name is None:
                 name = None if str(_managed_count) in _managed else str(_managed_count)
                 _managed_count += name is None

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 
 from zarrcore._locks import holding
 from zarrcore.storage.files import is_own, is_temporary, is_there, sync_directory, sync_file
-from zarrcore.storage.inherited import OpenDirectory, opened_here
+from zarrcore.storage.inherited import OpenDirectory, locked, opened_here
 from zarrcore.storage.local_errors import status_of
 from zarrcore.storage.removing import remove_directory
 from zarrcore.storage.validation import DECISIVE
@@ -131,18 +131,10 @@ def _locked(directory: str, above: int | None = None) -> Iterator[bool | None]:
     if _WINDOWS:
         yield None
         return
-    import fcntl
-
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     with opened_here(lambda: OpenDirectory(os.open(directory, flags, dir_fd=above))) as opened:
-        try:
-            fcntl.flock(opened.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        except OSError:
-            yield None
-        else:
-            yield status_of(opened.fd, directory).st_nlink > 0
+        is_locked = locked(opened.fd, directory)
+        yield is_locked and status_of(opened.fd, directory).st_nlink > 0
 
 
 def goes_on(source: str, target: str) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 from zarrcore._extension import own_form
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES, integer
@@ -449,7 +449,7 @@ class _Parquet:
         self._documents[".zmetadata"] = json.dumps(consolidated).encode()
         self._grids: dict[str, tuple[int, ...] | None] = {}
         self._records: OrderedDict[tuple[str, int], Any] = OrderedDict()
-        self._lock = forkable(Lock())
+        self._lock = forkable(RLock())
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         yield from self._documents
@@ -572,8 +572,8 @@ def _columns(data: bytes, most: int, where: str) -> tuple[Any, ...]:
     for read in (_read_by_arrow, _read_by_fastparquet):
         try:
             found = read(data, min(most, _MOST_ROWS))
-            if not found.keys() & {"path", "raw"}:
-                raise ValueError("it has neither 'path' nor 'raw'")
+            if "path" not in found and ("raw" not in found or found.keys() & {"offset", "size"}):
+                raise ValueError("it has no column 'path'")  # all would be absent
             return tuple(found.get(name, []) for name in _COLUMNS)
         except ImportError:
             continue

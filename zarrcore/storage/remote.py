@@ -11,7 +11,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._extension import own_form
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore._patterns import pattern
 from zarrcore._pools import Pool
 from zarrcore.config import config
@@ -39,7 +39,7 @@ R = TypeVar("R")
 _WRITES = 64  # at the same time, where no setting has a limit
 _READS = 256
 _pool: tuple[int, int, Pool] | None = None  # process, number of threads, and they
-_lock = forkable(Lock())
+_lock = forkable(RLock())
 _MOST_SHOWN = 2000  # characters of an error, in which a server may have its whole page
 _CODE = pattern(r"<Code>(\w{1,99})</Code>")
 

@@ -6,11 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from threading import local
 
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 
 _MOST = 100_000
 
-_lock = forkable(Lock())
+_lock = forkable(RLock())
 
 
 class Tags:

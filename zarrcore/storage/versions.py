@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic as clock
 from typing import Any
 
-from zarrcore._locks import Lock, forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore.errors import ReplacedError
 from zarrcore.storage.byte_range import ByteRequest, OffsetByteRequest, RangeByteRequest, SuffixByteRequest
@@ -14,7 +14,7 @@ _MOST_RECENT = 256
 _MOST_BYTES = 1 << 16  # of a document that is kept
 _SECONDS = 2.0  # servers that ignore conditions lose what others have changed within this time
 
-_lock = forkable(Lock())
+_lock = forkable(RLock())
 
 
 class Fetched(NamedTuple):

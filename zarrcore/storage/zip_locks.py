@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from io import FileIO
 
 from zarrcore.errors import StoreError, printable
-from zarrcore.storage.inherited import opened_here
+from zarrcore.storage.inherited import NO_LOCKS, locked, opened_here
 
-_NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EINVAL}  # of a file system
 State = tuple[int, ...]
 
 
@@ -35,7 +33,7 @@ class WriteLock:
         if self._file is None:
             file = opened_here(lambda: FileIO(os.open(path, os.O_RDWR | flags, 0o666)))
             try:
-                if not _locked(file.fileno(), path):
+                if sys.platform != "win32" and locked(file.fileno(), path) is False:
                     raise StoreError(
                         f"{printable(path)} is being written to by another store, of this process or of "
                         "another one: the archive can be written to when that one is closed"
@@ -68,28 +66,15 @@ def state_of(path: str) -> State | None:
 
 if sys.platform == "win32":
 
-    def _locked(fd: int, path: str) -> bool:
-        return True
-
     def _unlock(fd: int) -> None:
         pass
 
 else:
     import fcntl
 
-    def _locked(fd: int, path: str) -> bool:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise OSError(error.errno, error.strerror, path) from None
-        return True
-
     def _unlock(fd: int) -> None:
         try:
             fcntl.flock(fd, fcntl.LOCK_UN)
         except OSError as error:
-            if error.errno not in _NO_LOCKS:
+            if error.errno not in NO_LOCKS:
                 raise

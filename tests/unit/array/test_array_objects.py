@@ -12,7 +12,7 @@ import pytest
 
 import zarrcore
 from zarrcore.codecs import ArrayBytesCodec, ShardingCodec, TransposeCodec, VLenBytesCodec
-from zarrcore.errors import ChunkEncodeError
+from zarrcore.errors import ChunkEncodeError, MetadataValidationError
 from zarrcore.registry import register_codec
 
 RAGGED = [{"id": "vlen-array", "dtype": "<i4"}]
@@ -165,3 +165,48 @@ def test_few_bytes_are_encoded_rather_than_looked_at_before(monkeypatch: pytest.
     array[20:40] = np.full(20, b"", object)
     assert array[...].tolist() == [*values[:20].tolist(), *[b""] * 20, *values[40:].tolist()]
     assert array.nchunks_initialized == 4
+
+
+def _nested(levels: int) -> Any:
+    value: Any = "x"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+class Longer(bytes):
+    def __len__(self) -> int:
+        return 1000
+
+
+@pytest.mark.parametrize(
+    ("codec", "item"),
+    [
+        ({"id": "msgpack2"}, {(1, 2): 3}),
+        ({"id": "msgpack2"}, _nested(480)),
+        ({"id": "msgpack2"}, Longer(b"x")),
+        ({"id": "msgpack2", "use_bin_type": False}, b"\xff"),
+    ],
+    ids=str,
+)
+def test_an_object_that_could_not_be_read_again_took_the_place_of_a_good_chunk(codec: Any, item: Any) -> None:
+    def made(codec: Any) -> zarrcore.Array:
+        options: Any = {"dtype": object, "zarr_format": 2, "compressors": None}
+        return zarrcore.create_array({}, shape=4, chunks=2, filters=[codec], **options)
+
+    good, array = made({"id": codec["id"]}), made(codec)
+    good[...] = ["a", "b", "c", "d"]
+    for key in ("0", "1"):  # as they were before somebody edited the configuration
+        array.store.set(key, good.store.get(key))
+    value = np.empty(1, object)
+    value[0] = item
+    with pytest.raises(ChunkEncodeError, match=r"chunk \(0,\).*could not be read again"):
+        array[1:2] = value
+    assert array[...].tolist() == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("option", [{"separators": [";", ":"]}, {"indent": "x"}], ids=str)
+def test_a_filter_that_writes_no_json_is_refused(option: Any) -> None:
+    filters: Any = [{"id": "json2", **option}]
+    with pytest.raises(MetadataValidationError, match="could not be read again"):
+        zarrcore.create_array({}, shape=4, dtype=object, zarr_format=2, filters=filters)

@@ -1,11 +1,14 @@
-"""The order in which the worker processes of a loader go on, by the order in which they take turns."""
+"""What samples there are, and the order in which the worker processes of a loader go on."""
 
 from __future__ import annotations
+
+import tracemalloc
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zarrcore.integrations.torch_samples import turns_after
+import zarrcore
+from zarrcore.integrations.torch_samples import Samples, turns_after
 
 
 def _in_turns(parts: list[list[tuple[int, int]]]) -> list[tuple[int, int]]:
@@ -20,3 +23,17 @@ def test_workers_go_on_in_the_order_of_a_loop_that_was_not_stopped(counts: list[
     turns = turns_after(done, counts)
     assert sorted(part for part, _ in turns) == [*range(len(counts))]
     assert _in_turns([parts[part][had:] for part, had in turns]) == _in_turns(parts)[done:]
+
+
+def test_the_number_of_every_row_was_kept_in_memory() -> None:
+    array = zarrcore.create_array({}, shape=1 << 22, chunks=1 << 18, dtype="u1")
+    tracemalloc.start()
+    try:
+        blocks = Samples((array,), None, None, None).blocks()
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+    assert [len(block) for block in blocks] == [1 << 18] * 16 and list(blocks[15][-2:]) == [
+        (1 << 22) - 2,
+        (1 << 22) - 1,
+    ]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""A signal handler, or what the garbage collector calls, may do what the code does that it interrupts."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import zarrcore
+from zarrcore.config import config
+from zarrcore.storage import CacheStore, FsspecStore, ManagedMemoryStore, MemoryStore, Store
+from zarrcore.storage.caching import CacheStore as KeptInStore
+
+HOME = os.path.dirname(zarrcore.__file__)
+NUMBERS = itertools.count()
+
+
+def settings(_: Path) -> Callable[[], object]:
+    def change() -> None:
+        with config.set({"array.order": "F"}):
+            assert config.get("array.order") == "F"
+
+    return change
+
+
+def new_keys(store: Store) -> Callable[[], object]:
+    return lambda: store.set_if_not_exists(f"{next(NUMBERS)}", b"value")
+
+
+def in_memory(_: Path) -> Callable[[], object]:
+    return new_keys(MemoryStore())
+
+
+def named(_: Path) -> Callable[[], object]:
+    return lambda: ManagedMemoryStore("test_signal_handlers")
+
+
+def of_fsspec(_: Path) -> Callable[[], object]:
+    fsspec = pytest.importorskip("fsspec")
+    store = FsspecStore(fsspec.filesystem("memory"), path="/test_signal_handlers")
+    return lambda: store.set_if_not_exists("key", b"value")
+
+
+def kept_in_a_store(_: Path) -> Callable[[], object]:
+    store = KeptInStore(MemoryStore({"key": b"value"}), cache_store=MemoryStore())
+    return lambda: store.get("key")
+
+
+def kept_in_files(path: Path) -> Callable[[], object]:
+    store = CacheStore(MemoryStore({"key": b"value"}), path, max_bytes=1 << 20, immutable=True, name="x")
+    return lambda: store.get("key")
+
+
+def of_an_object_store(_: Path) -> Callable[[], object]:
+    obstore = pytest.importorskip("obstore.store")
+    store = zarrcore.storage.ObjectStore(obstore.MemoryStore())
+    return new_keys(store)
+
+
+def interrupted(use: Callable[[], object]) -> int:
+    """Use it once more at each line of zarrcore that the use runs; returns at how many."""
+    count, is_inside = 0, False
+
+    def at_line(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count, is_inside
+        if event == "line" and not is_inside:
+            is_inside = True
+            sys.settrace(None)
+            try:
+                use()
+            finally:
+                count, is_inside = count + 1, False
+                sys.settrace(begin)
+        return at_line
+
+    def begin(frame: FrameType, *_: Any) -> Any:
+        return at_line if frame.f_code.co_filename.startswith(HOME) else None
+
+    known = sys.gettrace()
+    sys.settrace(begin)
+    try:
+        use()
+    finally:
+        sys.settrace(known)
+    return count
+
+
+@pytest.mark.parametrize(
+    "make", [settings, in_memory, named, of_fsspec, kept_in_a_store, kept_in_files, of_an_object_store]
+)
+def test_a_handler_waited_for_a_lock_of_the_code_that_it_interrupted(
+    make: Callable[[Path], Callable[[], object]], tmp_path: Path
+) -> None:
+    use = make(tmp_path)
+    use()
+    counts: list[int] = []
+    thread = threading.Thread(target=lambda: counts.append(interrupted(use)), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert counts and counts[0] > 3
+
+
+def test_every_lock_is_one_that_its_thread_may_take_again() -> None:
+    """Of those that are held while anything is called; asyncio and threads have others, for turns."""
+    found = [
+        path.name
+        for path in Path(HOME).rglob("*.py")
+        if path.name not in ("_threads.py", "_awaited.py", "loops.py")
+        and any(words in path.read_text() for words in ("allocate_lock", "threading.Lock", " Lock()"))
+    ]
+    assert found == []
