@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from zarrcore._core.engine import MaskPoints, are_indices
+from zarrcore._core.engine import MaskPoints, are_indices, basic_dims
 from zarrcore._typed import NamedTuple
 from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
 
@@ -24,7 +24,6 @@ Dim = tuple[int, int, int] | np.ndarray
 Fields = str | list[str]
 
 _ALL = slice(None)
-_SIMPLE = (slice, int, type(...))  # most items are of these types
 _EACH_ONE = {slice, int, np.ndarray}  # types of items that stand for one dimension
 
 
@@ -202,7 +201,8 @@ def items_of(selection: Any, ndim: int) -> list[Any]:
 
 def basic_selection(selection: Any, shape: Sequence[int]) -> Selection:
     """Integers, slices with any step, an ellipsis and newaxis, with the semantics of numpy."""
-    return _outer(selection, shape, "basic")
+    basic = basic_dims(selection, shape)
+    return _outer(selection, shape, "basic") if basic is None else Selection(*basic)
 
 
 def orthogonal_selection(selection: Any, shape: Sequence[int]) -> Selection:
@@ -405,10 +405,12 @@ def plain_selection(selection: Any, shape: Sequence[int]) -> Selection:
 
     Mixing several index arrays with slices is refused, since numpy and orthogonal indexing disagree there.
     """
+    if (basic := basic_dims(selection, shape)) is not None:
+        return Selection(*basic)
     items = selection if isinstance(selection, tuple) else (selection,)
-    arrays = [item for item in items if type(item) not in _SIMPLE and _is_index_array(item)]
+    arrays = [item for item in items if _is_index_array(item)]
     if not arrays:
-        return basic_selection(selection, shape)
+        return _outer(selection, shape, "basic")
     if len(arrays) == len(items) == 1:
         array = _as_index_array(arrays[0])
         if array.dtype.kind == "b" and array.ndim > 1:

@@ -132,10 +132,9 @@ def of_one_version(read: Callable[[Known], object], known: Known) -> None:
         try:
             read(known)
         except ChunkError:
-            if not any(_is_other(engine) for _, _, engine in known.values()):
+            if not _others(known):
                 raise
-        others = [key for key, (_, _, engine) in known.items() if _is_other(engine)]
-        if not others:
+        if not (others := _others(known)):
             return
         for key in others:
             array, metadata, engine = known[key]
@@ -154,6 +153,10 @@ def of_one_array(array: OpenArray, read: Callable[[Engine], object], engine: Eng
 
 def _is_other(engine: Engine) -> bool:
     return engine.is_left or engine.is_stale
+
+
+def _others(known: Known) -> list[int]:
+    return [key for key, (_, _, engine) in known.items() if engine.is_left or engine.is_stale]
 
 
 def fill_by(

@@ -96,7 +96,7 @@ def read_many(
 
 
 def _pair(number: int, request: Any) -> tuple[OpenArray, Any]:
-    if isinstance(request, tuple | list) and len(request) == 2:
+    if isinstance(request, (tuple, list)) and len(request) == 2:
         array = state_of(request[0])
         if isinstance(array, OpenArray):
             return array, request[1]

@@ -171,6 +171,19 @@ def test_vindex_takes_no_slices(pair):
         array.vindex[0, :]
 
 
+@pytest.mark.parametrize("index", [23, -24, 2**70, -(2**70)])
+def test_an_index_out_of_bounds_is_named_however_large_it_is(pair, index):
+    array, _ = pair
+    with pytest.raises(
+        BoundsCheckError, match=f"index {index} is out of bounds for a dimension of length 23"
+    ):
+        array[index]
+    with pytest.raises(
+        BoundsCheckError, match=f"index {index} is out of bounds for a dimension of length 23"
+    ):
+        array[index, 0] = 1
+
+
 @pytest.mark.parametrize("method", ["read", "get_basic_selection"])
 def test_out(pair, method):
     array, values = pair

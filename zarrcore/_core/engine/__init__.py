@@ -21,7 +21,7 @@ load_modules(
         "sources": "Feed LocalSource MemorySource StoreSource",
         "chains": "Chain Shard",
         "cache": "ChunkCache byte_limit",
-        "selections": "are_indices",
+        "selections": "are_indices basic_dims",
         "masks": "MaskPoints mask_points",
         "results": "empty keep_results kept_results",
         "arrays": "NativeArray",

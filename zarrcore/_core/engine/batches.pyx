@@ -85,19 +85,19 @@ cdef class _Batch:
     """The calls of one job, and what they point to."""
 
     cdef list kept
-    cdef list sessions
+    cdef list sessions                   # of the stores, several calls may share one
     cdef zc_call *calls
     cdef zc_selection *selections
     cdef zc_store *stores
     cdef zc_local *locals_
 
-    def __cinit__(self, size_t n, size_t n_arrays):
+    def __cinit__(self, size_t n):
         self.kept = []
         self.sessions = []
-        self.calls = <zc_call *>calloc(n + 1, sizeof(zc_call))
-        self.selections = <zc_selection *>calloc(n + 1, sizeof(zc_selection))
-        self.stores = <zc_store *>calloc(n_arrays + 1, sizeof(zc_store))
-        self.locals_ = <zc_local *>calloc(n_arrays + 1, sizeof(zc_local))
+        self.calls = <zc_call *>calloc(n, sizeof(zc_call))
+        self.selections = <zc_selection *>calloc(n, sizeof(zc_selection))
+        self.stores = <zc_store *>calloc(n, sizeof(zc_store))
+        self.locals_ = <zc_local *>calloc(n, sizeof(zc_local))
         if self.calls == NULL or self.selections == NULL or self.stores == NULL or self.locals_ == NULL:
             raise MemoryError("no memory for the calls")
 
@@ -108,11 +108,11 @@ cdef class _Batch:
         free(self.locals_)
 
 
-cdef tuple _place_of(NativeArray array):
+cdef size_t _shared_by(NativeArray array) noexcept:
     """What calls on this array share: its store, so that a remote one is asked once for what several arrays want."""
     if type(array.source) is StoreSource:
-        return True, id((<StoreSource>array.source).store)
-    return False, id(array), 0
+        return <size_t><void *>(<StoreSource>array.source).store
+    return <size_t><void *>array
 
 
 def read_many(list requests not None, threads=0, numbers=None) -> None:
@@ -122,8 +122,8 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
     `points` is true, of :meth:`NativeArray.read_points`, what is to be read and where to.  The message of a failure
     calls it by its number, or by that in `numbers`.
     """
-    cdef size_t n = len(requests), i
-    cdef int limit
+    cdef size_t n = len(requests), i, place
+    cdef int limit = thread_number(threads)
     cdef NativeArray array
     cdef cnp.ndarray out
     cdef _Batch batch
@@ -133,29 +133,26 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
     cdef zc_status status
     if n == 0:
         return
-    places = {}
-    for request in requests:
-        places.setdefault(_place_of(request[0]), len(places))
-    batch = _Batch(n, len(places))
+    cdef dict places = {}
+    batch = _Batch(n)
     for i in range(n):
         array, dims, points, out = requests[i]
         array.find_place()
-        limit = thread_number(threads)
         check_memory(out, "out", 1 if points else array.c.ndim, array.dtype)
         if not cnp.PyArray_ISWRITEABLE(out):
             raise ValueError("out: is read-only")
         batch.kept.append(set_points(&batch.selections[i], &array.c, dims, out) if points
                           else set_region(&batch.selections[i], &array.c, dims, out))
-        place = places[_place_of(array)]
-        if place == len(batch.sessions):
+        place = places.setdefault(_shared_by(array), len(batch.sessions))
+        if place == <size_t>len(batch.sessions):
             session = Session.__new__(Session)
             session.source = array.source
             session.compares, session.reads = True, {}
-            open_store(session, &batch.locals_[<size_t>place], &batch.stores[<size_t>place])
+            open_store(session, &batch.locals_[place], &batch.stores[place])
             batch.sessions.append(session)
-        (<Session>batch.sessions[<size_t>place]).reads.setdefault(array.prefix, [array.source, 0])
+        (<Session>batch.sessions[place]).reads.setdefault(array.prefix, [array.source, 0])
         batch.calls[i].array = &array.c
-        batch.calls[i].store = &batch.stores[<size_t>place]
+        batch.calls[i].store = &batch.stores[place]
         batch.calls[i].selection = &batch.selections[i]
         batch.calls[i].threads = limit
         batch.calls[i].poll = NULL
@@ -175,7 +172,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
         fault.call = 0
     array = requests[fault.call][0]
     array.is_stale |= status == ZC_ERR_STALE
-    session = batch.sessions[places[_place_of(array)]]
+    session = batch.sessions[places[_shared_by(array)]]
     array.raise_failure(status, &fault, &err, batch.sessions[0] if err.cause else session, False, prefix)
 
 

@@ -26,7 +26,7 @@ cdef extern from "Python.h":
     int PySlice_Check(object)
     int PyLong_CheckExact(object)
     int64_t PyLong_AsLongLongAndOverflow(object, int *) except? -1
-    Py_ssize_t PyNumber_AsSsize_t(object, object) except? -1
+    Py_ssize_t PyNumber_AsSsize_t(object, void *) except? -1
 
 cdef extern from *:
     """
@@ -115,7 +115,7 @@ cdef bint set_basic(zc_selection *selection, const zc_array *array, tuple entrie
             shape[result_ndim[0]] = selection.axis[d].count
             result_ndim[0] += 1
         elif PyLong_CheckExact(entry) or isinstance(entry, np.integer):
-            start = PyNumber_AsSsize_t(entry, IndexError)
+            start = PyNumber_AsSsize_t(entry, NULL)       # the nearest that there is of one too large, outside too
             if start < 0:
                 start += length
             if start < 0 or start >= length:
@@ -143,6 +143,33 @@ cdef int _set_whole_axes(zc_selection *selection, const zc_array *array, cnp.npy
         result_ndim[0] += 1
         d += 1
     return d
+
+
+def basic_dims(key, shape):
+    """Return ``(dims, block, shape)`` as of :class:`zarrcore.indexing.Selection` for a basic selection.
+
+    None is returned for every other kind of selection, and for one that is out of bounds.
+    """
+    cdef zc_selection selection
+    cdef zc_array array
+    cdef cnp.npy_intp counts[64]
+    cdef int axis_of[64]
+    cdef int ndim = 0, d
+    cdef bint scalar = True
+    cdef list dims = [], block = []
+    cdef zc_axis *axis
+    array.ndim = len(shape)
+    if array.ndim > ZC_MAX_DIMS:
+        return None
+    for d in range(array.ndim):
+        array.grid[d].length = shape[d]
+    if not set_basic(&selection, &array, key if type(key) is tuple else (key,), counts, axis_of, &ndim, &scalar):
+        return None
+    for d in range(array.ndim):
+        axis = &selection.axis[d]
+        dims.append((axis.start if axis.count else 0, axis.step if axis.count > 1 else 1, axis.count))
+        block.append(axis.count)
+    return tuple(dims), tuple(block), tuple([counts[d] for d in range(ndim)])
 
 
 cdef bint set_number(int64_t *item, cnp.dtype dtype, object value) except -1:
