@@ -18,19 +18,20 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, None, None]:
+def pytest_collection() -> Generator[None, Any, Any]:
     """Have the garbage collector not look at tests, neither while they are collected nor later: they stay."""
     gc.disable()
-    yield
+    result = yield
     gc.freeze()
     gc.enable()
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable(report: Any) -> Generator[None, dict[str, Any], dict[str, Any]]:
     """Leave out the words that choose tests where processes tell of results: nobody asks for them there."""
     data = yield
-    if data["$report_type"] == "TestReport" and report.passed:
+    if isinstance(report, pytest.TestReport) and report.passed:
         data["keywords"] = {}
     return data
 

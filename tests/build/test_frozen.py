@@ -14,7 +14,8 @@ pytest.importorskip("PyInstaller")
 
 ROOT = Path(__file__).parents[2]  # editable installations are not followed
 # The program needs none of these; each that is installed here takes PyInstaller seconds.
-UNUSED = "dask distributed fsspec h5py numcodecs obstore pandas pytest rich setuptools typer xarray zarr"
+UNUSED = "click dask distributed fsspec h5py ml_dtypes numcodecs numpy.f2py numpy.testing obstore pandas"
+UNUSED += " psutil pytest rich setuptools typer unittest xarray xmlrpc yaml zarr"
 PROGRAM = textwrap.dedent(
     """
     import sys

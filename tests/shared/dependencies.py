@@ -66,6 +66,7 @@ def python_files() -> dict[str, Path]:
     return {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
+@cache
 def python_graph() -> dict[str, set[str]]:
     """For each file those that it imports, whether at once, in a function or for types alone."""
     return {name: _imported(path) - {name} for name, path in python_files().items()}

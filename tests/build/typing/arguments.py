@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# mypy: warn-unused-ignores
 """Right and wrong arguments, as mypy --strict sees them; an ignored error that is none is reported too."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# mypy: warn-unused-ignores
 """What a user writes, as mypy --strict sees it; an ignored error that is none is reported as well."""
 
 from __future__ import annotations

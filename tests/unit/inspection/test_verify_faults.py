@@ -158,6 +158,15 @@ def inner_coords(array: Any, number: int) -> tuple[int, ...]:
     return tuple(map(int, np.unravel_index(number, grid)))
 
 
+def an_inner_chunk(it: Subject) -> tuple[Any, str, tuple[int, ...], bytes, np.ndarray, int] | None:
+    """What `it.chunk` returns, the entries of the index, and the number of one that has an inner chunk."""
+    found = it.chunk("shard")
+    if found is None:
+        return None
+    entries = entries_of(found[0], found[3])
+    return *found, entries, it.rng.choice(np.flatnonzero(entries[:, 1] < 2**63).tolist())
+
+
 def bit_of_an_index(it: Subject) -> Expected | None:
     found = it.chunk("shard")
     if found is None:
@@ -168,24 +177,20 @@ def bit_of_an_index(it: Subject) -> Expected | None:
 
 
 def bit_of_an_inner_chunk(it: Subject) -> Expected | None:
-    found = it.chunk("shard")
+    found = an_inner_chunk(it)
     if found is None:
         return None
-    array, key, coords, data = found
-    entries = entries_of(array, data)
-    number = it.rng.choice(np.flatnonzero(entries[:, 1] < 2**63).tolist())
+    array, key, coords, data, entries, number = found
     offset, length = map(int, entries[number])
     it.store.set(key, flipped(it.rng, data, offset, offset + length))
     return Expected(key, {"chunk"}, coords, inner_coords(array, number))
 
 
 def index_beyond_the_end(it: Subject) -> Expected | None:
-    found = it.chunk("shard")
+    found = an_inner_chunk(it)
     if found is None:
         return None
-    array, key, coords, data = found
-    entries = entries_of(array, data)
-    number = it.rng.choice(np.flatnonzero(entries[:, 1] < 2**63).tolist())
+    array, key, coords, data, entries, number = found
     entries[number, it.rng.randrange(2)] = it.rng.choice([len(data) + 1, 2**40, 2**64 - 2])
     it.store.set(key, with_entries(data, entries))
     return Expected(key, {"index"}, coords, inner_coords(array, number))
