@@ -12,7 +12,7 @@ from typing import Any
 
 from zarrcore._log import info
 from zarrcore._records import dataclass
-from zarrcore.errors import BaseZarrError, GroupNotFoundError, shown
+from zarrcore.errors import BaseZarrError, ConflictError, GroupNotFoundError, shown
 from zarrcore.metadata import (
     ZARR_JSON,
     ZARRAY_JSON,
@@ -24,7 +24,7 @@ from zarrcore.metadata import (
 )
 from zarrcore.metadata.upgrade import upgraded
 from zarrcore.nodes import documents
-from zarrcore.nodes.copies import follow_tree
+from zarrcore.nodes.copies import document_lock, follow_tree
 from zarrcore.nodes.create import store_unfollowed
 from zarrcore.nodes.find import leads_on, read_documents, refuse_level
 from zarrcore.nodes.open import absent
@@ -205,6 +205,8 @@ def migrate(
     MigrationError
         If a node cannot be converted: its data type, fill value or codecs have no form in format 3 that reads
         the same bytes.  Nothing has been written.
+    ConflictError
+        If a node was changed after it was read.  Nothing has been removed, and its old documents hold.
 
     Examples
     --------
@@ -284,13 +286,33 @@ def _migrate(
     for done, node in enumerate(reversed(nodes)):
         step(done, len(nodes))
         if not node.is_stored:
-            below = node.path[len(place.path) :].strip("/")
-            store_unfollowed(target / below if below else target, node.metadata.to_documents())
+            below, here = node.path[len(place.path) :].strip("/"), StorePath(place.store, node.path)
+            with document_lock(here):
+                _refuse_changed(here, node)
+                store_unfollowed(target / below if below else target, node.metadata.to_documents())
     follow_tree(target, lambda: documents_below(target))
+    for node in nodes if removed else ():
+        _refuse_changed(StorePath(place.store, node.path), node)
     remove_values(place, removed)
     step(len(nodes), len(nodes))
     info("migrated %s to format 3: %s nodes", place, len(nodes))
     return replace(report, nodes=tuple(replace(node, is_stored=True) for node in nodes))
+
+
+def _refuse_changed(place: StorePath, node: MigratedNode) -> None:
+    """Refuse a node that somebody has changed since it was converted, such as by appending rows to it."""
+    if node.zarr_format is None:  # a mere directory
+        return
+    now = _node(place)
+    if now is None or now.reason or _documents(now) != _documents(node):
+        raise ConflictError(
+            f"{place}: the {node.node_type} was changed, replaced or removed while it was migrated, and its "
+            "documents of the old format are those that hold: migrate once more"
+        )
+
+
+def _documents(node: MigratedNode) -> Any:
+    return node.zarr_format, _plain(node.metadata).to_documents()
 
 
 # --- finding the nodes

@@ -273,6 +273,13 @@ def test_a_reference_that_is_null_is_no_absent_chunk() -> None:
         zarrcore.open_array(store, path="a", mode="r")[0]
 
 
+@pytest.mark.parametrize("part", [(True, 4), (0, True)], ids=str)
+def test_true_in_a_reference_was_the_number_1(tmp_path: Path, part: tuple[Any, Any]) -> None:
+    (tmp_path / "data.bin").write_bytes(bytes(8))
+    with pytest.raises(StoreError, match="True.* is no reference"):
+        ReferenceStore({"key": [str(tmp_path / "data.bin"), *part]}).get("key")
+
+
 # --- Parquet ---
 
 

@@ -14,7 +14,7 @@ import pytest
 from small_store import FailingStore
 
 import zarrcore
-from zarrcore.errors import ContainsGroupError, GroupNotFoundError, ReadOnlyError
+from zarrcore.errors import ConflictError, ContainsGroupError, GroupNotFoundError, ReadOnlyError
 from zarrcore.migration import MigrationError, migrate, migrate_v2_to_v3, remove_metadata
 from zarrcore.storage import MemoryStore
 
@@ -559,3 +559,41 @@ def test_a_directory_of_stores_of_format_3_is_no_group(tmp_path: Path) -> None:
     report = zarrcore.migrate(tmp_path)
     assert [node.path for node in report.nodes] == ["", "new/a.zarr", "old", "old/b.zarr"]
     assert (tmp_path / "old/zarr.json").exists() and not (tmp_path / "new/zarr.json").exists()
+
+
+@pytest.mark.parametrize("remove_old", [False, True])
+@pytest.mark.parametrize("change", ["append", "resize", "attributes", "remove", "replace"])
+def test_what_was_changed_meanwhile_was_taken_back(change: str, remove_old: bool) -> None:
+    store = MemoryStore()
+    group = zarrcore.create_group(store, zarr_format=2)
+    for name in ("a", "b"):
+        group.create_array(name, data=np.arange(6), chunks=2)
+
+    def after(done: int, total: int) -> None:
+        if (done, total) != (1, 3):
+            return
+        array = zarrcore.open_array(store, path="a", mode="r+", zarr_format=2)
+        if change == "append":
+            array.append(np.arange(6, 8))
+        elif change == "resize":
+            array.resize(3)
+        elif change == "attributes":
+            array.attrs["x"] = 1
+        else:
+            del zarrcore.open_group(store, mode="r+", zarr_format=2)["a"]
+        if change == "replace":
+            group.create_array("a", data=np.arange(3.0), chunks=1)
+
+    with pytest.raises(ConflictError, match="migrate once more"):
+        migrate(store, remove_old=remove_old, progress=after)
+    before = zarrcore.open_group(store, mode="r", zarr_format=2)
+    values = {name: (array[...].tolist(), dict(array.attrs)) for name, array in before.arrays()}
+    assert ("a" in values) == (change != "remove")
+    migrate(store, remove_old=remove_old)
+    after_that = zarrcore.open_group(store, mode="r", zarr_format=3)
+    assert {name: (array[...].tolist(), dict(array.attrs)) for name, array in after_that.arrays()} == values
+    assert values.get("a", values["b"])[0] == {
+        "append": [*range(8)],
+        "resize": [*range(3)],
+        "replace": [0, 1, 2],
+    }.get(change, [*range(6)])

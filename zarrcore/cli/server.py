@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET6
+from threading import Semaphore
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -20,6 +21,7 @@ from zarrcore.storage import LocalStore, Store
 from zarrcore.storage.validation import is_document, join_path, validate_key
 
 _PART = 1 << 20  # bytes of a value that are in memory at a time; a client has a minute to take them
+_MOST_CLIENTS = 480  # served at a time: each has a thread, two open files and a part of a value
 _NAME = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # of a header
 _RANGE = re.compile(r"bytes=([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -44,6 +46,21 @@ def make_server(
         request_queue_size = 1024  # clients that connect while others are being accepted
         if ":" in host:
             address_family = AF_INET6
+        _room = Semaphore(_MOST_CLIENTS)
+
+        def process_request(self, request: Any, client_address: Any) -> None:
+            self._room.acquire()  # the others wait until they are accepted
+            try:
+                super().process_request(request, client_address)
+            except BaseException:  # no thread could be started
+                self._room.release()
+                raise
+
+        def process_request_thread(self, request: Any, client_address: Any) -> None:
+            try:
+                super().process_request_thread(request, client_address)
+            finally:
+                self._room.release()
 
         def handle_error(self, request: Any, client_address: Any) -> None:
             error = sys.exception()

@@ -394,7 +394,9 @@ class _Json:
                 return json.dumps(document).encode()
             case [str() as url]:
                 return _Range(self._filled(url, key), 0, None)
-            case [str() as url, int() as offset, int() as size] if offset >= 0 and size >= 0:
+            case [str() as url, int() as offset, int() as size] if min(offset, size) >= 0 and not (
+                isinstance(offset, bool) or isinstance(size, bool)
+            ):
                 return _Range(self._filled(url, key), offset, size)
             case other:
                 raise StoreError(f"key {key!r}: {shown(repr(other)[:200])} is no reference", key=key)

@@ -385,6 +385,28 @@ def test_many_clients_may_connect_before_one_is_accepted(store: Path) -> None:
         thread.join()
 
 
+def test_serve_had_a_thread_for_each_of_any_number_of_clients(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zarrcore.cli.server._MOST_CLIENTS", 2)
+    server = make_server(store_path(str(store)), "127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    clients = [socket.create_connection(server.server_address[:2], 10) for _ in range(4)]
+    before = threading.active_count()
+    try:
+        thread.start()
+        for client in clients:
+            client.sendall(b"GET /zarr.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for client in clients:  # the first two are idle from now on, and keep what they have
+            assert client.recv(12) == b"HTTP/1.1 200"
+            assert threading.active_count() - before <= 3
+            client.close()
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 def test_serve_a_member_alone(store: Path) -> None:
     (store / "ramp/link").symlink_to(store / "zarr.json")
     for place in (f"{store}::ramp", str(store / "ramp")):
