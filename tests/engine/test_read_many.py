@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import zarrcore
 from zarrcore import errors
+from zarrcore._core import engine
 from zarrcore.storage import MemoryStore, WrapperStore
 from zarrcore.testing import strategies as zst
 
@@ -99,6 +100,24 @@ def test_stacked_and_into_memory_of_the_caller() -> None:
     stacked = np.empty((2, 5), "i4").T
     array.read_many(points, out=stacked)
     assert np.array_equal(stacked, [array.vindex[each] for each in points])
+
+
+def test_integers_and_slices_are_not_taken_apart_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small chunks took four times as long as in a loop."""
+    array = new({}, "plain")
+    values = array[...]
+    crops = [np.s_[3:7, 2:12:5], np.s_[20:16:-1, -2:], np.s_[9:9, 1:3], (slice(0, 4), np.int8(3))]
+    monkeypatch.delattr(engine, "read_many")  # the long way
+    assert all(map(np.array_equal, array.read_many(crops), [values[crop] for crop in crops]))
+    assert array.read_many([(3, -1), ()])[0].shape == ()
+    outs = [np.zeros_like(values[crop]) for crop in crops]
+    assert array.read_many(crops, out=outs) is outs
+    assert all(map(np.array_equal, outs, [values[crop] for crop in crops]))
+    rows = np.s_[2:6, ::2], np.s_[12:8:-1, ::2]
+    assert np.array_equal(array.read_many(rows, stack=True), [values[row] for row in rows])
+    out = np.zeros((2, 4, 9), "i4")
+    assert array.read_many(rows, out=out) is out
+    assert np.array_equal(out, [values[row] for row in rows])
 
 
 class CountingStore(WrapperStore):

@@ -83,8 +83,10 @@ def read_many(
         raise TypeError(
             f"requests: expected pairs of an array and a selection, as in [(array, 0)], got {requests!r:.200}"
         )
-    for number, request in enumerate(requests):
-        array, wanted = _pair(number, request)
+    pairs = [_pair(number, request) for number, request in enumerate(requests)]
+    if (done := _read_basic(pairs, out, stack, threads)) is not None:
+        return done  # type: ignore[no-any-return]
+    for number, (array, wanted) in enumerate(pairs):
         array.follow()
         try:
             reads.append((array, indexing.plain_selection(wanted, array.shape)))
@@ -101,6 +103,34 @@ def _pair(number: int, request: Any) -> tuple[OpenArray, Any]:
         if isinstance(array, OpenArray):
             return array, request[1]
     raise TypeError(f"requests: expected pairs of an array and a selection, number {number} is {request!r}")
+
+
+def _read_basic(pairs: Sequence[tuple[OpenArray, Any]], out: Any, stack: bool, threads: int) -> Any:
+    """Read integers and slices in C; what :func:`read_many` returns, or None: go the long way."""
+    requests: list[Any] = []
+    for array, wanted in pairs:
+        array.follow()
+        compiled = array.engine()
+        if not compiled.is_native:
+            return None
+        requests.append((compiled, wanted))
+    if out is None and not stack:
+        return engine.get_many(requests, None, threads)
+    if out is None and (out := _stacked(pairs)) is None:
+        return None
+    if type(out) is np.ndarray and out.flags.c_contiguous and out.shape[:1] == (len(pairs),):
+        outs = [out[number, ...] for number in range(len(pairs))]
+    elif type(out) is list and len(out) == len(pairs) and {*map(type, out)} == {np.ndarray}:
+        outs = out
+    else:
+        return None
+    return None if engine.get_many(requests, outs, threads) is None else out
+
+
+def _stacked(pairs: Sequence[tuple[OpenArray, Any]]) -> np.ndarray | None:
+    """Return an array for as many results as the first; None if that is no basic selection."""
+    basic = engine.basic_dims(pairs[0][1], pairs[0][0].shape) if pairs else None
+    return None if basic is None else engine.empty((len(pairs), *basic[2]), pairs[0][0].dtype)
 
 
 def _results(reads: Reads, out: Any, stack: bool) -> Sequence[np.ndarray] | np.ndarray:

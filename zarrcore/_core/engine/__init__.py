@@ -25,7 +25,7 @@ load_modules(
         "masks": "MaskPoints mask_points",
         "results": "empty keep_results kept_results",
         "arrays": "NativeArray",
-        "batches": "entangled prefetch read_many",
+        "batches": "entangled get_many prefetch read_many",
         "parts": "begins_of box_of",
         "stored": "list_stored read_parts try_chunks",
         "capi": "_C_API",

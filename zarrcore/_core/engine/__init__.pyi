@@ -320,6 +320,9 @@ class NativeArray:
 
 # batches
 def entangled(arrays: list[NDArray[Any]], most: int) -> list[tuple[int, int]]: ...
+def get_many(
+    requests: list[Any], outs: list[NDArray[Any]] | None = None, threads: int = 0
+) -> list[NDArray[Any]] | None: ...
 def prefetch(
     array: NativeArray,
     dims: _Dims,

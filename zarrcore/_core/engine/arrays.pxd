@@ -29,6 +29,8 @@ cdef class NativeArray:
     cdef Place place
 
     cdef int find_place(self) except -1
+    cdef cnp.ndarray lay_out(self, zc_selection *selection, object key, cnp.ndarray given, bint *scalar)
+    cdef bint fits(self, cnp.ndarray array, int ndim, const cnp.npy_intp *shape) except -1
     cdef int _check(self, chunks, key_encoding) except -1
     cdef int _set_axis(self, Py_ssize_t d, length, chunk) except -1
     cdef str _key(self, const int64_t *chunk)

@@ -390,22 +390,12 @@ cdef class NativeArray:
         `is_left` or `is_stale`.
         """
         cdef zc_selection selection
-        cdef cnp.npy_intp shape[64]
-        cdef int axis_of[64]
-        cdef int result_ndim = 0, d
         cdef bint scalar = True
-        cdef cnp.ndarray out
-        cdef tuple entries = key if type(key) is tuple else (key,)
+        cdef cnp.ndarray out = self.lay_out(&selection, key, None, &scalar)
 
-        if not set_basic(&selection, &self.c, entries, shape, axis_of, &result_ndim, &scalar):
+        if out is None:
             return NotImplemented
-        out = new_result(self.dtype, result_ndim, shape)
         if cnp.PyArray_SIZE(out):
-            selection.memory = <char *>cnp.PyArray_DATA(out)
-            for d in range(self.c.ndim):
-                if axis_of[d] >= 0:
-                    set_axis(&selection, d, selection.axis[d].start, selection.axis[d].step, selection.axis[d].count,
-                             cnp.PyArray_STRIDE(out, axis_of[d]))
             try:
                 self.run(&selection, thread_number(threads), False, False)
             except errors.ChunkError:
@@ -414,6 +404,41 @@ cdef class NativeArray:
         if self.is_left or self.is_stale:
             return NotImplemented
         return out[()] if scalar else out
+
+    cdef cnp.ndarray lay_out(self, zc_selection *selection, object key, cnp.ndarray given, bint *scalar):
+        """Set a basic selection that is read into a new array, which is returned, or into the contiguous one given.
+
+        None is returned for every other kind of selection, one that is out of bounds, and if the array does not fit.
+        """
+        cdef cnp.npy_intp shape[64]
+        cdef int axis_of[64]
+        cdef int ndim = 0, d
+        cdef cnp.ndarray out = given
+        cdef tuple entries = key if type(key) is tuple else (key,)
+
+        if not set_basic(selection, &self.c, entries, shape, axis_of, &ndim, scalar):
+            return None
+        if given is None:
+            out = new_result(self.dtype, ndim, shape)
+        elif not (self.fits(given, ndim, shape) and cnp.PyArray_ISCARRAY(given)):
+            return None
+        if cnp.PyArray_SIZE(out):
+            selection.memory = <char *>cnp.PyArray_DATA(out)
+            for d in range(self.c.ndim):
+                if axis_of[d] >= 0:
+                    set_axis(selection, d, selection.axis[d].start, selection.axis[d].step, selection.axis[d].count,
+                             cnp.PyArray_STRIDE(out, axis_of[d]))
+        return out
+
+    cdef bint fits(self, cnp.ndarray array, int ndim, const cnp.npy_intp *shape) except -1:
+        """Whether an array has this shape, and the data type of the items."""
+        cdef int d
+        if cnp.PyArray_NDIM(array) != ndim or not (array.dtype is self.dtype or array.dtype == self.dtype):
+            return False
+        for d in range(ndim):
+            if cnp.PyArray_DIM(array, d) != shape[d]:
+                return False
+        return True
 
     def put(self, key, value, bint write_empty=False, threads=0) -> bool:
         """Write to a basic selection what needs neither a cast nor a broadcast: an array, or a Python number.
@@ -435,11 +460,8 @@ cdef class NativeArray:
             return False
         if given:
             array = value
-            if cnp.PyArray_NDIM(array) != ndim or not (array.dtype is self.dtype or array.dtype == self.dtype):
+            if not self.fits(array, ndim, shape):
                 return False
-            for d in range(ndim):
-                if cnp.PyArray_DIM(array, d) != shape[d]:
-                    return False
         selection.memory = <char *>cnp.PyArray_DATA(array) if given else <char *>&number
         for d in range(self.c.ndim):
             size = min(size, selection.axis[d].count)

@@ -3,7 +3,8 @@
 
 cimport cython
 cimport numpy as cnp
-from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memset
 
 from zarrcore._core.engine.arrays cimport NativeArray
 from zarrcore._core.engine.csrc cimport *
@@ -13,6 +14,8 @@ from zarrcore._core.engine.sources cimport StoreSource, open_store
 from zarrcore._core.engine.threads cimport thread_number
 
 import numpy as np
+
+from zarrcore import errors
 
 cnp.import_array()
 
@@ -80,32 +83,114 @@ def entangled(list arrays not None, Py_ssize_t most) -> list:
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
+# The memory of a batch is kept for the next one: new pages cost half as much as reading small chunks of memory.
+cdef extern from *:
+    """
+    #include <stdatomic.h>
+    #include <stdlib.h>
+
+    enum { ZC_ROOM_KEPT = 1 << 20 };
+
+    static _Atomic(void *) zc_kept_room;
+
+    static void *zc_room_new(size_t n)
+    {
+        void *const kept = n <= ZC_ROOM_KEPT ? atomic_exchange(&zc_kept_room, NULL) : NULL;
+
+        return kept != NULL ? kept : malloc(n <= ZC_ROOM_KEPT ? ZC_ROOM_KEPT : n);
+    }
+
+    static void zc_room_delete(void *room, size_t n)
+    {
+        free(n <= ZC_ROOM_KEPT ? atomic_exchange(&zc_kept_room, room) : room);
+    }
+    """
+    void *zc_room_new(size_t n)
+    void zc_room_delete(void *room, size_t n)
+
+
 @cython.final
 cdef class _Batch:
     """The calls of one job, and what they point to."""
 
     cdef list kept
+    cdef list arrays                     # of the calls
+    cdef list numbers                    # of the selections, as messages call them
     cdef list sessions                   # of the stores, several calls may share one
+    cdef dict places                     # which of them, see _shared_by
+    cdef size_t nbytes                   # of all the following
     cdef zc_call *calls
     cdef zc_selection *selections
     cdef zc_store *stores
     cdef zc_local *locals_
 
     def __cinit__(self, size_t n):
-        self.kept = []
-        self.sessions = []
-        self.calls = <zc_call *>calloc(n, sizeof(zc_call))
-        self.selections = <zc_selection *>calloc(n, sizeof(zc_selection))
-        self.stores = <zc_store *>calloc(n, sizeof(zc_store))
-        self.locals_ = <zc_local *>calloc(n, sizeof(zc_local))
-        if self.calls == NULL or self.selections == NULL or self.stores == NULL or self.locals_ == NULL:
+        self.kept, self.arrays, self.numbers, self.sessions = [], [], [], []
+        self.places = {}
+        self.nbytes = n * (sizeof(zc_call) + sizeof(zc_selection) + sizeof(zc_store) + sizeof(zc_local))
+        self.calls = <zc_call *>zc_room_new(self.nbytes)
+        if self.calls == NULL:
             raise MemoryError("no memory for the calls")
+        memset(self.calls, 0, n * sizeof(zc_call))
+        self.selections = <zc_selection *>&self.calls[n]
+        self.stores = <zc_store *>&self.selections[n]
+        self.locals_ = <zc_local *>&self.stores[n]
 
     def __dealloc__(self):
-        free(self.calls)
-        free(self.selections)
-        free(self.stores)
-        free(self.locals_)
+        if self.calls != NULL:
+            zc_room_delete(self.calls, self.nbytes)
+
+    cdef zc_selection *next_one(self):
+        """The selection of the next call."""
+        return &self.selections[len(self.arrays)]
+
+    cdef int add(self, NativeArray array, object number) except -1:
+        """Have that read from an array."""
+        cdef Session session
+        cdef size_t i = len(self.arrays), place
+        array.find_place()
+        place = self.places.setdefault(_shared_by(array), len(self.sessions))
+        if place == <size_t>len(self.sessions):
+            session = Session.__new__(Session)
+            session.source = array.source
+            session.compares, session.reads = True, {}
+            open_store(session, &self.locals_[place], &self.stores[place])
+            self.sessions.append(session)
+        (<Session>self.sessions[place]).reads.setdefault(array.prefix, [array.source, 0])
+        self.calls[i].array = &array.c
+        self.calls[i].store = &self.stores[place]
+        self.calls[i].selection = &self.selections[i]
+        self.arrays.append(array)
+        self.numbers.append(number)
+        return 0
+
+    cdef int run(self, int threads) except -1:
+        """Run the calls, and raise what went wrong."""
+        cdef size_t n = len(self.arrays), i
+        cdef NativeArray array
+        cdef Session session = self.sessions[0]
+        cdef zc_fault fault
+        cdef zc_error err
+        cdef zc_status status
+        for i in range(n):
+            self.calls[i].threads = threads
+        zc_error_clear(&err)
+        with nogil:
+            status = zc_read_many(self.calls, n, threads, poll_session, <void *>session, &fault, &err)
+        if session.interrupted:
+            raise session.error
+        if status == ZC_OK:
+            return 0
+        prefix = ""
+        if fault.call < n:
+            prefix = f"selection {self.numbers[fault.call]}: "
+        else:
+            fault.in_chunk = False
+            fault.call = 0
+        array = self.arrays[fault.call]
+        array.is_stale |= status == ZC_ERR_STALE
+        session = self.sessions[self.places[_shared_by(array)]]
+        return array.raise_failure(status, &fault, &err, self.sessions[0] if err.cause else session, False, prefix)
 
 
 cdef size_t _shared_by(NativeArray array) noexcept:
@@ -122,58 +207,67 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
     `points` is true, of :meth:`NativeArray.read_points`, what is to be read and where to.  The message of a failure
     calls it by its number, or by that in `numbers`.
     """
-    cdef size_t n = len(requests), i, place
+    cdef Py_ssize_t n = len(requests), i
     cdef int limit = thread_number(threads)
     cdef NativeArray array
     cdef cnp.ndarray out
     cdef _Batch batch
-    cdef Session session
-    cdef zc_fault fault
-    cdef zc_error err
-    cdef zc_status status
     if n == 0:
         return
-    cdef dict places = {}
     batch = _Batch(n)
     for i in range(n):
         array, dims, points, out = requests[i]
-        array.find_place()
         check_memory(out, "out", 1 if points else array.c.ndim, array.dtype)
         if not cnp.PyArray_ISWRITEABLE(out):
             raise ValueError("out: is read-only")
-        batch.kept.append(set_points(&batch.selections[i], &array.c, dims, out) if points
-                          else set_region(&batch.selections[i], &array.c, dims, out))
-        place = places.setdefault(_shared_by(array), len(batch.sessions))
-        if place == <size_t>len(batch.sessions):
-            session = Session.__new__(Session)
-            session.source = array.source
-            session.compares, session.reads = True, {}
-            open_store(session, &batch.locals_[place], &batch.stores[place])
-            batch.sessions.append(session)
-        (<Session>batch.sessions[place]).reads.setdefault(array.prefix, [array.source, 0])
-        batch.calls[i].array = &array.c
-        batch.calls[i].store = &batch.stores[place]
-        batch.calls[i].selection = &batch.selections[i]
-        batch.calls[i].threads = limit
-        batch.calls[i].poll = NULL
-    session = batch.sessions[0]
-    zc_error_clear(&err)
-    with nogil:
-        status = zc_read_many(batch.calls, n, limit, poll_session, <void *>session, &fault, &err)
-    if session.interrupted:
-        raise session.error
-    if status == ZC_OK:
-        return
-    prefix = ""
-    if fault.call < n:
-        prefix = f"selection {fault.call if numbers is None else numbers[fault.call]}: "
-    else:
-        fault.in_chunk = False
-        fault.call = 0
-    array = requests[fault.call][0]
-    array.is_stale |= status == ZC_ERR_STALE
-    session = batch.sessions[places[_shared_by(array)]]
-    array.raise_failure(status, &fault, &err, batch.sessions[0] if err.cause else session, False, prefix)
+        batch.kept.append(set_points(batch.next_one(), &array.c, dims, out) if points
+                          else set_region(batch.next_one(), &array.c, dims, out))
+        batch.add(array, i if numbers is None else numbers[i])
+    batch.run(limit)
+
+
+def get_many(list requests not None, list outs=None, threads=0) -> list | None:
+    """Read many basic selections as one job: of pairs of a NativeArray and a key, as of :meth:`NativeArray.get`.
+
+    They are read into `outs`, or into new arrays.  None is returned, to go the long way, for every other kind of
+    selection, for one that is out of bounds, for `outs` that do not fit, are not contiguous or share memory, and if an
+    array `is_left` or `is_stale`.
+    """
+    cdef Py_ssize_t n = len(requests), i
+    cdef int limit = thread_number(threads)
+    cdef bint scalar
+    cdef NativeArray array
+    cdef cnp.ndarray out
+    cdef list results = []
+    cdef _Batch batch
+    if n == 0:
+        return results
+    batch = _Batch(n)
+    for i in range(n):
+        array, key = requests[i]
+        out = array.lay_out(batch.next_one(), key, None if outs is None else outs[i], &scalar)
+        if out is None:
+            return None
+        results.append(out)
+        if cnp.PyArray_SIZE(out):
+            batch.add(array, i)
+    if outs is not None and entangled(outs, 1):
+        return None
+    try:
+        if batch.arrays:
+            batch.run(limit)
+    except errors.ChunkError:
+        if not _any_is_other(requests):
+            raise
+    return None if _any_is_other(requests) else results
+
+
+cdef bint _any_is_other(list requests) except -1:
+    cdef NativeArray array
+    for array, _ in requests:
+        if array.is_left or array.is_stale:
+            return True
+    return False
 
 
 # ---- reading ahead --------------------------------------------------------------------------------------------------
