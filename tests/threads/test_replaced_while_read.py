@@ -93,8 +93,7 @@ def values_of(read: Any) -> set[int]:
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("kind", ["v3", "shards", "strings"])
 @pytest.mark.parametrize("store", STORES)
-@pytest.mark.parametrize("name", [None, "a"])
-@pytest.mark.parametrize("value", [2, None])
+@pytest.mark.parametrize(("name", "value"), [(None, 2), ("a", None)])
 def test_a_read_was_of_two_arrays_where_another_thread_replaced_one(
     tmp_path: Path, name: str | None, store: str, kind: str, read: str, value: int | None
 ) -> None:

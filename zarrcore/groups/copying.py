@@ -30,13 +30,14 @@ from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON
 from zarrcore.metadata.departures import level_of_caller
+from zarrcore.metadata.documents import stored_bytes
 from zarrcore.metadata.layout import grid_edges
 from zarrcore.nodes.create import refuse_bad_name
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable, leads_on, read_node, readable
 from zarrcore.nodes.hidden import keys_to_copy
 from zarrcore.nodes.move import copy_value
-from zarrcore.nodes.reading import batches, reading, several_at_once, which_exist
+from zarrcore.nodes.reading import batches, moving, reading, several_at_once, which_exist
 from zarrcore.nodes.walk import Found
 from zarrcore.progress import Step
 from zarrcore.storage.base import Store
@@ -478,7 +479,7 @@ def _arrays_noticed(store: Store, pairs: list[tuple[str, str]]) -> dict[str, tup
     found: dict[str, tuple[Any, bytes]] = {}
     for key, _ in pairs:
         if key.rpartition("/")[2] in (ZARR_JSON, ZARRAY_JSON) and (noticed := store._noticed(key)):
-            text = bytes(store.get(key) or b"")
+            text = _document(store, key)
             if _layout(text) is not None:
                 found[key] = noticed, text
     return found
@@ -488,12 +489,18 @@ def _refuse_replaced(store: Store, arrays: dict[str, tuple[Any, bytes]]) -> None
     """Raise a CopyError if keys of two arrays may have been copied: only attributes may have changed."""
     for key, (noticed, text) in arrays.items():
         if store._noticed(key) != noticed:
-            now = bytes(store.get(key) or b"")
+            now = _document(store, key)
             if now == text or _layout(now) != _layout(text):
                 name = key.rpartition("/")[0] or "/"
                 raise CopyError(
                     f"array {name!r} was replaced by another one, or has another shape, while it was copied"
                 )
+
+
+def _document(store: Store, key: str) -> bytes:
+    with moving(store, key):
+        value = store.get(key)
+        return b"" if value is None else stored_bytes(value, where=key)
 
 
 def _layout(document: bytes) -> dict[str, Any] | None:
