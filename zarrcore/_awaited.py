@@ -14,7 +14,7 @@ from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from functools import partial
 from os import cpu_count, getpid
-from threading import Event, Lock
+from threading import Event, Lock, RLock
 from time import sleep
 from typing import Any, ParamSpec, TypeVar
 
@@ -45,7 +45,7 @@ class _Pool(Pool):
 
     def __init__(self, name: str, most: int) -> None:
         super().__init__(name, most)
-        self._lock = Lock()
+        self._lock = RLock()
         self._under_way = self._ended = 0  # calls
         self._is_watched = False
 

@@ -6,11 +6,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import threading
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +24,7 @@ import zarrcore
 from zarrcore.errors import StoreError
 from zarrcore.storage import FsspecStore, ObjectStore, Store, clients, make_store
 
-pytest.importorskip("obstore")
+obstore = pytest.importorskip("obstore.store")
 
 VALUES = np.arange(100, dtype="i4")
 
@@ -178,3 +180,20 @@ def test_a_store_in_memory_stays_with_its_process() -> None:
     assert in_fork(check)
     with pytest.raises(TypeError, match="MemoryStore"):
         pickle.dumps(store)
+
+
+def test_a_directory_that_is_gone_keeps_no_child_from_moving_a_node(tmp_path: Path) -> None:
+    """Where an array of the parent lies was asked of its store, which could not be made again there."""
+    root = tmp_path / "gone"
+    root.mkdir()
+    held = zarrcore.create_array(ObjectStore(obstore.LocalStore(root)), name="a", data=VALUES)
+    assert np.array_equal(held[...], VALUES)
+    shutil.rmtree(root)
+
+    def move() -> None:
+        group = zarrcore.create_group(tmp_path / "new")
+        group.create_array("x", data=VALUES)
+        group.move("x", "y")
+        assert list(group) == ["y"]
+
+    assert in_fork(move)

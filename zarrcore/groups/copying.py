@@ -488,9 +488,11 @@ def _arrays_noticed(store: Store, pairs: list[tuple[str, str]]) -> dict[str, tup
 def _refuse_replaced(store: Store, arrays: dict[str, tuple[Any, bytes]]) -> None:
     """Raise a CopyError if keys of two arrays may have been copied: only attributes may have changed."""
     for key, (noticed, text) in arrays.items():
-        if store._noticed(key) != noticed:
+        seen = store._noticed(key)
+        if seen != noticed:
             now = _document(store, key)
-            if now == text or _layout(now) != _layout(text):
+            is_other = now == text and seen is not None  # None: the system does not say
+            if is_other or _layout(now) != _layout(text):
                 name = key.rpartition("/")[0] or "/"
                 raise CopyError(
                     f"array {name!r} was replaced by another one, or has another shape, while it was copied"

@@ -128,6 +128,7 @@ class Client:
         "_late",
         "_made",
         "_notes",
+        "_prefix",
         "_process",
         "_region",
         "_waits",
@@ -147,6 +148,7 @@ class Client:
     ) -> None:
         self.kind, self.args, self.options = kind, args, options
         self._made = made
+        self._prefix = f"{made.prefix or ''}" if made is not None and kind == "LocalStore" else None
         self._process = os.getpid()
         self._region: dict[str, str] = {}  # that of the bucket, once it is known that it is another one
         self._notes: dict[str, dict[str, Any]] = {}
@@ -195,6 +197,13 @@ class Client:
                 made = getattr(package.store, self.kind)(*self.args, **without_others(self.kind, options))
                 self._made, self._process = made, os.getpid()
         return made
+
+    @property
+    def prefix(self) -> str:
+        """The directory of a LocalStore, known in the child of a fork too, where the store is made again."""
+        if self._prefix is None:
+            self._prefix = f"{self.store.prefix or ''}"
+        return self._prefix
 
     def note_wait(self, seconds: float) -> None:
         """Note how long an answer has taken."""

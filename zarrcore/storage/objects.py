@@ -154,7 +154,7 @@ class Objects(RemoteStore):
     def _local_root(self) -> str | None:
         if self._client.kind != "LocalStore":
             return None
-        return join_path(f"{self.store.prefix or ''}", self.path)
+        return join_path(self._client.prefix, self.path)
 
     def _concurrent_requests(self) -> int:
         return concurrency()

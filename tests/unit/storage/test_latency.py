@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import zarrcore
 from zarrcore import config
-from zarrcore.storage import MemoryStore, Store, WrapperStore, remote
+from zarrcore.storage import MemoryStore, Store, WrapperStore
 from zarrcore.storage.remote import concurrency, in_parallel
 
 pytestmark = pytest.mark.alone
@@ -315,18 +316,17 @@ def test_a_copy_of_chunks_as_they_are_waits_side_by_side() -> None:
 
 
 def test_threads_that_cannot_be_started_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Limited(threading.Thread):
-        allowed = 0
+    start, allowed = _thread.start_new_thread, list[None]()
 
-        def start(self) -> None:
-            if self.allowed == 0:
-                raise RuntimeError("can't start new thread")
-            type(self).allowed -= 1
-            super().start()
+    def limited(work: Callable[..., object], arguments: tuple[Any, ...]) -> int:
+        if not allowed:
+            raise RuntimeError("can't start new thread")
+        allowed.pop()
+        return start(work, arguments)
 
-    monkeypatch.setattr(remote, "Thread", Limited)
+    monkeypatch.setattr(_thread, "start_new_thread", limited)
     with config.set({"async.concurrency": 3}):
         for _ in range(5):
             assert in_parallel(abs, [-1, -2]) == [1, 2], "here, where there is no thread"
-        Limited.allowed = 1
+        allowed.append(None)
         assert in_parallel(abs, [-1, -2, -3, -4]) == [1, 2, 3, 4]

@@ -288,11 +288,11 @@ def test_a_child_of_a_writer_that_is_killed_keeps_no_archive_locked(path: Path) 
     if (writer := os.fork()) == 0:
         store = ZipStore(path, mode="w")
         store.set("x", b"value")
-        if (worker := os.fork()) == 0:
-            signal.pause()
-        os.write(tell, worker.to_bytes(8, "little"))
-        os.kill(os.getpid(), signal.SIGKILL)
+        if os.fork() == 0:
+            os.write(tell, os.getpid().to_bytes(8, "little"))
+        signal.pause()
     worker = int.from_bytes(os.read(of_child, 8), "little")
+    os.kill(writer, signal.SIGKILL)
     os.waitpid(writer, 0)
     try:
         with ZipStore(path, mode="w") as store:
