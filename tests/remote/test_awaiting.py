@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
-import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -109,13 +109,13 @@ def test_absent_chunks_are_fill_values(store: ObjectStore) -> None:
 def test_a_thousand_at_once_need_no_threads(server: ObjectServer, store: ObjectStore) -> None:
     array, values = created(store, LAYOUTS["chunks"])
     server.latency = 0.02
-    before = threading.active_count()
+    before = _thread._count()
     most = 0
 
     async def one(at: int) -> Any:
         nonlocal most
         found = await array.getitem(divmod(at, 100))
-        most = max(most, threading.active_count())
+        most = max(most, _thread._count())
         return found
 
     async def main() -> list[Any]:

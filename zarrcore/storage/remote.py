@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from threading import current_thread, main_thread
+from threading import get_ident, main_thread
 from time import sleep
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -60,7 +60,7 @@ def in_parallel(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
     The calls wait for a server rather than work; they must not use this function themselves.  The first that
     raises ends it; calls that had not begun by then are never made.
     """
-    if len(items) < 2 and current_thread() is not main_thread():
+    if len(items) < 2 and get_ident() != main_thread().ident:
         return [call(item) for item in items]
     return begun(call, items)()
 
