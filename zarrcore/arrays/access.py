@@ -25,7 +25,7 @@ from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
 if TYPE_CHECKING:
     from zarrcore.progress import Step
 
-_MOST_CHANGES = 3  # of the metadata, by another process, during a read: attributes may change all the time
+MOST_CHANGES = 3  # of the metadata, by somebody else, during a read: attributes may change all the time
 _MOST_ATTEMPTS = 10  # of a read during which others replace the array each time
 _MOST_POINTS = 1 << 22  # of one call of the engine, unless the array has more elements
 
@@ -138,7 +138,7 @@ def of_one_version(read: Callable[[Known], object], known: Known) -> None:
             return
         for key in others:
             array, metadata, engine = known[key]
-            engine = array.engine_after(engine, metadata, compares=attempt < _MOST_CHANGES)
+            engine = array.engine_after(engine, metadata, compares=attempt < MOST_CHANGES)
             known[key] = array, array._metadata, engine
     name = known[others[0]][0].path or "/"
     raise ChunkIOError("other arrays keep coming to the place of this one", array=name)
@@ -156,7 +156,7 @@ def _is_other(engine: Engine) -> bool:
 
 
 def _others(known: Known) -> list[int]:
-    return [key for key, (_, _, engine) in known.items() if engine.is_left or engine.is_stale]
+    return [key for key, (_, _, engine) in known.items() if _is_other(engine)]
 
 
 def fill_by(

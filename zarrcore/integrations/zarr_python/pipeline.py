@@ -19,6 +19,7 @@ from zarr.registry import register_pipeline
 
 from zarrcore._awaited import BATCHES, Waiter
 from zarrcore._core.engine import NativeArray, StoreSource
+from zarrcore.arrays.access import MOST_CHANGES
 from zarrcore.engine.build import build_engine
 from zarrcore.errors import ChunkError
 from zarrcore.integrations.zarr_python.metadata import (
@@ -41,7 +42,6 @@ _NEAR = tuple(
 _FAR = 1 << 31  # chunks along each dimension of what the engine takes for the array
 _SHORT = 1 << 16  # bytes that are read or written without leaving the thread of the event loop
 _FEW = 4
-_MOST_CHANGES = 3  # of the metadata, by somebody else, during a read: attributes may change all the time
 _PRESENT = {"status": "present"}
 
 
@@ -135,7 +135,7 @@ class CodecPipeline(BatchedCodecPipeline):
         self, engine: NativeArray, wanted: Wanted, key: Any, memory: np.ndarray, token: Waiter | None = None
     ) -> None:
         """Read, and once more if somebody has put another array in the place meanwhile."""
-        for attempt in range(1, _MOST_CHANGES + 2):
+        for attempt in range(1, MOST_CHANGES + 2):
             try:
                 wanted.read(engine, memory, token)
             except ChunkError:
@@ -143,7 +143,7 @@ class CodecPipeline(BatchedCodecPipeline):
                     raise
             if not engine.is_stale:
                 return
-            engine = self._build(None, *key, compares=attempt < _MOST_CHANGES) or engine
+            engine = self._build(None, *key, compares=attempt < MOST_CHANGES) or engine
             self._engines[key] = engine
 
     async def write(self, batch_info: Iterable[Part], value: Any, drop_axes: tuple[int, ...] = ()) -> None:
