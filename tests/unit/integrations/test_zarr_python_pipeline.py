@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ zarr = pytest.importorskip("zarr")
 
 from zarr_python_selections import read, write, write_model  # noqa: E402
 
+from zarrcore.errors import ChunkIOError  # noqa: E402
+from zarrcore.integrations.zarr_python import CodecPipeline  # noqa: E402
 from zarrcore.integrations.zarr_python.metadata import is_known_release, release  # noqa: E402
 
 OURS = "zarrcore.integrations.zarr_python.CodecPipeline"
@@ -480,3 +483,13 @@ def test_the_engine_of_an_array_that_somebody_has_changed_is_made_again(tmp_path
         assert array[:].tolist() == [*range(12)]
         assert is_ours(array)
         assert engines(array) != before
+
+
+def test_a_read_that_stays_of_two_arrays_is_left_to_zarr_python() -> None:
+    """It ended as if it had been read, where no engine could be made for what is there now."""
+    pipeline: Any = SimpleNamespace(_build=lambda *_, **__: None, _engines={})
+    engine: Any = SimpleNamespace(is_stale=True)
+    wanted: Any = SimpleNamespace(read=lambda *_: None)
+    with pytest.raises(ChunkIOError, match="other arrays keep coming"):
+        CodecPipeline._read(pipeline, engine, wanted, ("a", True, None), np.empty(1))
+    assert pipeline._engines == {}

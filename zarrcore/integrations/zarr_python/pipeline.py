@@ -21,7 +21,7 @@ from zarrcore._awaited import BATCHES, Waiter
 from zarrcore._core.engine import NativeArray, StoreSource
 from zarrcore.arrays.access import MOST_CHANGES
 from zarrcore.engine.build import build_engine
-from zarrcore.errors import ChunkError
+from zarrcore.errors import ChunkError, ChunkIOError
 from zarrcore.integrations.zarr_python.metadata import (
     chunk_shape,
     is_known_release,
@@ -143,8 +143,11 @@ class CodecPipeline(BatchedCodecPipeline):
                     raise
             if not engine.is_stale:
                 return
-            engine = self._build(None, *key, compares=attempt < MOST_CHANGES) or engine
-            self._engines[key] = engine
+            fresh = self._build(None, *key, compares=attempt < MOST_CHANGES)
+            if fresh is None:
+                break
+            self._engines[key] = engine = fresh
+        raise ChunkIOError("other arrays keep coming to the place of this one", array=key[0] or "/")
 
     async def write(self, batch_info: Iterable[Part], value: Any, drop_axes: tuple[int, ...] = ()) -> None:
         """Write parts of chunks; parameters as of :class:`zarr.abc.codec.CodecPipeline`."""
