@@ -72,14 +72,15 @@ test: ## style and types, C and Python tests
 	$(MAKE) --no-print-directory -s -j $(JOBS) build $(ZARR2)/.complete $(S3)/.complete style
 	$(MAKE) --no-print-directory csrc-test fuzz-test pytest s3 IS_BUILT=1
 
-# With PYTEST_ARGS one process, as for a debugger; else one for each core, and then the tests that want to be alone.
+# With PYTEST_ARGS one process, as for a debugger; else one for each core and one more, since many tests wait for others
+# of their own threads and processes; and then the tests that want to be alone.
 # Those of tests/remote are left to `make s3`, which has all that they ask for.  Without NEED what is missing is skipped.
 NEED := ZARRCORE_NEED_ZARR2=1 ZARRCORE_NEED_LIBRARY=1 ZARRCORE_OBJECTS=$(CURDIR)/build/objects.txt
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
 ifneq ($(PYTEST_ARGS),)
 	$(NEED) $(PYTEST) $(PYTEST_ARGS)
 else
-	$(NEED) $(PYTEST) -q -n $(JOBS) --dist worksteal -m "not alone" --ignore tests/remote
+	$(NEED) $(PYTEST) -q -n $$(($(JOBS) + 1)) --dist worksteal -m "not alone" --ignore tests/remote
 	$(NEED) $(PYTEST) -q -m alone $$(grep -lr 'mark\.alone' tests)
 endif
 

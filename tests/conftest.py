@@ -2,7 +2,8 @@
 
 import gc
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 from zarrcore.storage import LocalStore, MemoryStore, Store, WrapperStore
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Have Ctrl-C work, which tests send, where a shell that runs them in the background has it ignored."""
+    for plugin in config.pluginmanager.get_plugins():
+        if hasattr(plugin, "sendevent"):  # of xdist, in the processes that run tests
+            plugin.sendevent = partial(_send, plugin.sendevent)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -27,13 +31,15 @@ def pytest_collection() -> Generator[None, Any, Any]:
     return result
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_report_to_serializable(report: Any) -> Generator[None, dict[str, Any], dict[str, Any]]:
-    """Leave out the words that choose tests where processes tell of results: nobody asks for them there."""
-    data = yield
-    if isinstance(report, pytest.TestReport) and report.passed:
-        data["keywords"] = {}
-    return data
+def _send(send: Callable[..., None], name: str, **event: Any) -> None:
+    """Send what the process that shows results does something with: of a passed test, that it has passed."""
+    report = event["data"] if name == "testreport" else {}
+    has_passed = report.get("outcome") == "passed"
+    if name == "logstart" or (has_passed and report["when"] != "call"):
+        return
+    if has_passed:
+        report["keywords"] = {}
+    send(name, **event)
 
 
 @pytest.fixture(params=["memory", "local", "python"])

@@ -23,35 +23,35 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.timeout(600)
 
 
-def build(directory: Path, name: str, **environ: str) -> ModuleType:
-    """Copy the example, compile it in place, and import the module under the name of its package."""
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the example, which is compiled in place: Cython translates it once."""
     pytest.importorskip("Cython")
-    shutil.copytree(
-        ROOT / "examples" / "cython_region", directory, ignore=shutil.ignore_patterns("build", "*.so", "*.c")
-    )
-    package = Path(zarrcore.__file__).parents[1]
-    path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    done = subprocess.run(
-        command,
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        env={"CFLAGS": "-O0"} | os.environ | {"PYTHONPATH": path} | environ,  # it runs once
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (module,) = (directory / name).glob("region.*[!xc]")
-    spec = importlib.util.spec_from_file_location(f"{name}.region", module)
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
+    ignored = shutil.ignore_patterns("build", "*.so", "*.c")
+    directory = tmp_path_factory.mktemp("cython") / "example"
+    return shutil.copytree(ROOT / "examples" / "cython_region", directory, ignore=ignored)
 
 
 @pytest.fixture(scope="module", params=["openmp", "plain"])
-def region(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """The example, with OpenMP where the compiler has it, and without."""
-    directory = tmp_path_factory.mktemp("cython") / "example"
-    return build(directory, "cython_region", CYTHON_REGION_OPENMP="1" if request.param == "openmp" else "0")
+def region(request: pytest.FixtureRequest, sources: Path, tmp_path_factory: Any) -> ModuleType:
+    """The example, with OpenMP where the compiler has it, and without, under the name of its package."""
+    package = Path(zarrcore.__file__).parents[1]
+    path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
+    switch = {"CYTHON_REGION_OPENMP": "1" if request.param == "openmp" else "0"}
+    done = subprocess.run(
+        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
+        cwd=sources,
+        capture_output=True,
+        text=True,
+        env={"CFLAGS": "-O0"} | os.environ | {"PYTHONPATH": path} | switch,  # it runs once
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = (sources / "cython_region").glob("region.*[!xc]")
+    module = made.rename(tmp_path_factory.mktemp(request.param) / made.name)
+    spec = importlib.util.spec_from_file_location("cython_region.region", module)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "safety.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`((?:csrc/)?tests/[\w/]+\.(?:py|c))(?:::(\w+))?`", PAGE)))
@@ -27,15 +25,15 @@ def is_skipped(decorators: list[str]) -> bool:
     return any(re.match(r"pytest\.mark\.(skip\b(?!if)|xfail)", d) for d in decorators)
 
 
-@pytest.mark.parametrize(("file", "name"), NAMED, ids=lambda part: part)
-def test_a_named_test_is_there_and_runs(file: str, name: str) -> None:
-    path = ROOT / file
-    assert path.is_file()
-    if file.endswith(".py"):
-        tests = functions_of(path)
-        chosen = [tests[name]] if name else list(tests.values())
-        assert chosen
-        assert not all(is_skipped(decorators) for decorators in chosen)
+def test_a_named_test_is_there_and_runs() -> None:
+    for file, name in NAMED:
+        path = ROOT / file
+        assert path.is_file(), file
+        if file.endswith(".py"):
+            tests = functions_of(path)
+            chosen = [tests[name]] if name else list(tests.values())
+            assert chosen, file
+            assert not all(is_skipped(decorators) for decorators in chosen), (file, name)
 
 
 def test_every_promise_names_a_test() -> None:

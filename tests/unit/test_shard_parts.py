@@ -69,9 +69,13 @@ OUTER = st.tuples(
 POINTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 13)), min_size=1, max_size=12)
 
 
-@pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.parametrize("where", ["start", "end"])
-@pytest.mark.parametrize("make", [MemoryStore, Far, "local"])
+@pytest.mark.parametrize(  # each two of the three come together
+    ("make", "where", "nested"),
+    [
+        *((make, where, where == "end") for make in (MemoryStore, "local") for where in ("start", "end")),
+        *((Far, where, where == "start") for where in ("start", "end")),
+    ],
+)
 def test_all_selections_are_numpy_s(make, where, nested, tmp_path_factory):
     @settings(max_examples=25, deadline=None)
     @given(st.data())

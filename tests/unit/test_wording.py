@@ -19,7 +19,8 @@ REFUSED = {
     r"\bto be awaited\b": "as a coroutine",
     r"\bby (?:its|their) own word\b": "say what it declares",
     r"\b(?:in the|in their|in its) manners? of\b|\bmanners\b": "like, numcodecs-style, behaves like",
-    r"(?<!each )(?<!one )(?<!some )(?<!most )(?<!none )(?<!all )\bof which\b": "whose",
+    r"\bof which\b"
+    + "".join(rf"(?<!{word} of which)" for word in "each one some most none all".split()): "whose",
     r"\bhonest": "valid, plausible",
     r"\b(?:is|are|be) told\b": "gets, is called with, is reported",
     r"\ba say in\b": "say what is decided",
@@ -80,10 +81,13 @@ def files() -> Iterator[Path]:
 def findings(path: Path) -> Iterator[str]:
     texts = python_texts if path.suffix == ".py" else other_texts
     for start, text in texts(path):
+        lower = text.lower()
         for pattern, better in REFUSED.items():
-            for found in re.finditer(pattern, text, re.IGNORECASE):
-                line = start + text.count("\n", 0, found.start())
-                yield f"{path.relative_to(ROOT)}:{line}: {found[0]!r}: write {better}"
+            # Looked for as what begins with a letter, in one case, which takes a fraction of the time.
+            for found in re.finditer(pattern.removeprefix(r"\b"), lower):
+                if re.compile(r"\b").match(lower, found.start()):
+                    line = start + text.count("\n", 0, found.start())
+                    yield f"{path.relative_to(ROOT)}:{line}: {found[0]!r}: write {better}"
 
 
 def test_words_that_made_readers_stop_do_not_come_back() -> None:

@@ -47,7 +47,8 @@ ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
 """Exceptions that mean, by default, that there is no value at a key."""
 
 _MUCH = 1 << 26
-_OVER_OTHERS = {"simplecache", "filecache", "blockcache", "dir"}  # filesystems that have another one, `fs`
+_CACHES = {"simplecache", "filecache", "blockcache"}  # filesystems that keep files of another one, `fs`
+_OVER_OTHERS = {*_CACHES, "dir"}  # filesystems that have another one
 _WITH_STATE = {"reference", "dir"}  # asynchronous ones that have values in memory, or ask one of these
 _NO_BUCKET = re.compile("(?i)specified (bucket|container) does not exist")  # which is no absent value
 _SECRET = re.compile("key|secret|token|pass|user|cred|sas|auth|anon|asynchronous|loop|session|cache|listing")
@@ -63,6 +64,7 @@ _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns w
 
 _CONNECTIONS = {"max_pool_connections": 64}
 _creating = [forkable(RLock()) for _ in range(1024)]  # by the hash of a path
+_fetching = [forkable(RLock()) for _ in range(64)]  # by the hash of a directory in which files are kept
 
 
 class FsspecStore(RemoteStore):
@@ -484,7 +486,7 @@ class FsspecStore(RemoteStore):
         return self._is_local
 
     def _concurrent_requests(self) -> int:
-        return concurrency() if self._files.async_impl else 0
+        return concurrency() if self._files.async_impl and not self._kept_in else 0
 
     @property
     def _in_process(self) -> bool:  # type: ignore[override]
@@ -509,6 +511,16 @@ class FsspecStore(RemoteStore):
     # --- the filesystem ---
 
     def _call(self, method: str, *args: Any, **options: Any) -> Any:
+        """Call a method of the filesystem, one at a time of a cache.
+
+        A cache fetches a file under the name that it is kept by: other threads would read half of it.
+        """
+        if not self._kept_in:
+            return self._called(method, *args, **options)
+        with _fetching[hash(self._kept_in) % len(_fetching)]:
+            return self._called(method, *args, **options)
+
+    def _called(self, method: str, *args: Any, **options: Any) -> Any:
         """Call a method of the filesystem; what ends its event loop is not waited for without end."""
         call = getattr(self._files, method)
         work = getattr(call, "__wrapped__", None) if self._files.async_impl else None
@@ -532,6 +544,14 @@ class FsspecStore(RemoteStore):
     def _is_local(self) -> bool:
         """Whether files may be looked at without the filesystem: not past what a user's class replaces."""
         return _is_local(self._files) and type(self._files).__module__.startswith("fsspec.")
+
+    @property
+    def _kept_in(self) -> str:
+        """The directory of the files of a cache; empty if the filesystem is none."""
+        fs = self._files
+        while "dir" in _protocols(fs):
+            fs = fs.fs
+        return "" if _CACHES.isdisjoint(_protocols(fs)) else str(fs.storage[-1])
 
     @property
     def _below_others(self) -> tuple[Any, str]:

@@ -434,6 +434,32 @@ def test_a_cache_of_files_answers_for_what_is_absent(tmp_path, cache):
         assert list(group) == ["a"]
 
 
+@pytest.mark.parametrize("cache", ["simplecache", "filecache"])
+def test_half_of_a_file_that_a_cache_is_fetching_is_no_value(tmp_path: Path, cache: str) -> None:
+    """fsspec fetches a file under the name that it is kept by: another thread read what was there of it."""
+    is_half, is_read = threading.Event(), threading.Event()
+
+    class InHalves(LocalFileSystem):  # type: ignore[misc]
+        cachable = False
+
+        def get_file(self, path: str, target: str, **options: Any) -> None:
+            Path(target).write_bytes(Path(path).read_bytes()[:3])
+            is_half.set()
+            is_read.wait(0.2)
+            super().get_file(path, target, **options)
+
+    (tmp_path / "key").write_bytes(b"a value")
+    fs = fsspec.filesystem(cache, fs=InHalves(), cache_storage=str(tmp_path / cache))
+    store, found = FsspecStore(fs, path=str(tmp_path)), []
+    first = threading.Thread(target=lambda: found.append(store.get("key")))
+    first.start()
+    assert is_half.wait(10)
+    found.append(store.get("key"))
+    is_read.set()
+    first.join()
+    assert found == [b"a value"] * 2
+
+
 def test_files_are_not_written_past_a_filesystem_of_a_user(tmp_path: Path) -> None:
     """Whatever was stored went past it, into files of the system: under one that encrypts, in plain text."""
 
