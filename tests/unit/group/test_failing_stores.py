@@ -192,6 +192,37 @@ def test_a_killed_copy_in_format_2_left_an_array_without_its_attributes() -> Non
     assert left > 3
 
 
+def test_what_a_killed_process_left_out_of_the_copy_above_is_found_again() -> None:
+    """A copy that goes on raised ContainsArrayError, and a move KeyError: consolidated metadata lacked it."""
+    values: dict[str, bytes] = {}
+    fill(Failing(values), "plain")
+    values |= {key.replace("a/", "left/"): value for key, value in values.items() if key.startswith("a/")}
+
+    def root() -> zarrcore.Group:
+        group = zarrcore.open_group(Failing(values))
+        assert sorted(group) == ["a", "c"]
+        return group
+
+    target = root()
+    assert zarrcore.copy(target["a"], target, "left", if_exists="skip_initialized") == (0, 1, 0)
+    target = root()
+    assert zarrcore.copy(target["c"], target, "left", if_exists="replace")[0] == 1
+    values |= {key.replace("a/", "moved/"): value for key, value in values.items() if key.startswith("a/")}
+    group = zarrcore.open_group(Failing(values))
+    assert "moved" not in group
+    group.move("moved", "d")
+    assert sorted(zarrcore.open_group(Failing(values))) == ["a", "c", "d", "left"]
+
+
+def test_attributes_without_a_node_keep_no_group_from_being_replaced() -> None:
+    """A killed creation had left them in it, and a ForeignDataError was what came of a second one."""
+    store = Failing({})
+    zarrcore.create_group(store, path="g/h", zarr_format=2)
+    store.values["g/left/.zattrs"] = b"{}"
+    zarrcore.create_group(store, path="g", zarr_format=2, overwrite=True)
+    assert sorted(store.values) == [".zattrs", ".zgroup", "g/.zattrs", "g/.zgroup"]
+
+
 class FailingDocument(WrapperStore[Any]):
     """A store that raises what users raise for the document of the root, once, after `left` reads of it."""
 
