@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, Self
@@ -17,7 +17,7 @@ from zarrcore._locks import RLock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import BaseZarrError, StoreError, masked, shown
-from zarrcore.storage import file_caches, files
+from zarrcore.storage import file_caches, files, single_files
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -51,6 +51,7 @@ _MUCH = 1 << 26
 _OVER_OTHERS = {*file_caches.KINDS, "dir"}  # filesystems that have another one, `fs`
 _WITH_STATE = {"reference", "dir"}  # asynchronous ones that have values in memory, or ask one of these
 _NO_BUCKET = re.compile("(?i)specified (bucket|container) does not exist")  # which is no absent value
+_FTP_ABSENT = re.compile("(?i)550 (?!.*(denied|permission))")
 _SECRET = re.compile("key|secret|token|pass|user|cred|sas|auth|anon|asynchronous|loop|session|cache|listing")
 _SERVERS = (  # in the environment, which of those that have buckets of the same names is meant
     "AWS_ENDPOINT_URL",
@@ -115,6 +116,7 @@ class FsspecStore(RemoteStore):
         if not hasattr(fs, "cat_ranges"):
             raise TypeError(f"FsspecStore: expected a filesystem of fsspec, got {fs!r}")
         self.fs = fs
+        single_files.note_process(fs)
         self.path = path
         self.allowed_exceptions = allowed_exceptions
         self._blocking: tuple[int, Any] | None = None
@@ -313,13 +315,15 @@ class FsspecStore(RemoteStore):
     def _is_failure(self, absence: BaseException) -> bool:
         """Whether an exception that stands for an absent value hides that nobody knows what is there.
 
-        fsspec's web filesystem says of whatever went wrong that the file is not found.
+        fsspec's filesystems for the web and for FTP say of whatever went wrong that the file is not found.
         """
         if _NO_BUCKET.search(str(absence)):
             return True
         cause = absence.__cause__
         if cause is None or isinstance(cause, self.allowed_exceptions):
             return False
+        if type(cause).__module__ == "ftplib":
+            return _FTP_ABSENT.match(str(cause)) is None
         return self._is_web and getattr(cause, "status", None) != 404
 
     # --- listing ---
@@ -470,6 +474,8 @@ class FsspecStore(RemoteStore):
     def __setstate__(self, state: dict[str, Any]) -> None:
         kept = unwrapped(state.pop("kept", WITHHELD))
         vars(self).update(state if kept is WITHHELD else {**state, **kept})
+        if not isinstance(self.fs, _Withheld):
+            single_files.note_process(self.fs)
 
     def _lasting_name(self) -> str | None:
         if self._in_process:
@@ -530,7 +536,8 @@ class FsspecStore(RemoteStore):
         """Call a method of the filesystem; what ends its event loop is not waited for without end."""
         work = self._coroutine(method)
         if work is None:
-            return getattr(self._files, method)(*args, **options)
+            with single_files.lock_of(self._files) or nullcontext():
+                return getattr(self._files, method)(*args, **options)
         try:
             return run_to_end(lambda: work(*args, **options), self._files.loop, is_needed=True)
         except Unawaited as error:
@@ -657,8 +664,8 @@ def _blocking(fs: Any) -> Any:
         return fs
     wrapped = getattr(fs, "sync_fs", None)
     if wrapped is not None:
-        return wrapped
-    return _synchronous(fs)
+        return single_files.of_this_process(wrapped)
+    return _synchronous(single_files.of_this_process(fs))
 
 
 def _synchronous(fs: Any) -> Any:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import ftplib
+import io
 import multiprocessing
 import os
+import tarfile
 import threading
+import time
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -22,13 +27,17 @@ from zarrcore.storage import (
     SuffixByteRequest,
     make_store,
 )
+from zarrcore.testing.process import in_child
 from zarrcore.testing.store import StoreTests
+from zarrcore.testing.threads import in_threads
 
 fsspec = pytest.importorskip("fsspec")
 
 from fsspec.asyn import AsyncFileSystem  # noqa: E402
 from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper  # noqa: E402
+from fsspec.implementations.dirfs import DirFileSystem  # noqa: E402
 from fsspec.implementations.local import LocalFileSystem  # noqa: E402
+from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
 
 
 def memory_filesystem():
@@ -486,6 +495,83 @@ def test_a_file_that_a_cache_failed_to_fetch_is_not_kept(tmp_path: Path, cache: 
     assert store.get("a") == b"value a"
     fs.is_broken = False
     assert store.get_many("abc") == [b"value a", b"value b", b"value c"]
+
+
+def tarred(tmp_path: Path, values: np.ndarray) -> str:
+    """The path of an array in an archive, a chunk for each row."""
+    root = tmp_path / "data"
+    zarrcore.create_array(root, data=values, chunks=(1, values.shape[1]), compressors=None)
+    with tarfile.open(tmp_path / "data.tar", "w") as archive:
+        archive.add(root, arcname="data")
+    return str(tmp_path / "data.tar")
+
+
+def test_threads_read_the_bytes_of_each_other_through_one_open_file(tmp_path: Path) -> None:
+    """Of fsspec's `tar::`, whose files all move the place in the same one; the values were wrong."""
+    is_within = threading.Event()
+    overlaps = []
+
+    class File(io.FileIO):
+        def read(self, *args: Any) -> Any:
+            overlaps.append(is_within.is_set())
+            is_within.set()
+            time.sleep(0.001)
+            found = super().read(*args)
+            is_within.clear()
+            return found
+
+    values = np.arange(1, 41).reshape(8, 5)
+    fs = fsspec.filesystem("tar", fo=File(tarred(tmp_path, values)))
+    stores = FsspecStore(fs, path="data"), FsspecStore(DirFileSystem("data", fs), path="")
+    arrays = [zarrcore.open_array(store, mode="r") for store in stores]
+    overlaps.clear()
+    in_threads(*(partial(array.__getitem__, row) for array in arrays for row in range(8)))
+    assert len(overlaps) >= 16
+    assert not any(overlaps)
+    assert all(np.array_equal(array[...], values) for array in arrays)
+    fs.fo.close()
+
+
+@pytest.mark.parametrize("kind", ["path", "directory", "open file"])
+def test_a_child_reads_an_archive_by_a_file_of_its_own(tmp_path: Path, kind: str) -> None:
+    """It moved the place in the file of its parent, which read wrong values."""
+    values = np.arange(1, 41).reshape(8, 5)
+    path = tarred(tmp_path, values)
+    fs = fsspec.filesystem("tar", fo=io.FileIO(path) if kind == "open file" else path)
+    is_below = kind == "directory"
+    store = FsspecStore(DirFileSystem("data", fs) if is_below else fs, path="" if is_below else "data")
+    array = zarrcore.open_array(store, mode="r")
+    place = fs.fo.tell()
+
+    def child() -> bool:
+        if kind == "open file":
+            with pytest.raises(StoreError, match="the parent of this process has opened"):
+                array[...]
+            return True
+        return np.array_equal(array[...], values)
+
+    assert in_child(child)
+    assert fs.fo.tell() == place
+    assert np.array_equal(array[...], values)
+    fs.fo.close()
+
+
+@pytest.mark.parametrize("reply", ["421 Too many connections", "530 Not logged in", "550 Permission denied"])
+def test_what_a_server_for_ftp_refuses_is_not_absent(reply: str) -> None:
+    """fsspec says that the file is not found, whatever the reply was."""
+
+    class Refused(MemoryFileSystem):  # type: ignore[misc]
+        store: ClassVar[dict[str, Any]] = {}
+        reply: ClassVar[str] = "550 No such file"
+
+        def cat_file(self, path: str, *args: Any, **options: Any) -> bytes:
+            raise FileNotFoundError(path) from ftplib.error_temp(self.reply)
+
+    store = FsspecStore(Refused())
+    assert store.get("key") is None
+    Refused.reply = reply
+    with pytest.raises(StoreError, match=f"key 'key'.*{reply}"):
+        store.get("key")
 
 
 def test_files_are_not_written_past_a_filesystem_of_a_user(tmp_path: Path) -> None:

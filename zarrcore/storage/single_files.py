@@ -1,0 +1,72 @@
+"""Filesystems of fsspec with one open file, or one connection, for whatever is asked of them: archives, FTP.
+
+Two calls at once, of two threads or of a process and its child, would move it under each other's hands, and
+read what the other one wants.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from zarrcore._locks import RLock, forkable
+from zarrcore.errors import StoreError
+from zarrcore.storage import file_caches
+from zarrcore.storage.file_caches import protocols
+
+_CONNECTIONS = {"ftp"}
+_ARCHIVES = {"tar", "libarchive", "zip"}
+_SAFE_FOR_THREADS = {"zip"}  # the module zipfile has a lock
+
+_MADE_IN = "_zarrcore_made_in"  # the process
+
+_asking = [forkable(RLock()) for _ in range(64)]  # by the number of a filesystem
+
+
+def note_process(fs: Any) -> None:
+    """Note which process a filesystem belongs to, of those that a child must not use."""
+    if (found := _inner(getattr(fs, "sync_fs", fs))) is not None:
+        vars(found).setdefault(_MADE_IN, os.getpid())
+
+
+def lock_of(fs: Any) -> Any | None:
+    """Return the lock for calls of a filesystem; None if any number of threads may call it."""
+    found = _inner(fs)
+    if found is None or not _SAFE_FOR_THREADS.isdisjoint(protocols(found)):
+        return None
+    return _asking[id(found) // 64 % len(_asking)]
+
+
+def of_this_process(fs: Any) -> Any:
+    """Return a filesystem with a file, or connection, of this process: the same one, or one that is as it.
+
+    Raises
+    ------
+    StoreError
+        If it was made of an open file, which the parent reads as well.
+    """
+    found = _inner(fs)
+    if found is None or vars(found).get(_MADE_IN, os.getpid()) == os.getpid():
+        return fs
+    if found is not fs:
+        twin = object.__new__(type(fs))
+        vars(twin).update(vars(fs), fs=of_this_process(fs.fs))
+        return twin
+    given = (*fs.storage_args, *fs.storage_options.values())
+    if any(hasattr(one, "read") for one in given):
+        raise StoreError(
+            f"{type(fs).__name__}: reads a file that the parent of this process has opened, and may read at "
+            "the same time; make it of a path, or in this process"
+        )
+    twin = type(fs)(*fs.storage_args, **fs.storage_options)
+    note_process(twin)
+    return twin
+
+
+def _inner(fs: Any) -> Any | None:
+    """Return the filesystem with one file or connection, of those that a filesystem lies over."""
+    while (_CONNECTIONS | _ARCHIVES).isdisjoint(protocols(fs)):
+        if {"dir", *file_caches.KINDS}.isdisjoint(protocols(fs)):
+            return None
+        fs = fs.fs
+    return fs
