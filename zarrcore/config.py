@@ -24,6 +24,7 @@ from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning,
 __all__ = ["SETTINGS", "BadConfigError", "Config", "Setting", "config"]
 
 _PREFIX = "ZARRCORE_"
+_ATTEMPTS = 10  # at a change while signal handlers make others
 _ALIASES = {"num_threads": "threading.max_workers"}
 _MISSING: Any = object()
 _ABSENT: Any = object()
@@ -349,9 +350,8 @@ class Config:
             _check(key, value)
             self._check_known(key)
         with self._lock:
-            old = {key: self._values.get(key, _MISSING) for key in changes}
-            self._replace(changes)
-        return Restore(self, old)
+            before = self._replace(changes)
+        return Restore(self, {key: before.get(key, _MISSING) for key in changes})
 
     def update(self, new: Mapping[str, Any]) -> None:
         """Change settings for good; like :meth:`set` outside a ``with`` statement."""
@@ -418,14 +418,20 @@ class Config:
         with self._lock:
             self._replace(old)
 
-    def _replace(self, changes: Mapping[str, Any]) -> None:
-        values = {**self._values, **changes}
-        values = {key: value for key, value in values.items() if value is not _MISSING}
-        for key in changes:
-            _refuse_leaf_with_children(values, key)
+    def _replace(self, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Change settings, and return those that there were before."""
+        for _ in range(_ATTEMPTS):
+            before = self._values
+            values = {**before, **changes}
+            values = {key: value for key, value in values.items() if value is not _MISSING}
+            for key in changes:
+                _refuse_leaf_with_children(values, key)
+            if self._values is before:  # else a signal handler has set others; none is called in between
+                break
         self._values = values
         for key in changes.keys() & self._watchers.keys():
-            self._watchers[key](values.get(key))
+            self._watchers[key](self._values.get(key))
+        return before
 
 
 _KEYS = "\n".join(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import zarrcore
-from zarrcore.config import config
+from zarrcore.config import Config, config
 from zarrcore.storage import CacheStore, FsspecStore, ManagedMemoryStore, MemoryStore, Store
 from zarrcore.storage.caching import CacheStore as KeptInStore
 
@@ -65,8 +65,8 @@ def of_an_object_store(_: Path) -> Callable[[], object]:
     return new_keys(store)
 
 
-def interrupted(use: Callable[[], object]) -> int:
-    """Use it once more at each line of zarrcore that the use runs; returns at how many."""
+def interrupted(use: Callable[[], object], handler: Callable[[], object] | None = None) -> int:
+    """Use it once more, or call a handler, at each line of zarrcore that it runs; returns at how many."""
     count, is_inside = 0, False
 
     def at_line(frame: FrameType, event: str, _: Any) -> Any:
@@ -75,7 +75,7 @@ def interrupted(use: Callable[[], object]) -> int:
             is_inside = True
             sys.settrace(None)
             try:
-                use()
+                (handler or use)()
             finally:
                 count, is_inside = count + 1, False
                 sys.settrace(begin)
@@ -106,6 +106,18 @@ def test_a_handler_waited_for_a_lock_of_the_code_that_it_interrupted(
     thread.start()
     thread.join(60)
     assert counts and counts[0] > 3
+
+
+def test_what_a_handler_set_was_lost_in_a_change_of_settings() -> None:
+    """It found the settings being replaced by those from before it."""
+    own, numbers = Config({}), itertools.count()
+
+    def handler() -> None:
+        if (number := next(numbers)) < 20:
+            own.set({f"b{number}": 1})
+
+    assert interrupted(lambda: own.set({"a": 1}), handler) > 20
+    assert own.to_dict() == {"a": 1} | {f"b{number}": 1 for number in range(20)}
 
 
 def test_every_lock_is_one_that_its_thread_may_take_again() -> None:

@@ -102,6 +102,7 @@ from zarr.core.chunk_key_encodings import ChunkKeyEncodingLike, DefaultChunkKeyE
 from zarr.core.common import JSON, BytesLike, parse_named_configuration, parse_shapelike
 from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.core.config import config
+from zarr.core.dtype.common import HasEndianness, UnstableSpecificationWarning
 from zarr.core.indexing import BasicIndexer, OrthogonalIndexer
 from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 from zarr.core.metadata.v2 import ArrayV2Metadata as of_format_2
@@ -298,6 +299,49 @@ def test_parts_of_selections_are_where_zarr_python_has_them(selection: Any, chun
             found[part.out_selection] = taken.squeeze(indexer.drop_axes) if indexer.drop_axes else taken
         np.testing.assert_array_equal(found, expected)
     assert (grid.ndim, grid.is_regular) == (2, chunks == (3, 4))
+
+
+@pytest.mark.parametrize("shards", [None, (4, 4)])
+@pytest.mark.parametrize("out_of", [False, True])
+def test_indexers_that_packages_derive_are_read(shards: Any, out_of: bool) -> None:
+    """annbatch joins runs of rows so; others yield lists of indices, and have dimensions dropped."""
+    import asyncio
+
+    from zarrcore.core.buffer import default_buffer_prototype
+    from zarrcore.core.indexing import BasicIndexer, Indexer, OrthogonalIndexer
+
+    values = np.arange(63).reshape(9, 7)
+    array = zarrcore.create_array({}, shape=(9, 7), chunks=(2, 4), shards=shards, dtype=values.dtype)
+    array[...] = values
+
+    class Runs(Indexer):
+        def __init__(self, parts: list[Indexer]) -> None:
+            self.parts = parts
+            self.shape = (sum(part.shape[0] for part in parts), *parts[0].shape[1:])
+
+        def __iter__(self) -> Any:
+            total = 0
+            for part in self.parts:
+                for c in part:
+                    n = c[2][0].stop - c[2][0].start
+                    yield type(c)(c[0], c[1], (slice(total, total + n), *c[2][1:]), c[3])
+                    total += n
+
+    def read(indexer: Indexer) -> Any:
+        prototype = default_buffer_prototype()
+        out = prototype.nd_buffer(np.full(indexer.shape, -1)) if out_of else None
+        found = asyncio.run(array._async_array._get_selection(indexer, prototype=prototype, out=out))
+        return found if out is None else out.as_numpy_array()
+
+    grid = array._chunk_grid
+    runs = [BasicIndexer((slice(*run), slice(1, 4)), values.shape, grid) for run in ((8, 9), (0, 2), (3, 4))]
+    np.testing.assert_array_equal(read(Runs([*runs])), values[[8, 0, 1, 3], 1:4])
+    for wanted in ((1, slice(None, None, 3)), (4, 5), ([8, 0, 3], slice(2)), (3, [6, 1]), ([0, 5], [6, 2])):
+        expected = array.oindex[wanted]
+        np.testing.assert_array_equal(read(OrthogonalIndexer(wanted, values.shape, grid)), expected)
+    with pytest.raises(ValueError, match=r"shape of the selection, \(9, 7\), got \(2,\)"):
+        wrong = default_buffer_prototype().nd_buffer(np.empty(2))
+        asyncio.run(array._async_array._get_selection(BasicIndexer(..., (9, 7), grid), out=wrong))
 
 
 def test_names_for_one_extension_are_refused_for_another() -> None:

@@ -130,6 +130,13 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
                     return await _get_awaited(awaited, call)
         return await in_thread(get_by, array, select, selection, out, fields)
 
+    async def _get_selection(self, indexer: Any, *, prototype: Any = None, out: Any = None) -> Any:
+        """Read what an indexer yields into a buffer or a new array: the name that annbatch uses."""
+        from zarrcore.arrays.indexed import read_by
+
+        memory = None if out is None else out.as_numpy_array()
+        return await to_end(read_by, self._opened, indexer, memory)
+
     async def _set(self, select: Select, selection: Any, value: Any, fields: Fields | None = None) -> None:
         await to_end(put_by, self._opened, select, selection, value, fields)
 

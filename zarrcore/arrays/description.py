@@ -43,6 +43,13 @@ class ArrayDescription(Node):
         return self._config
 
     @property
+    def _chunk_grid(self) -> Any:
+        """The chunks, as indexers take them: the name that annbatch uses."""
+        from zarrcore.arrays.indexers import ChunkGrid
+
+        return ChunkGrid.from_metadata(self._metadata)
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Length of each dimension."""
         return self._metadata.shape

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from zarrcore.errors import CopyError
+from zarrcore.errors import CopyError, ZarrUserWarning
 
 if TYPE_CHECKING:
     from zarrcore.storage import StorePath
@@ -26,7 +26,11 @@ def alone(place: StorePath) -> Iterator[None]:
     if sys.platform == "win32" or not isinstance(place.store, LocalStore):
         yield
         return
-    path = _path(place.store._scope(place.path))
+    if (path := _path(place.store._scope(place.path))) is None:
+        import warnings
+
+        why = "nothing keeps away other copies to this place: no directory for temporary files is found"
+        warnings.warn(f"{place}: {why}", ZarrUserWarning, stacklevel=2)
     fd = None if path is None else _locked(path)
     if fd == -1:
         raise CopyError(f"{place}: another copy to this place is under way")
@@ -71,10 +75,8 @@ def _locked(path: str) -> int | None:
     from zarrcore.storage.inherited import locked
 
     while True:
-        try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError:
-            return None
+        # Where that fails, as on a full disk, somebody else may have it open and locked.
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         is_free = False
         try:
             found = locked(fd, path)

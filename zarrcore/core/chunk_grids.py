@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zarrcore.compat.indexers import ChunkGrid
+from zarrcore.arrays.indexers import ChunkGrid
 from zarrcore.grids import RectilinearGrid, RegularGrid
 
 __all__ = ["ChunkGrid", "RectilinearChunkGrid", "RectilinearGrid", "RegularChunkGrid", "RegularGrid"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zarrcore.arrays.async_array import AsyncOIndex, AsyncVIndex
-from zarrcore.compat.indexers import BasicIndexer, ChunkProjection, OrthogonalIndexer
+from zarrcore.arrays.indexers import BasicIndexer, ChunkProjection, Indexer, OrthogonalIndexer
 from zarrcore.typing import SelectionLike as BasicSelection
 from zarrcore.typing import SelectionLike as OrthogonalSelection
 from zarrcore.typing import SelectionLike as Selection
@@ -14,6 +14,7 @@ __all__ = [
     "BasicIndexer",
     "BasicSelection",
     "ChunkProjection",
+    "Indexer",
     "OrthogonalIndexer",
     "OrthogonalSelection",
     "Selection",

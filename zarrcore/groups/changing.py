@@ -35,13 +35,13 @@ def move(group: OpenGroup, source: str, dest: str) -> None:
     """Move a member, with everything below it, to another path in the group."""
     # Repeated after it failed to remove chunks of the source, it removes them.
     name, target = member_path(source), member_path(dest)
+    group.look_in_store()  # consolidated metadata forget a node before it is removed
     if find(group, name) is not None:
         move_node(group.place / name, group.place / target)
     elif find(group, target) is not None and is_copied(group.place / name, group.place / target):
         delete_node(group.place / name)
     else:
         raise missing(group, source)
-    group.look_in_store()
 
 
 def change_attributes(group: OpenGroup, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:

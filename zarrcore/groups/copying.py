@@ -136,6 +136,7 @@ class _Copy:
         _check_choice(options, "if_exists", _NODE_CHOICES)
         _check_choice(options, "on_error", _ERROR_CHOICES)
         self.source, self.dest, self.options = source, dest, options
+        dest.look_in_store()  # a copy that was killed may have left what consolidated metadata lack
         self.left_out: list[str] = []
         self.failed = 0  # nodes, without the attributes
         self.linked: set[str] = set()
@@ -309,7 +310,6 @@ class _Copy:
             creating.create_group(self.dest, step.path, step.attributes, overwrite=False)
             self.groups.add(step.path)
             return
-        self.dest.look_in_store()
         place, above = self.dest.place / step.path, step.path.rpartition("/")[0]
         known = self.dest.place / above if above in self.groups else None
         create_new(place, step.new, threads=self.options.threads, progress=progress, group=known)

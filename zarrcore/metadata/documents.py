@@ -125,8 +125,10 @@ def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
         raise MetadataValidationError("nested too deeply", key=where) from error
     except ValueError:
         refuse_nan(document, where)
-        # What is left are numbers that stood in a document already.
-        return json.dumps(document, indent=config.get("json_indent", 2)).encode()
+        try:  # what is left are numbers that stood in a document already
+            return json.dumps(document, indent=config.get("json_indent", 2)).encode()
+        except ValueError as error:  # or an integer of more digits than Python writes
+            raise MetadataValidationError(str(error), key=where) from None
 
 
 def with_shape(document: bytes, old: tuple[int, ...], new: tuple[int, ...]) -> bytes | None:

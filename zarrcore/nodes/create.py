@@ -223,7 +223,7 @@ def _made_last(place: StorePath, documents: dict[str, bytes], cleared: _Cleared)
             raise NodeNotFoundError(f"what was {place._located} {what}")
         if not is_made:
             follow = documents_follow([place], documents)
-            _store_new(place, documents, replaces=replaces)
+            _store_new(place, documents, replaces=replaces, has_values=True)
             follow()
     except BaseException as error:  # if there is a node that is not ours, somebody else made it
         _note_removal(error, place, replaces)
@@ -288,10 +288,13 @@ def refuse_existing(place: StorePath, hint: str = "") -> None:
     raise ContainsGroupError(f"a group exists {place._located}{hint}")
 
 
-def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool) -> None:
+def _store_new(
+    place: StorePath, documents: dict[str, bytes], *, replaces: bool, has_values: bool = False
+) -> None:
     """Store the documents of a new node, only if nobody was faster; consolidated metadata do not follow yet.
 
-    In format 3, one that replaces what was there is stored in any case where looking costs a request.
+    In format 2, one that replaces what was there or has its chunks already gets its attributes first.  In
+    format 3, one that replaces what was there is stored in any case where looking costs a request.
     """
     if replaces and ZARR_JSON in documents and not place.store._is_near:
         store_unfollowed(place, documents)
@@ -301,8 +304,18 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
             refuse_existing(place, _REPLACE)  # before it gets them
         store_unfollowed(place, {name: documents[name] for name in documents.keys() - _DECIDING})
         documents = {name: documents[name] for name in documents.keys() & _DECIDING}
+    elif has_values:  # for the same reason, but what is there may be another creator's
+        documents = {name: v for name, v in documents.items() if not _is_stored_early(place, name, v)}
     # Where it costs next to nothing, creators in the other format are looked for as well.
     _store_alone(place, documents, rivals=_DECIDING if place.store._is_near else _V2_KINDS)
+
+
+def _is_stored_early(place: StorePath, name: str, data: bytes) -> bool:
+    """Store a document that makes no node, unless there is one of its name; return whether it was stored."""
+    if name in _DECIDING:
+        return False
+    with writing(place, key := join_path(place.path, name)):
+        return place.store._set_new(key, data)
 
 
 def _store_alone(place: StorePath, documents: dict[str, bytes], rivals: Set[str] = _V2_KINDS) -> None:

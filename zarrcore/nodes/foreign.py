@@ -100,7 +100,7 @@ def _holds_nodes_only(place: StorePath, level: int) -> bool:
     """Return whether a directory without documents is empty, or has only nodes or left-over chunks in it."""
     if has_value(place, place.path) or level == _MOST_LEVELS:
         return False
-    names = [name for name in names_below(place) if not is_litter(name)]
+    names = [name for name in names_below(place) if name not in documents.ALL_NAMES and not is_litter(name)]
     if place.name == "c" and all(map(str.isdecimal, names)):
         return True
     return next(_without_node(place, names, level + 1), None) is None

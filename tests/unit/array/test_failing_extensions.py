@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Barrier
+from time import sleep
 from typing import Any, ClassVar
 
 import numpy as np
@@ -440,6 +442,31 @@ def test_an_interrupt_while_the_text_of_an_error_is_made_ends_the_call(
         finally:
             INSTEAD.clear()
     assert np.array_equal(zarrcore.open_array(array.store)[...][:8], VALUES)
+
+
+@pytest.mark.parametrize("last", ["interrupt", "failure"])
+@pytest.mark.parametrize("where", ["encode", "decode", "set"])
+def test_an_interrupt_was_lost_where_another_thread_failed(where: str, last: str) -> None:
+    """Of the errors of several threads the first was raised, also if a later one was KeyboardInterrupt."""
+    class Store(MemoryStore):
+        def set(self, key: str, value: Any) -> None:
+            own("Store", "set", lambda: MemoryStore.set(self, key, value))
+
+    array = zarrcore.create_array(Store(), shape=64, chunks=1, dtype="i4", serializer=Items())
+    array[:] = 1
+    both = Barrier(2)
+    kinds = {"interrupt": KeyboardInterrupt, "failure": _Failure}
+    first = ({*kinds} - {last}).pop()
+
+    def fail() -> Any:
+        is_first = both.wait(60) == 0
+        if not is_first:
+            sleep(0.01)  # the engine has the other one, mostly
+        raise kinds[first if is_first else last]
+
+    INSTEAD[f"{'Store' if where == 'set' else 'Items'}.{where}"] = fail
+    with pytest.raises(KeyboardInterrupt):
+        array.read(..., threads=2) if where == "decode" else array.write(..., 2, threads=2)
 
 
 @pytest.mark.parametrize(("kind", "method"), METHODS)

@@ -645,6 +645,23 @@ def test_two_copies_to_one_place_do_not_mix_their_chunks(store: Path, tmp_path: 
         assert zarrcore.verify(target).ok
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
+@pytest.mark.filterwarnings("always:.*keeps away")
+def test_a_copy_whose_lock_could_not_be_had_went_without(
+    command: Callable[..., Result], store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where its file cannot be opened that is an error, and without a place for the file a warning."""
+    from zarrcore.cli import alone
+
+    target = tmp_path / "copy.zarr"
+    monkeypatch.setattr(alone, "_path", lambda scope: str(tmp_path))  # no file
+    failed = command("copy", store, target)
+    assert failed.code == 1 and str(tmp_path) in failed.err and not target.exists()
+    monkeypatch.setattr(alone, "_path", lambda scope: None)
+    copied = command("copy", store, target)
+    assert copied.code == 0 and "warning" in copied.err and "keeps away" in copied.err
+
+
 def test_a_dry_run_writes_nothing(command: Callable[..., Result], store: Path, tmp_path: Path) -> None:
     shown = command("copy", store, tmp_path / "copy.zarr", "--dry-run")
     assert "copy /region/depth" in shown.out and not (tmp_path / "copy.zarr").exists()

@@ -76,6 +76,12 @@ def test_nan_is_written_as_zarr_python_does_where_it_is_allowed(zarr_format: int
     assert again == zarrcore.open(values)
 
 
+def test_an_integer_of_more_digits_than_python_writes_names_the_document() -> None:
+    """It was the bare error of `str`."""
+    with pytest.raises(MetadataValidationError, match=r"zarr.json: .*limit \(\d+ digits\)"):
+        zarrcore.create_group({}, attributes={"n": 10**5000})
+
+
 @pytest.mark.parametrize(("zarr_format", "kind"), KINDS)
 @pytest.mark.parametrize("text", ["1e400", "-1e999", "1" + 310 * "0" + ".0"])
 def test_a_number_larger_than_any_float_kept_everything_from_being_changed(

@@ -5,6 +5,7 @@ Every operation is run over a store that fails at the n-th call of a kind, for a
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -159,6 +160,67 @@ def test_a_store_that_cannot_delete(operation: str, layout: str, tmp_path: Path)
     with pytest.raises((StoreError, ContainsArrayError, CopyError)):
         OPERATIONS[operation](zarrcore.open_group(store))
     assert {key: bytes(store.get(key) or b"") for key in store.list()} == before
+
+
+class Ended(Failing):
+    """A store whose process is killed after `left` more changes."""
+
+    def tick(self, kind: str) -> None:
+        if kind in ("set", "delete"):
+            self.left -= 1
+        if self.kind and self.left < 0:
+            raise OSError("there is no process any more")
+
+
+def test_a_killed_copy_in_format_2_left_an_array_without_its_attributes() -> None:
+    """The next copy took it for one that was complete."""
+    source = zarrcore.create_group({}, zarr_format=2)
+    source.create_array("a", data=np.arange(1, 5), chunks=2, attributes={"units": "m"})
+    for left in count():
+        store = Ended({})
+        target = zarrcore.create_group(store, zarr_format=2)
+        store.kind, store.left = "all", left
+        with contextlib.suppress(StoreError, OSError):
+            zarrcore.copy_all(source, target)
+        if store.left >= 0:
+            break
+        store = Ended(dict(store.values))
+        zarrcore.copy_all(source, zarrcore.open_group(store), if_exists="skip_initialized")
+        copied = zarrcore.open_group(store)["a"]
+        assert copied.attrs == {"units": "m"}
+        assert copied[...].tolist() == [1, 2, 3, 4]
+    assert left > 3
+
+
+def test_what_a_killed_process_left_out_of_the_copy_above_is_found_again() -> None:
+    """A copy that goes on raised ContainsArrayError, and a move KeyError: consolidated metadata lacked it."""
+    values: dict[str, bytes] = {}
+    fill(Failing(values), "plain")
+    values |= {key.replace("a/", "left/"): value for key, value in values.items() if key.startswith("a/")}
+
+    def root() -> zarrcore.Group:
+        group = zarrcore.open_group(Failing(values))
+        assert sorted(group) == ["a", "c"]
+        return group
+
+    target = root()
+    assert zarrcore.copy(target["a"], target, "left", if_exists="skip_initialized") == (0, 1, 0)
+    target = root()
+    assert zarrcore.copy(target["c"], target, "left", if_exists="replace")[0] == 1
+    values |= {key.replace("a/", "moved/"): value for key, value in values.items() if key.startswith("a/")}
+    group = zarrcore.open_group(Failing(values))
+    assert "moved" not in group
+    group.move("moved", "d")
+    assert sorted(zarrcore.open_group(Failing(values))) == ["a", "c", "d", "left"]
+
+
+def test_attributes_without_a_node_keep_no_group_from_being_replaced() -> None:
+    """A killed creation had left them in it, and a ForeignDataError was what came of a second one."""
+    store = Failing({})
+    zarrcore.create_group(store, path="g/h", zarr_format=2)
+    store.values["g/left/.zattrs"] = b"{}"
+    zarrcore.create_group(store, path="g", zarr_format=2, overwrite=True)
+    assert sorted(store.values) == [".zattrs", ".zgroup", "g/.zattrs", "g/.zgroup"]
 
 
 class FailingDocument(WrapperStore[Any]):

@@ -177,10 +177,11 @@ cdef class _Batch:
         zc_error_clear(&err)
         with nogil:
             status = zc_read_many(self.calls, n, threads, poll_session, <void *>session, &fault, &err)
-        if session.interrupted:
-            raise session.error
-        if status == ZC_OK:
+        if status == ZC_OK and not session.interrupted:
             return 0
+        for session in self.sessions:
+            if session.interrupted:
+                raise session.error
         prefix = ""
         if fault.call < n:
             prefix = f"selection {self.numbers[fault.call]}: "

@@ -188,7 +188,7 @@ cdef void *_handle_close(zc_session *done, zc_error *err) noexcept with gil:
     """Tell what Python code raised; returns the thread state to restore."""
     cdef _HandleSession session = <_HandleSession>done.self
     cdef void *gil = session.gil
-    cause = session.causes[err.cause - 1] if err.cause else session.error
+    cause = session.causes[err.cause - 1] if err.cause and not session.interrupted else session.error
     err.cause = 0
     if cause is not None and (err.status == ZC_ERR_CALLBACK or session.interrupted or not isinstance(cause, Exception)):
         _fail(cause, err, session.interrupted)

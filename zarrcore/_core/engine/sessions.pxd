@@ -8,7 +8,7 @@ cdef class Session:
     cdef object source
     cdef object error
     cdef object token         # the call ends when its attribute `cancelled` is true; None: there is none
-    cdef bint interrupted     # the exception is that of a signal handler
+    cdef bint interrupted     # the exception is that of a signal handler, or like KeyboardInterrupt
 
     cdef list causes          # what codecs raised, see zc_error.cause
     cdef dict versions        # of the values that the call has fetched parts of; None: of none yet
@@ -16,7 +16,7 @@ cdef class Session:
     cdef dict reads           # of several arrays, by prefixes: sources, and how many chunks were read; None: of one
 
     cdef dict seen(self)
-    cdef bint keep(self, object error) except -1
+    cdef int keep(self, object error, bint of_a_signal=?) except -1
     cdef uint64_t keep_cause(self, object error) except? 0
     cdef zc_status fail(self, object error, zc_error *err)
 

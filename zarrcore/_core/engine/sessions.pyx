@@ -22,7 +22,7 @@ cdef extern from "Python.h":
 
 
 cdef class Session:
-    """What one call needs while it runs: its source, and the first exception of its callbacks."""
+    """What one call needs while it runs: its source, and the exception of its callbacks that it ends with."""
 
     cdef dict seen(self):
         """Return the versions of the values whose parts have been fetched."""
@@ -30,18 +30,22 @@ cdef class Session:
             self.versions = {}
         return self.versions
 
-    cdef bint keep(self, object error) except -1:
-        """Remember the first one; callbacks fail on several threads at once, and there may be no GIL."""
-        cdef bint first
+    cdef int keep(self, object error, bint of_a_signal=False) except -1:
+        """Remember the first one; callbacks fail on several threads at once, and there may be no GIL.
+
+        One that interrupts goes before failures, whichever comes first.
+        """
+        cdef bint interrupts = of_a_signal or is_interrupt(error)
         with cython.critical_section(self):
-            first = self.error is None
-            if first:
-                self.error = error
-        return first
+            if self.error is None or interrupts and not self.interrupted:
+                self.error, self.interrupted = error, interrupts
+        return 0
 
     cdef uint64_t keep_cause(self, object error) except? 0:
         """Remember what a codec raised; returns its number, from 1 on."""
         cdef uint64_t number
+        if is_interrupt(error):              # another codec, which has only failed, may be the one that is reported
+            self.keep(error)
         with cython.critical_section(self):
             if self.causes is None:
                 self.causes = []
@@ -50,11 +54,10 @@ cdef class Session:
         return number
 
     cdef zc_status fail(self, object error, zc_error *err):
-        if self.keep(error):
-            try:
-                self.interrupted = not getattr(error, "ends_the_call", False) and is_of_a_signal(error)
-            except BaseException as later:     # of a handler that ran meanwhile; a callback cannot raise it
-                self.error, self.interrupted = later, True
+        try:
+            self.keep(error, not ends_the_call(error) and is_of_a_signal(error))
+        except BaseException as later:         # of a handler that ran meanwhile; a callback cannot raise it
+            self.keep(later, True)
         return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the store failed")
 
 
@@ -65,9 +68,18 @@ cdef int poll_session(void *arg) noexcept with gil:
         PyErr_CheckSignals()
         return session.token is not None and session.token.cancelled
     except BaseException as error:
-        if session.keep(error):
-            session.interrupted = True
+        session.keep(error, True)
         return 1
+
+
+cdef bint ends_the_call(object error) except -1:
+    """Is it an end of the call that the package itself brings about, and expects?"""
+    return getattr(type(error), "ends_the_call", False)
+
+
+cdef bint is_interrupt(object error) except -1:
+    """Is it one like KeyboardInterrupt, which no failure may hide?"""
+    return not isinstance(error, Exception) and not ends_the_call(error)
 
 
 cdef bint is_of_a_signal(object error) except -1:

@@ -138,7 +138,7 @@ def close_collected(self) -> None:
 # ---- calls -------------------------------------------------------------------------------------------------------
 
 cdef class _Calls:
-    """A function, and the first exception that one of its calls raised."""
+    """A function, and the exception of its calls that they end with."""
 
     cdef zc_status call(self, size_t item) noexcept:
         try:
@@ -149,9 +149,12 @@ cdef class _Calls:
         return ZC_OK
 
     cdef int keep(self, object error) except -1:
-        """Remember the first one; calls fail on several threads at once, and there may be no GIL."""
+        """Remember the first one, or one like KeyboardInterrupt, which no failure may hide.
+
+        Calls fail on several threads at once, and there may be no GIL.
+        """
         with cython.critical_section(self):
-            if self.error is None:
+            if self.error is None or isinstance(self.error, Exception) and not isinstance(error, Exception):
                 self.error = error
         return 0
 

@@ -1,4 +1,7 @@
-"""Which part of a selection is in which chunk, in the classes of ``zarr.core.indexing``."""
+"""Which part of a selection is in which chunk, in the classes of ``zarr.core.indexing``.
+
+Packages derive indexers of their own from these, and have an array read what they yield.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from zarrcore._validate import shape as parse_shape
 from zarrcore.engine.projection import axes_of, grid_shape, outer_index, project
 from zarrcore.indexing import Selection, basic_selection, is_integer, items_of, orthogonal_selection
 
-__all__ = ["BasicIndexer", "ChunkGrid", "ChunkProjection", "OrthogonalIndexer"]
+__all__ = ["BasicIndexer", "ChunkGrid", "ChunkProjection", "Indexer", "OrthogonalIndexer"]
 
 
 class ChunkGrid:
@@ -69,7 +72,20 @@ class ChunkProjection(NamedTuple):
     is_complete_chunk: bool
 
 
-class _Indexer:
+class Indexer:
+    """What yields the parts of a selection, each within one chunk.
+
+    `shape` is that of the result; what is read of a chunk is without the dimensions in `drop_axes`.
+    """
+
+    shape: tuple[int, ...]
+    drop_axes: tuple[int, ...] = ()
+
+    def __iter__(self) -> Iterator[ChunkProjection]:
+        raise NotImplementedError(f"{type(self).__name__} yields no parts of chunks")
+
+
+class _ByDimension(Indexer):
     _select: Callable[[Any, Sequence[int]], Selection]
 
     def __init__(self, selection: Any, shape: Sequence[int], chunk_grid: ChunkGrid) -> None:
@@ -109,7 +125,7 @@ def _indices(place: Any, length: int) -> np.ndarray:
     return place if isinstance(place, np.ndarray) else np.arange(length)[place]
 
 
-class BasicIndexer(_Indexer):
+class BasicIndexer(_ByDimension):
     """The parts of a selection of integers and slices.
 
     Parameters
@@ -132,7 +148,7 @@ class BasicIndexer(_Indexer):
     _select = staticmethod(basic_selection)
 
 
-class OrthogonalIndexer(_Indexer):
+class OrthogonalIndexer(_ByDimension):
     """The parts of a selection of integers, slices and arrays of indices, each along a dimension.
 
     Parameters
