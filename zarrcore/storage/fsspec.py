@@ -121,6 +121,7 @@ class FsspecStore(RemoteStore):
         self._blocking: tuple[int, Any] | None = None
         self._found_at: str | None = None
         self._root: str = self._files._strip_protocol(path).rstrip("/")
+        self._kept_in = _kept_in(self._files)
 
     @classmethod
     def from_url(
@@ -546,14 +547,6 @@ class FsspecStore(RemoteStore):
         return _is_local(self._files) and type(self._files).__module__.startswith("fsspec.")
 
     @property
-    def _kept_in(self) -> str:
-        """The directory of the files of a cache; empty if the filesystem is none."""
-        fs = self._files
-        while "dir" in _protocols(fs):
-            fs = fs.fs
-        return "" if _CACHES.isdisjoint(_protocols(fs)) else str(fs.storage[-1])
-
-    @property
     def _below_others(self) -> tuple[Any, str]:
         """The filesystem that has the values, below caches and directories, and the root there."""
         fs, root = self._files, self._root
@@ -614,6 +607,13 @@ def _is_local(fs: Any) -> bool:
     from fsspec.implementations.local import LocalFileSystem
 
     return isinstance(fs, LocalFileSystem)
+
+
+def _kept_in(fs: Any) -> str:
+    """Return the directory of the files of a cache; empty if the filesystem is none."""
+    while "dir" in _protocols(fs):
+        fs = fs.fs
+    return "" if _CACHES.isdisjoint(_protocols(fs)) else str(fs.storage[-1])
 
 
 def _protocols(fs: Any) -> tuple[str, ...]:
