@@ -18,7 +18,14 @@ import pytest
 from obstore.store import HTTPStore
 
 import zarrcore
-from zarrcore.errors import ArrayNotFoundError, ChunkIOError, GroupNotFoundError, ReadOnlyError, StoreError
+from zarrcore.errors import (
+    ArrayNotFoundError,
+    ChunkIOError,
+    GroupNotFoundError,
+    NodeIOError,
+    ReadOnlyError,
+    StoreError,
+)
 from zarrcore.storage import FsspecStore, ObjectStore, make_store
 from zarrcore.storage.options import _UNITS, for_pages
 
@@ -137,6 +144,38 @@ def test_a_server_that_fails_is_not_taken_for_an_absent_chunk(files: Any, open_s
         with pytest.raises(ChunkIOError, match=r"chunk \(1, 1\)"):
             group["shards"][selection]
     assert np.array_equal(group["shards"][:20], VALUES[:20])
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # of fsspec's blockcache
+@pytest.mark.parametrize("cache", ["", "simplecache", "filecache", "blockcache"])
+def test_a_failure_behind_a_cache_was_taken_for_absence(
+    files: Any, tmp_path_factory: Any, cache: str
+) -> None:
+    """fsspec's web filesystem, and some caches, say of whatever goes wrong that the file is not found."""
+    handler, url = files
+
+    def opened() -> FsspecStore:
+        options = {cache: {"cache_storage": str(tmp_path_factory.mktemp("cache"))}} if cache else {}
+        return FsspecStore.from_url(f"{cache}::{url}" if cache else url, options)
+
+    store = opened()
+    array = zarrcore.open_array(store, path="sparse", mode="r")
+    assert (array[5:15, 5] == np.repeat([4, -1], 5)).all()
+    handler.broken |= {"/sparse/c/3/2", "/large/zarr.json"}
+    with pytest.raises(ChunkIOError, match="key 'sparse/c/3/2'"):
+        array[...]
+    with pytest.raises(StoreError, match="503"):
+        store.get("sparse/c/3/2")
+    with pytest.raises(StoreError, match="503"):
+        store.get_many(["sparse/c/3/0", "sparse/c/3/2"])
+    with pytest.raises(StoreError, match="503"):
+        store.exists("sparse/c/3/2")
+    assert store.exists("sparse/c/0/0")
+    assert not store.exists("sparse/c/3/0")
+    for at in (store, opened()):
+        with pytest.raises(NodeIOError):
+            zarrcore.open_array(at, path="large", mode="r")
 
 
 def test_nothing_there(open_store: Any) -> None:

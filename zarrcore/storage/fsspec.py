@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from inspect import iscoroutinefunction
@@ -17,7 +17,7 @@ from zarrcore._locks import RLock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import BaseZarrError, StoreError, masked, shown
-from zarrcore.storage import files
+from zarrcore.storage import file_caches, files
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -26,6 +26,7 @@ from zarrcore.storage.byte_range import (
     as_request,
 )
 from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
+from zarrcore.storage.file_caches import protocols
 from zarrcore.storage.loops import Unawaited, run_to_end
 from zarrcore.storage.remote import RemoteStore, concurrency, lists_documents, reads_at_once
 from zarrcore.storage.servers import KINDS, SCHEMES, place_of_files
@@ -47,8 +48,7 @@ ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
 """Exceptions that mean, by default, that there is no value at a key."""
 
 _MUCH = 1 << 26
-_CACHES = {"simplecache", "filecache", "blockcache"}  # filesystems that keep files of another one, `fs`
-_OVER_OTHERS = {*_CACHES, "dir"}  # filesystems that have another one
+_OVER_OTHERS = {*file_caches.KINDS, "dir"}  # filesystems that have another one, `fs`
 _WITH_STATE = {"reference", "dir"}  # asynchronous ones that have values in memory, or ask one of these
 _NO_BUCKET = re.compile("(?i)specified (bucket|container) does not exist")  # which is no absent value
 _SECRET = re.compile("key|secret|token|pass|user|cred|sas|auth|anon|asynchronous|loop|session|cache|listing")
@@ -64,7 +64,6 @@ _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns w
 
 _CONNECTIONS = {"max_pool_connections": 64}
 _creating = [forkable(RLock()) for _ in range(1024)]  # by the hash of a path
-_fetching = [forkable(RLock()) for _ in range(64)]  # by the hash of a directory in which files are kept
 
 
 class FsspecStore(RemoteStore):
@@ -121,7 +120,6 @@ class FsspecStore(RemoteStore):
         self._blocking: tuple[int, Any] | None = None
         self._found_at: str | None = None
         self._root: str = self._files._strip_protocol(path).rstrip("/")
-        self._kept_in = _kept_in(self._files)
 
     @classmethod
     def from_url(
@@ -217,11 +215,11 @@ class FsspecStore(RemoteStore):
         for key, _ in requests:
             self._refuse_special(key)
         asked = [(key, *span) for key, span in requests if span is not None]
+        found: Iterator[Any]
         try:
-            answers = asked and self._ranges(asked)
-        except self.allowed_exceptions:  # of a cache of whole files: one of them is absent
-            answers = [self._range(request) for request in asked]
-        found = iter(answers)
+            found = iter(asked and self._ranges(asked))
+        except Exception as error:  # of a cache of whole files: one of them is absent, or cannot be fetched
+            found = iter([error]) if len(asked) == 1 else map(self._range, asked)
         return [
             (b"" if self.exists(key) else None) if span is None else self._answer(key, span, next(found))
             for key, span in requests
@@ -229,15 +227,14 @@ class FsspecStore(RemoteStore):
 
     def _ranges(self, asked: Sequence[tuple[str, int | None, int | None]]) -> Sequence[Any]:
         """Return bytes or an exception for each request."""
-        limit = {"batch_size": reads_at_once()} if self._files.async_impl else {}
-        return self._call(  # type: ignore[no-any-return]
-            "cat_ranges",
-            [self._path(key) for key, _, _ in asked],
-            [start for _, start, _ in asked],
-            [self._bounded(*request) for request in asked],
-            on_error="return",
-            **limit,
-        )
+        paths = [self._path(key) for key, _, _ in asked]
+        starts = [start for _, start, _ in asked]
+        stops = [self._bounded(*request) for request in asked]
+        limit = {"batch_size": reads_at_once()} if self._coroutine("cat_ranges") else {}
+        read = partial(self._call, "cat_ranges", paths, starts, stops, on_error="return", **limit)
+        if (cache := self._cache) is None:
+            return read()  # type: ignore[no-any-return]
+        return file_caches.read_through(self._files, cache, paths, read)
 
     def _range(self, request: tuple[str, int | None, int | None]) -> Any:
         try:
@@ -261,14 +258,18 @@ class FsspecStore(RemoteStore):
         absent = self.allowed_exceptions
         if absent is ALLOWED_EXCEPTIONS and self._is_local and not is_document(key):
             absent = (FileNotFoundError,)
-        if isinstance(answer, absent) and not _NO_BUCKET.search(str(answer)):
+        if isinstance(answer, absent) and not self._is_failure(answer):
+            if self._cache is not None and not file_caches.is_trusted(self._cache):
+                below = self._below_cache
+                return below._answer(key, span, below._range((key, *span)))
             self._refuse_hidden(key)
             return None
         if isinstance(answer, BaseException):
             status, message = getattr(answer, "status", None), str(answer).lower()
             if status == 416 or "not satisfiable" in message:  # it begins after the end of the value
                 return b""
-            raise self._failed(key, answer) from answer
+            cause = answer.__cause__ if isinstance(answer, absent) else None
+            raise self._failed(key, cause or answer) from answer
         start, stop = span
         most = None if start is None else -start if start < 0 else None if stop is None else stop - start
         try:
@@ -293,6 +294,8 @@ class FsspecStore(RemoteStore):
 
     def _info(self, key: str) -> Any | None:
         """Return what the filesystem knows of a file; None if there is none."""
+        if self._cache is not None:  # which looks for it among the names in its directory
+            return self._below_cache._info(key)
         info = self._ask(key, "info", self._path(key))
         return info if info is not None and info["type"] == "file" else None
 
@@ -303,9 +306,21 @@ class FsspecStore(RemoteStore):
             try:
                 return self._call(method, path, **options)
             except self.allowed_exceptions as error:
-                if _NO_BUCKET.search(str(error)):
-                    raise self._failed(key, error) from error
+                if self._is_failure(error):
+                    raise self._failed(key, error.__cause__ or error) from error
                 return None
+
+    def _is_failure(self, absence: BaseException) -> bool:
+        """Whether an exception that stands for an absent value hides that nobody knows what is there.
+
+        fsspec's web filesystem says of whatever went wrong that the file is not found.
+        """
+        if _NO_BUCKET.search(str(absence)):
+            return True
+        cause = absence.__cause__
+        if cause is None or isinstance(cause, self.allowed_exceptions):
+            return False
+        return self._is_web and getattr(cause, "status", None) != 404
 
     # --- listing ---
 
@@ -487,7 +502,7 @@ class FsspecStore(RemoteStore):
         return self._is_local
 
     def _concurrent_requests(self) -> int:
-        return concurrency() if self._files.async_impl and not self._kept_in else 0
+        return concurrency() if self._files.async_impl else 0
 
     @property
     def _in_process(self) -> bool:  # type: ignore[override]
@@ -502,7 +517,7 @@ class FsspecStore(RemoteStore):
             return files.real_directory(f"{root}/{path}")
         if self._found_at is None:
             given = {} if isinstance(fs, _Withheld) else fs.storage_options
-            place = place_of_files(_protocols(fs), given, root)
+            place = place_of_files(protocols(fs), given, root)
             self._found_at = shown(place or fs.unstrip_protocol(root or fs.root_marker))
         return f"{join_path(self._found_at, path)}/"
 
@@ -512,27 +527,23 @@ class FsspecStore(RemoteStore):
     # --- the filesystem ---
 
     def _call(self, method: str, *args: Any, **options: Any) -> Any:
-        """Call a method of the filesystem, one at a time of a cache.
-
-        A cache fetches a file under the name that it is kept by: other threads would read half of it.
-        """
-        if not self._kept_in:
-            return self._called(method, *args, **options)
-        with _fetching[hash(self._kept_in) % len(_fetching)]:
-            return self._called(method, *args, **options)
-
-    def _called(self, method: str, *args: Any, **options: Any) -> Any:
         """Call a method of the filesystem; what ends its event loop is not waited for without end."""
-        call = getattr(self._files, method)
-        work = getattr(call, "__wrapped__", None) if self._files.async_impl else None
-        if not iscoroutinefunction(work):  # a filesystem without coroutines, or a method without one
-            return call(*args, **options)
-        if hasattr(call, "__self__"):  # what a class has wrapped needs its instance
-            work = partial(work, call.__self__)
+        work = self._coroutine(method)
+        if work is None:
+            return getattr(self._files, method)(*args, **options)
         try:
             return run_to_end(lambda: work(*args, **options), self._files.loop, is_needed=True)
         except Unawaited as error:
             raise StoreError(f"{self}: {error}") from None
+
+    def _coroutine(self, method: str) -> Callable[..., Any] | None:
+        """Return what a method of the filesystem waits for; None where one of them has no coroutines."""
+        call = getattr(self._files, method)
+        work = getattr(call, "__wrapped__", None) if self._files.async_impl else None
+        if not iscoroutinefunction(work):
+            return None
+        # What a class has wrapped needs its instance.
+        return partial(work, call.__self__) if hasattr(call, "__self__") else work
 
     @property
     def _files(self) -> Any:
@@ -547,22 +558,32 @@ class FsspecStore(RemoteStore):
         return _is_local(self._files) and type(self._files).__module__.startswith("fsspec.")
 
     @property
+    def _cache(self) -> Any | None:
+        """The filesystem, if it keeps files of another one."""
+        return file_caches.cache_of(self._files)
+
+    @property
+    def _below_cache(self) -> FsspecStore:
+        fs, root = self._below_others
+        return FsspecStore(fs, True, root, self.allowed_exceptions)
+
+    @property
     def _below_others(self) -> tuple[Any, str]:
         """The filesystem that has the values, below caches and directories, and the root there."""
         fs, root = self._files, self._root
-        while not (isinstance(fs, _Withheld) or _OVER_OTHERS.isdisjoint(_protocols(fs))):
-            root = fs._join(root) if "dir" in _protocols(fs) else root
+        while not (isinstance(fs, _Withheld) or _OVER_OTHERS.isdisjoint(protocols(fs))):
+            root = fs._join(root) if "dir" in protocols(fs) else root
             fs = fs.fs
         return fs, root
 
     @property
     def _is_web(self) -> bool:
-        return "http" in _protocols(self._below_others[0])
+        return "http" in protocols(self._below_others[0])
 
     @property
     def _has_objects(self) -> bool:
         """Whether the filesystem is an object store in a cloud, and nothing over one."""
-        return self._files.async_impl and any(KINDS.get(word) in SCHEMES for word in _protocols(self._files))
+        return self._files.async_impl and any(KINDS.get(word) in SCHEMES for word in protocols(self._files))
 
     def _path(self, key: str) -> str:
         validate_key(key)
@@ -609,17 +630,6 @@ def _is_local(fs: Any) -> bool:
     return isinstance(fs, LocalFileSystem)
 
 
-def _kept_in(fs: Any) -> str:
-    """Return the directory of the files of a cache; empty if the filesystem is none."""
-    while "dir" in _protocols(fs):
-        fs = fs.fs
-    return "" if _CACHES.isdisjoint(_protocols(fs)) else str(fs.storage[-1])
-
-
-def _protocols(fs: Any) -> tuple[str, ...]:
-    return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
-
-
 _Span = tuple[int | None, int | None]
 
 
@@ -655,7 +665,7 @@ def _synchronous(fs: Any) -> Any:
     is_of_loop = fs.async_impl and (fs.asynchronous or getattr(fs, "_pid", os.getpid()) != os.getpid())
     if not is_of_loop:
         return fs
-    if _WITH_STATE.isdisjoint(_protocols(fs)):  # its sessions belong to its loop: the twin opens its own
+    if _WITH_STATE.isdisjoint(protocols(fs)):  # its sessions belong to its loop: the twin opens its own
         return type(fs)(*fs.storage_args, **{**fs.storage_options, "asynchronous": False})
     from fsspec.asyn import get_loop, mirror_sync_methods
 
@@ -664,7 +674,7 @@ def _synchronous(fs: Any) -> Any:
     own = {name: value for name, value in vars(fs).items() if not hasattr(type(fs), f"_{name}")}
     vars(twin).update(own, asynchronous=False, _loop=get_loop(), _pid=os.getpid())
     mirror_sync_methods(twin)  # those of the other one, which are attributes of it, call it
-    if "dir" in _protocols(fs):
+    if "dir" in protocols(fs):
         twin.fs = _synchronous(fs.fs)
     else:
         twin.fss = {protocol: _synchronous(target) for protocol, target in fs.fss.items()}

@@ -460,6 +460,34 @@ def test_half_of_a_file_that_a_cache_is_fetching_is_no_value(tmp_path: Path, cac
     assert found == [b"a value"] * 2
 
 
+@pytest.mark.parametrize("cache", ["simplecache", "filecache"])
+def test_a_file_that_a_cache_failed_to_fetch_is_not_kept(tmp_path: Path, cache: str) -> None:
+    """What there was of it was read as the whole from then on, by all processes with that cache."""
+
+    class Broken(LocalFileSystem):  # type: ignore[misc]
+        cachable = False
+        is_broken = True
+
+        def get_file(self, path: str, target: str, **options: Any) -> None:
+            if self.is_broken and path.endswith("b"):
+                Path(target).write_bytes(Path(path).read_bytes()[:3])
+                raise ConnectionResetError("in the middle")
+            super().get_file(path, target, **options)
+
+    for name in "abc":
+        (tmp_path / name).write_bytes(b"value " + name.encode())
+    fs = Broken()
+    store = FsspecStore(
+        fsspec.filesystem(cache, fs=fs, cache_storage=str(tmp_path / cache)), path=str(tmp_path)
+    )
+    for ask in (lambda: store.get("b"), lambda: store.get_many("abc"), lambda: store.get("b")):
+        with pytest.raises(StoreError, match="key 'b'.*in the middle"):
+            ask()
+    assert store.get("a") == b"value a"
+    fs.is_broken = False
+    assert store.get_many("abc") == [b"value a", b"value b", b"value c"]
+
+
 def test_files_are_not_written_past_a_filesystem_of_a_user(tmp_path: Path) -> None:
     """Whatever was stored went past it, into files of the system: under one that encrypts, in plain text."""
 
