@@ -32,7 +32,10 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 
 def _send(send: Callable[..., None], name: str, **event: Any) -> None:
-    """Send what the process that shows results does something with: of a passed test, that it has passed."""
+    """Send what the process that shows results does something with: of a passed test, that it has passed.
+
+    With several processes ``--durations`` shows fixtures only of tests that have not.
+    """
     report = event["data"] if name == "testreport" else {}
     has_passed = report.get("outcome") == "passed"
     if name == "logstart" or (has_passed and report["when"] != "call"):

@@ -3,10 +3,7 @@
  * See cpu_count.h.  Control groups: Documentation/admin-guide/cgroup-v2.rst ("cpu.max") and
  * Documentation/scheduler/sched-bwc.rst (v1) of the Linux kernel.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
+#include "base/features.h"
 #include "base/cpu_count.h"
 
 #include <stdatomic.h>

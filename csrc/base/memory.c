@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE                      /* posix_memalign, MAP_ANONYMOUS, madvise */
-#endif
-
+#include "base/features.h"
 #include "base/memory.h"
 
 #include <stdatomic.h>

@@ -2,10 +2,7 @@
  *
  * See os_thread.h.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
+#include "base/features.h"
 #include "base/os_thread.h"
 
 /* As much as threads of Python have: codecs and stores in Python run here, and on a smaller one what recurs without end ends the

@@ -5,10 +5,7 @@
  *
  * Locks: the pool's guards the list and who helps whom; a job's guards its first failure.  None is held while another is taken or while foreign code runs.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
+#include "base/features.h"
 #include "base/job.h"
 
 #include <limits.h>

@@ -90,11 +90,7 @@ static zc_status has_copy(const zc_where *group, const char *name, bool *out, zc
 
     *out = status == ZC_OK && (strcmp(name, ZC_ZARR_JSON) != 0 || strstr(text.data, "\"consolidated_metadata\"") != NULL);
     zc_text_free(&text);
-    if (status == ZC_ERR_MISSING) {
-        zc_error_clear(err);
-        return ZC_OK;
-    }
-    return status;
+    return zc_or_absent(status, err);
 }
 
 static zc_status follow_in(const zc_where *group, const char *name, const change *c, zc_error *err)
@@ -111,11 +107,7 @@ static zc_status follow_in(const zc_where *group, const char *name, const change
         status = apply(group, name, c, err);
         zc_unlock_documents(&lock);
     }
-    if (status == ZC_ERR_MISSING) {          /* the group has gone meanwhile */
-        zc_error_clear(err);
-        status = ZC_OK;
-    }
-    return status;
+    return zc_or_absent(status, err);        /* the group may have gone meanwhile */
 }
 
 static zc_status follow_at(size_t n, const change *c, zc_error *err)

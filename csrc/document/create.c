@@ -99,11 +99,7 @@ static zc_status is_there(const zc_where *place, const char *name, bool *out, zc
 
     *out = status == ZC_OK;
     zc_text_free(&text);
-    if (status == ZC_ERR_MISSING) {
-        zc_error_clear(err);
-        return ZC_OK;
-    }
-    return status;
+    return zc_or_absent(status, err);
 }
 
 static void wait_ms(int ms)
@@ -420,14 +416,10 @@ int zarrcore_erase(const zarrcore_store *store, const char *path, zarrcore_error
         status = zc_fail(&err, ZC_ERR_ARGUMENT, "the root of a store is not removed: remove its directory");
     }
     if (status == ZC_OK) {
-        status = zc_find_node(&place, 0, &found, &err);
+        status = zc_find_or_imply(&place, 0, &found, &err);
         if (status == ZC_ERR_METADATA) {     /* there is one, whatever its document says */
             zc_error_clear(&err);
             status = ZC_OK;
-        } else if (status == ZC_ERR_MISSING) {
-            zc_found_free(&found);
-            zc_error_clear(&err);
-            status = zc_implied_group(&place, &found, &err);
         }
     }
     status = status == ZC_OK ? erase(&place, &err) : status;

@@ -82,14 +82,7 @@ static zc_status add_child(const zc_where *group, const char *name, int zarr_for
         return status;
     }
     status = zc_where_below(group, name, &place, err);
-    if (status == ZC_OK) {
-        status = zc_find_node(&place, zarr_format, &found, err);
-    }
-    if (status == ZC_ERR_MISSING && zarr_format == 2) {
-        zc_found_free(&found);
-        zc_error_clear(err);
-        status = zc_implied_group(&place, &found, err);
-    }
+    status = status == ZC_OK ? zc_find_or_imply(&place, zarr_format, &found, err) : status;
     status = status == ZC_OK ? zc_found_text(&found, &text, err) : status;
     const int kind = status == ZC_OK ? found.kind : ZARRCORE_NODE_UNREADABLE;
     const bool is_node = status == ZC_OK || is_unusable(status);
@@ -291,13 +284,8 @@ static zc_status list_consolidated(const zc_where *group, const zc_found *found,
 static zc_status list(const zc_where *group, int flags, zarrcore_nodes *out, zc_error *err)
 {
     zc_found found;
-    zc_status status = zc_find_node(group, 0, &found, err);
+    zc_status status = zc_find_or_imply(group, 0, &found, err);
 
-    if (status == ZC_ERR_MISSING) {
-        zc_found_free(&found);
-        zc_error_clear(err);
-        status = zc_implied_group(group, &found, err);
-    }
     if (status == ZC_OK && found.kind != ZARRCORE_NODE_GROUP) {
         status = zc_fail(err, ZC_ERR_ARGUMENT, "%.200s is an array", group->n > 0 ? group->path : "the root");
     }

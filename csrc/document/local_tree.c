@@ -2,10 +2,7 @@
  *
  * Directories as stores of trees (POSIX).  No link is followed out of the root, and none at all when something is removed.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#define _FILE_OFFSET_BITS 64
+#include "base/features.h"
 
 #include <errno.h>
 #include <stdlib.h>

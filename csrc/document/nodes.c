@@ -43,13 +43,7 @@ static zc_status kind_of(const zc_text *text, int *kind, zc_error *err)
 /* A document that may be missing: then nothing is there. */
 static zc_status get_if_there(const zc_where *place, const char *name, zc_text *out, zc_error *err)
 {
-    const zc_status status = zc_get(place, name, out, err);
-
-    if (status == ZC_ERR_MISSING) {
-        zc_error_clear(err);
-        return ZC_OK;
-    }
-    return status;
+    return zc_or_absent(zc_get(place, name, out, err), err);
 }
 
 static zc_status find_v2(const zc_where *place, zc_found *out, zc_error *err)
@@ -130,7 +124,7 @@ static zc_status implies(const zc_where *place, const zc_names *names, bool *fou
     return status;
 }
 
-zc_status zc_implied_group(const zc_where *place, zc_found *out, zc_error *err)
+static zc_status implied_group(const zc_where *place, zc_found *out, zc_error *err)
 {
     zc_names names = {0};
     bool found = false;
@@ -147,6 +141,18 @@ zc_status zc_implied_group(const zc_where *place, zc_found *out, zc_error *err)
         return zc_fail(err, ZC_ERR_MISSING, "%.200s: no array or group is there", place->n > 0 ? place->path : "the root");
     }
     return status == ZC_OK ? get_if_there(place, ZC_ZATTRS, &out->attributes, err) : status;
+}
+
+zc_status zc_find_or_imply(const zc_where *place, int zarr_format, zc_found *out, zc_error *err)
+{
+    const zc_status status = zc_find_node(place, zarr_format, out, err);
+
+    if (status != ZC_ERR_MISSING || zarr_format == 3) {
+        return status;
+    }
+    zc_found_free(out);
+    zc_error_clear(err);
+    return implied_group(place, out, err);
 }
 
 /* ---- documents as they are handed out ----------------------------------------------------------- */
@@ -220,14 +226,7 @@ static zc_status open_group(const zarrcore_store *store, const char *path, zarrc
     zc_where place;
     zc_status status = zc_where_make(store, path, &place, err);
 
-    if (status == ZC_OK) {
-        status = zc_find_node(&place, 0, &found, err);
-        if (status == ZC_ERR_MISSING) {
-            zc_found_free(&found);
-            zc_error_clear(err);
-            status = zc_implied_group(&place, &found, err);
-        }
-    }
+    status = status == ZC_OK ? zc_find_or_imply(&place, 0, &found, err) : status;
     if (status == ZC_OK && found.kind != ZARRCORE_NODE_GROUP) {
         status = zc_fail(err, ZC_ERR_ARGUMENT, "%.200s is an array", path[0] != '\0' ? path : "the root");
     }

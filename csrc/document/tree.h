@@ -29,6 +29,16 @@
 int zc_document_number(const char *name);
 #define ZC_DECISIVE 3
 
+/* Absence is no failure. */
+static inline zc_status zc_or_absent(zc_status status, zc_error *err)
+{
+    if (status == ZC_ERR_MISSING) {
+        zc_error_clear(err);
+        return ZC_OK;
+    }
+    return status;
+}
+
 /* ZC_ERR_CANCELLED if the caller has cancelled the calls of this thread. */
 static inline zc_status zc_check_cancelled(zc_error *err)
 {
@@ -172,6 +182,8 @@ typedef struct zc_found {
 
 /* The node at a place, of one format or (0) of any; ZC_ERR_MISSING.  zc_found_free must follow, also after a failure. */
 zc_status zc_find_node(const zc_where *place, int zarr_format, zc_found *out, zc_error *err);
+/* The same, or a group of format 2 that nodes directly below imply. */
+zc_status zc_find_or_imply(const zc_where *place, int zarr_format, zc_found *out, zc_error *err);
 void zc_found_free(zc_found *found);
 
 /* Its metadata as one JSON object, attributes included. */
@@ -187,9 +199,6 @@ const char *zc_kind_name(int kind);
 
 /* Is it a valid document of a group? */
 zc_status zc_check_group(const char *name, const zc_text *text, int zarr_format, zc_error *err);
-
-/* A group of format 2 that nodes directly below imply; ZC_ERR_MISSING. */
-zc_status zc_implied_group(const zc_where *place, zc_found *out, zc_error *err);
 
 /* Bring the consolidated metadata above a node up to date: a document of it has been stored, or (text NULL) all that was there is
  * gone.  The change itself stays stored when this fails. */

@@ -2,12 +2,9 @@
  *
  * Removing the temporary files of killed writers, see temporary.h.
  */
-#ifndef _WIN32
+#include "base/features.h"
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#define _FILE_OFFSET_BITS 64
+#ifndef _WIN32
 
 #include <dirent.h>
 #include <errno.h>
@@ -159,6 +156,4 @@ void zc_clean_directory(int directory, const char *path, size_t parent, uint64_t
     }
 }
 
-#else
-typedef int zc_clean_posix_is_empty;
 #endif

@@ -2,12 +2,9 @@
  *
  * Directories that have lost all their values: they stay until a value takes their name.
  */
-#ifndef _WIN32
+#include "base/features.h"
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#define _FILE_OFFSET_BITS 64
+#ifndef _WIN32
 
 #include <dirent.h>
 #include <errno.h>
@@ -77,6 +74,4 @@ int zc_remove_emptied(int at, const char *name)
     return code == 0 || code == ENOENT ? 0 : EISDIR;
 }
 
-#else
-typedef int zc_emptied_posix_is_empty;       /* a translation unit needs a declaration */
 #endif

@@ -2,12 +2,9 @@
  *
  * See file.h.  Reading is openat, fstat, pread, close: nothing is allocated.
  */
-#ifndef _WIN32
+#include "base/features.h"
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#define _FILE_OFFSET_BITS 64
+#ifndef _WIN32
 
 #include "base/assert.h"
 #include "base/counts.h"
@@ -592,6 +589,4 @@ zc_status zc_file_remove(const zc_dir *dir, const char *name, bool sync, zc_unsy
     return code == 0 || code == ENOENT ? ZC_OK : zc_fail_path(code, "cannot remove", name, err);
 }
 
-#else
-typedef int zc_file_posix_is_empty;          /* a translation unit needs a declaration */
 #endif

@@ -5,11 +5,7 @@
  * large as offsets are: the position of what is kept is beyond those of all files that others have, and bytes are counted from it.
  * (Only a second copy of this library in the process has files at such a position, too.)
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#define _FILE_OFFSET_BITS 64
-
+#include "base/features.h"
 #include "io/lock_kept.h"
 
 #if defined(__linux__)

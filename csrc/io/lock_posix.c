@@ -2,11 +2,7 @@
  *
  * See lock.h.  Each lock has a descriptor of its own for as long as it is held: none is shared by threads.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#define _FILE_OFFSET_BITS 64
-
+#include "base/features.h"
 #include "io/lock.h"
 
 #ifndef _WIN32

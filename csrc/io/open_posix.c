@@ -2,12 +2,9 @@
  *
  * Opening files and directories without following symbolic links out of a root, see file.h.
  */
-#ifndef _WIN32
+#include "base/features.h"
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#define _FILE_OFFSET_BITS 64
+#ifndef _WIN32
 
 #include "io/open_posix.h"
 
@@ -254,6 +251,4 @@ zc_status zc_fail_path(int code, const char *what, const char *path, zc_error *e
     }
 }
 
-#else
-typedef int zc_open_posix_is_empty;          /* a translation unit needs a declaration */
 #endif

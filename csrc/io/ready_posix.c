@@ -2,12 +2,9 @@
  *
  * What of a file is in memory, and having the rest brought there, see file.h.
  */
-#ifndef _WIN32
+#include "base/features.h"
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#define _FILE_OFFSET_BITS 64
+#ifndef _WIN32
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,6 +113,4 @@ void zc_file_drop(const zc_file *file, uint64_t offset, uint64_t n)
 #endif
 }
 
-#else
-typedef int zc_ready_posix_is_empty;         /* a translation unit needs a declaration */
 #endif

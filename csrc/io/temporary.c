@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+#include "base/features.h"
 #include "io/temporary.h"
 
 #include <stdatomic.h>

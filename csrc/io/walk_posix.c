@@ -2,12 +2,9 @@
  *
  * See walk.h.
  */
-#ifndef _WIN32
+#include "base/features.h"
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#define _FILE_OFFSET_BITS 64
+#ifndef _WIN32
 
 #include "io/walk.h"
 
@@ -150,6 +147,4 @@ int zc_walk_below(const zc_dir *rules, const char *path, const zc_walk *walk)
 
 #endif
 
-#else
-typedef int zc_walk_posix_is_empty;          /* a translation unit needs a declaration */
 #endif

@@ -141,7 +141,8 @@ def test_meson(prefix: Path, tmp_path: Path) -> None:
 def test_pybind11(tmp_path: Path) -> None:
     pytest.importorskip("pybind11", reason="no pybind11 (pip install pybind11)")
     source = copied(tmp_path) / "pybind11_extension"
-    run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], source, CFLAGS="-Wall -Wextra -Werror")
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    run(command, source, CFLAGS="-O1 -Wall -Wextra -Werror")
     module = load(source, "region")
     values = np.random.default_rng(0).random((30, 70)).astype("f4")
     array = zarrcore.create_array({}, data=values, chunks=(7, 30))

@@ -147,7 +147,7 @@ def test_box_of_a_large_array(chain: Chain | None) -> None:
     """What is selected counts, not how large the array is."""
     store: dict[str, bytes] = {}
     array = large(store, chain=chain)
-    start = time.perf_counter()
+    start = time.process_time()
     values = np.arange(50 * 40, dtype="i4").reshape(50, 40)
     dims = [(999_999_980 - 50, 1, 50), (9_999_900, 2, 40)]
     array.write(dims, values)
@@ -164,7 +164,7 @@ def test_box_of_a_large_array(chain: Chain | None) -> None:
     found = np.empty(3, "i4")
     array.read_points(points, found)
     assert found.tolist() == [3, 1, 3]
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert all(key.startswith("c/9999") for key in store)
 
 

@@ -30,7 +30,7 @@ UFUNCS = {
     "chunk_count_columns_first": (kernels.chunk_count, (np.asfortranarray(POINTS), 10)),
     "chunk_count_reversed": (kernels.chunk_count, (POINTS[::-1, ::-1], 10)),
     "morton_encode": (kernels.morton_encode, (POINTS, GRID)),
-    "morton_encode_grids": (kernels.morton_encode, (POINTS, np.full((N, 3), 1024))),
+    "morton_encode_grids": (kernels.morton_encode, (POINTS[: N // 2], np.full((N // 2, 3), 1024))),
     "morton_decode": (kernels.morton_decode, (CODES, GRID)),
     "byteswap": (kernels.byteswap.ufunc, (POINTS,)),
     "delta_encode": (kernels.delta_encode.ufunc, (POINTS,)),

@@ -30,13 +30,11 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def settled(held: Held) -> int:
-    """Return how many requests wait, once no more are coming."""
-    n = -1
-    while n != len(held.requests):
-        n = len(held.requests)
-        time.sleep(0.3)
-    return n
+def settled(held: Held, n: int) -> int:
+    """Return how many requests wait, a while after n of them do."""
+    until(lambda: len(held.requests) >= n)
+    time.sleep(0.3)
+    return len(held.requests)
 
 
 @contextmanager
@@ -97,7 +95,7 @@ def test_only_so_many_bytes_are_on_the_way(server: ObjectServer, store: ObjectSt
         out = np.zeros_like(VALUES)
         with in_background(lambda: array.read(out=out)) as read, server.hold(r"c/\d+$") as held:
             read.start()
-            assert settled(held) == 5
+            assert settled(held, 5) == 5
         assert np.array_equal(out, VALUES)
 
 
@@ -199,7 +197,7 @@ def test_only_so_many_chunks_are_sent_at_a_time(
     with zarrcore.config.set({setting: most, "threading.max_workers": 1}):
         with in_background(lambda: array.write(..., VALUES)) as write, server.hold(r"c/\d+$") as held:
             write.start()
-            assert settled(held) == 5
+            assert settled(held, 5) == 5
         assert np.array_equal(array[...], VALUES)
 
 

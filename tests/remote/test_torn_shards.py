@@ -109,8 +109,15 @@ def check_reads(
         assert np.array_equal(read(), versions[1]), number
 
 
-@pytest.mark.parametrize("selection", SELECTIONS.values(), ids=SELECTIONS)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(  # each two of the three come together
+    ("remote", "layout", "selection"),
+    [
+        pytest.param(("s3", "az")[(row + column) % 2], layout, selection, id=f"{layout}-{name}")
+        for row, layout in enumerate(LAYOUTS)
+        for column, (name, selection) in enumerate(SELECTIONS.items())
+    ],
+    indirect=["remote"],
+)
 def test_a_read_is_of_one_version(
     server: ObjectServer, remote: ObjectStore, layout: str, selection: Any
 ) -> None:

@@ -774,12 +774,11 @@ def test_a_child_of_a_creator_that_is_killed_keeps_no_place(by: str, tmp_path: P
         os._exit(1)
     child = int.from_bytes(os.read(of_child, 8), "little")
     os.waitpid(pid, 0)
-    end = threading.Timer(5, os.kill, (child, signal.SIGKILL))
+    end = threading.Timer(30, os.kill, (child, signal.SIGKILL))
     end.start()
     try:
-        start = time.monotonic()
         assert zarrcore.create_array(store, name="a", data=np.zeros(40), overwrite=True)[...].sum() == 0
-        assert time.monotonic() - start < 4
+        assert end.is_alive(), "it waited for the end of the child"
     finally:
         end.cancel()
         with suppress(ProcessLookupError):

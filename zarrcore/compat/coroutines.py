@@ -338,14 +338,7 @@ class Store(ABC):
 
 @runtime_checkable
 class ByteGetter(Protocol):
-    """A place that a value can be read from.
-
-    Examples
-    --------
-    >>> from zarrcore.compat.zarr.storage import MemoryStore, StorePath
-    >>> isinstance(StorePath(MemoryStore(), "key"), ByteGetter)
-    True
-    """
+    """A place that a value can be read from."""
 
     async def get(
         self, prototype: BufferPrototype, byte_range: ByteRequest | None = None
@@ -354,14 +347,7 @@ class ByteGetter(Protocol):
 
 @runtime_checkable
 class ByteSetter(ByteGetter, Protocol):
-    """A place that a value can be read from and written to.
-
-    Examples
-    --------
-    >>> from zarrcore.compat.zarr.storage import MemoryStore, StorePath
-    >>> isinstance(StorePath(MemoryStore(), "key"), ByteSetter)
-    True
-    """
+    """A place that a value can be read from and written to."""
 
     async def set(self, value: Buffer) -> None: ...
 
@@ -372,14 +358,7 @@ class ByteSetter(ByteGetter, Protocol):
 
 @runtime_checkable
 class SyncByteGetter(Protocol):
-    """A place that a value can be read from without an event loop.
-
-    Examples
-    --------
-    >>> from zarrcore.compat.zarr.storage import MemoryStore, StorePath
-    >>> isinstance(StorePath(MemoryStore(), "key"), SyncByteGetter)
-    True
-    """
+    """A place that a value can be read from without an event loop."""
 
     def get_sync(
         self, *, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
@@ -388,14 +367,7 @@ class SyncByteGetter(Protocol):
 
 @runtime_checkable
 class SyncByteSetter(SyncByteGetter, Protocol):
-    """A place that a value can be written to without an event loop.
-
-    Examples
-    --------
-    >>> from zarrcore.compat.zarr.storage import MemoryStore, StorePath
-    >>> isinstance(StorePath(MemoryStore(), "key"), SyncByteSetter)
-    True
-    """
+    """A place that a value can be written to without an event loop."""
 
     def set_sync(self, value: Buffer) -> None: ...
 
@@ -404,14 +376,7 @@ class SyncByteSetter(SyncByteGetter, Protocol):
 
 @runtime_checkable
 class SupportsGetSync(Protocol):
-    """A store that can be read without an event loop.
-
-    Examples
-    --------
-    >>> from zarrcore.compat.zarr.storage import MemoryStore
-    >>> isinstance(MemoryStore(), SupportsGetSync)
-    True
-    """
+    """A store that can be read without an event loop."""
 
     def get_sync(
         self, key: str, *, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
@@ -420,28 +385,14 @@ class SupportsGetSync(Protocol):
 
 @runtime_checkable
 class SupportsSetSync(Protocol):
-    """A store that can be written without an event loop.
-
-    Examples
-    --------
-    >>> from zarrcore.compat.zarr.storage import MemoryStore
-    >>> isinstance(MemoryStore(), SupportsSetSync)
-    True
-    """
+    """A store that can be written without an event loop."""
 
     def set_sync(self, key: str, value: Buffer) -> None: ...
 
 
 @runtime_checkable
 class SupportsDeleteSync(Protocol):
-    """A store that keys can be removed from without an event loop.
-
-    Examples
-    --------
-    >>> from zarrcore.compat.zarr.storage import MemoryStore
-    >>> isinstance(MemoryStore(), SupportsDeleteSync)
-    True
-    """
+    """A store that keys can be removed from without an event loop."""
 
     def delete_sync(self, key: str) -> None: ...
 
