@@ -54,12 +54,24 @@ void zc_at_fork(void (*child)(void))
     (void)child;
 }
 
+void zc_thread_leaves(void) {}
+
+void zc_thread_returns(void) {}
+
+bool zc_thread_has_ended(void)
+{
+    return false;
+}
+
 #else
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
+#define UNUSED_NBYTES 16384
 
 #ifdef CLOCK_MONOTONIC_COARSE
 #define CHEAP_CLOCK CLOCK_MONOTONIC_COARSE
@@ -123,11 +135,14 @@ void zc_cond_wait_for(zc_cond *c, zc_mutex *m, int64_t ns)
 
 static void *thread_entry(void *main)
 {
+    volatile char unused[UNUSED_NBYTES];                /* see stay() */
+
 #ifdef __linux__
     pthread_setname_np(pthread_self(), "zarrcore");
 #endif
+    unused[0] = 0;
     ((void (*)(void))(uintptr_t)main)();
-    return NULL;
+    return unused[0] == 0 ? NULL : main;
 }
 
 /* All signals but those that a faulty instruction raises in its own thread. */
@@ -158,6 +173,53 @@ bool zc_thread_start(void (*main)(void))
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return failed == 0;
+}
+
+/* ---- threads that are ended ---- */
+
+static pthread_key_t outside;
+static pthread_once_t outside_made = PTHREAD_ONCE_INIT;
+static bool has_outside;
+static atomic_bool has_ended;
+static _Thread_local int n_outside;
+
+/* What a thread calls as the last thing, near the beginning of its stack: the frames that others look into lie further up. */
+static void stay(void *unused)
+{
+    sigset_t blocked;
+
+    (void)unused;
+    sigfillset(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+    atomic_store(&has_ended, true);
+    for (;;) {
+        pause();
+    }
+}
+
+static void make_outside(void)
+{
+    has_outside = pthread_key_create(&outside, stay) == 0;
+}
+
+void zc_thread_leaves(void)
+{
+    pthread_once(&outside_made, make_outside);
+    if (n_outside++ == 0 && has_outside) {
+        pthread_setspecific(outside, &n_outside);
+    }
+}
+
+void zc_thread_returns(void)
+{
+    if (--n_outside == 0 && has_outside) {
+        pthread_setspecific(outside, NULL);
+    }
+}
+
+bool zc_thread_has_ended(void)
+{
+    return atomic_load(&has_ended);
 }
 
 void zc_at_fork(void (*child)(void))

@@ -68,6 +68,17 @@ int64_t zc_exact_ns(void);
  * the application's own threads.  Returns false if the system refuses a thread. */
 bool zc_thread_start(void (*main)(void));
 
+/*
+ * The thread goes into code that may end it there, as Python ends threads that want its lock when the interpreter ends.  It does
+ * not end, then, until it has returned: others use what lies in its frames, such as locks that it holds.  It waits without end,
+ * as since Python 3.14 by itself.  (Not on Windows.)
+ */
+void zc_thread_leaves(void);
+void zc_thread_returns(void);
+
+/* Is there a thread that will not return? */
+bool zc_thread_has_ended(void);
+
 /* Call child in the child process after each fork(); nothing where there is no fork. */
 void zc_at_fork(void (*child)(void));
 

@@ -232,6 +232,9 @@ static zc_status go_on_waiting(uint64_t hash, const zc_workspace *ws, zc_error *
     if (ws != NULL && zc_workspace_cancelled(ws)) {          /* which may run a signal handler */
         return ZC_ERR_CANCELLED;
     }
+    if (zc_thread_has_ended()) {
+        return zc_fail(err, ZC_ERR_LOCKED, "the interpreter ends, and with it threads that hold locks of chunks");
+    }
     if (is_dead_lock(hash)) {
         return zc_fail(err, ZC_ERR_LOCKED, "this thread holds the lock of a chunk that another thread waits for, while "
                        "that one holds the lock of this chunk: stores write to each other's arrays from their set()");

@@ -406,6 +406,42 @@ static void a_child_starts_with_nothing_held(void)
     zc_key_unlock(&of_other);
 }
 
+/* As Python ends threads, in a callback, when the interpreter ends. */
+static void end_with_a_lock(void)
+{
+    zc_held held;
+
+    CHECK(lock("c/0", &held) == ZC_OK);
+    zc_thread_leaves();
+    zc_thread_returns();
+    zc_thread_leaves();
+    pthread_exit(NULL);
+}
+
+static void *return_and_end(void *unused)
+{
+    zc_thread_leaves();
+    zc_thread_returns();
+    return unused;
+}
+
+/* Its locks lay in frames that were gone, which all threads followed that wanted others. */
+static void the_frames_of_a_thread_that_is_ended_stay(void)
+{
+    test_thread other;
+    zc_held held[2];
+
+    CHECK(thread_start(&other, return_and_end, NULL) && thread_join(&other) == NULL && !zc_thread_has_ended());
+    CHECK(zc_thread_start(end_with_a_lock));
+    while (!zc_thread_has_ended()) {
+        usleep(1000);
+    }
+    CHECK(lock("c/0", &held[0]) == ZC_ERR_LOCKED);              /* and is not waited for without end */
+    CHECK(lock("c/1", &held[0]) == ZC_OK && lock("c/2", &held[1]) == ZC_OK);
+    zc_key_unlock(&held[0]);
+    zc_key_unlock(&held[1]);
+}
+
 #endif
 
 int main(void)
@@ -426,6 +462,7 @@ int main(void)
     RUN(no_change_is_forgotten);
 #ifndef _WIN32
     RUN(a_child_starts_with_nothing_held);
+    RUN(the_frames_of_a_thread_that_is_ended_stay);             /* last: nothing is waited for any more */
 #endif
     return check_report("keys");
 }

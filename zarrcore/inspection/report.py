@@ -232,6 +232,11 @@ class Findings:
         with self._lock:
             self._total += number
 
+    def stop_if_interrupted(self) -> None:
+        """Raise what the caller's function has raised, if it has."""
+        if self.interrupted_by is not None:
+            raise self.interrupted_by
+
     def step(self, number: int) -> None:
         """Note that so many values have been looked at."""
         try:
@@ -239,8 +244,7 @@ class Findings:
                 self._above.step(number)
                 return
             with self._lock:
-                if self.interrupted_by is not None:  # by another thread
-                    raise self.interrupted_by
+                self.stop_if_interrupted()  # by another thread
                 self._done += number
                 if self._progress is not None:
                     self._progress(self._done, max(self._total, self._done))

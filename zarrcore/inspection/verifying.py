@@ -114,11 +114,11 @@ def _guarded(found: Findings, path: str, call: Callable[[], None]) -> None:
     """Call; an error that nobody expected is a finding, so that the rest of the store is looked at."""
     try:
         call()
-    except MemoryError as error:
-        found.add("warning", "unchecked", f"not enough memory: {reason(error)}", path=path)
-    except NotImplementedError as error:
-        found.add("warning", "unchecked", reason(error), path=path)
     except Exception as error:
-        if error is found.interrupted_by:
-            raise
-        found.add("error", "store", reason(error), path=path)
+        found.stop_if_interrupted()  # perhaps by what a generator makes another error of
+        if isinstance(error, MemoryError):
+            found.add("warning", "unchecked", f"not enough memory: {reason(error)}", path=path)
+        elif isinstance(error, NotImplementedError):
+            found.add("warning", "unchecked", reason(error), path=path)
+        else:
+            found.add("error", "store", reason(error), path=path)

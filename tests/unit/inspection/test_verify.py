@@ -364,14 +364,16 @@ def test_bad_arguments() -> None:
         zarrcore.verify(5)  # type: ignore[arg-type]
 
 
-def test_what_the_callback_raises_ends_the_call() -> None:
+@pytest.mark.parametrize("error", [TimeoutError, StopIteration, NotImplementedError, MemoryError])
+def test_what_the_callback_raises_ends_the_call(error: type[Exception]) -> None:
+    """Of the last three, which mean something to verify or to a generator, a fault of the store was made."""
     store = MemoryStore()
     hierarchy(store)
 
     def stop(done: int, total: int) -> None:
-        raise TimeoutError("enough")
+        raise error("enough")
 
-    with pytest.raises(TimeoutError, match="enough"):
+    with pytest.raises(error, match="enough"):
         zarrcore.verify(store, on_progress=stop)
 
 

@@ -1,20 +1,32 @@
 # Declarations of the C core (csrc/), for the modules of this package.
 from libc.stdint cimport int64_t, intptr_t, uint8_t, uint32_t, uint64_t
 
-# What `with gil` calls, here and in the modules that include this file.  When the interpreter has ended, threads of the
-# pool and daemon threads may still be at work until the process ends.  PyGILState_Ensure ends one that has a state of
-# Python's; but soon afterwards none has, and it follows a null pointer.
+# What `with gil` calls, here and in the modules that include this file.  When the interpreter has ended, threads of
+# the pool and daemon threads may still be at work until the process ends.  Python ends one that has a state of its
+# own and wants the GIL, here or in what is called here, which `zc_thread_leaves` prevents; but soon afterwards none
+# has a state, and PyGILState_Ensure follows a null pointer.
 cdef extern from *:
     """
+    void zc_thread_leaves(void);
+    void zc_thread_returns(void);
+
     static inline PyGILState_STATE zc_ensure_gil(void)
     {
+        zc_thread_leaves();
         if (!Py_IsInitialized() && PyGILState_GetThisThreadState() == NULL) {
             PyThread_exit_thread();
         }
         return PyGILState_Ensure();
     }
 
+    static inline void zc_release_gil(PyGILState_STATE state)
+    {
+        PyGILState_Release(state);
+        zc_thread_returns();
+    }
+
     #define PyGILState_Ensure zc_ensure_gil
+    #define PyGILState_Release zc_release_gil
     """
 
 cdef extern from "stdbool.h":
