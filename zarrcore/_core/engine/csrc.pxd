@@ -548,6 +548,7 @@ cdef extern from "engine/engine.h" nogil:
     zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
                            zc_fault *fault, zc_error *err)
     zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
+    bint zc_read_is_short(const zc_call *call)
     zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
     void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst)
     size_t zc_chunk_key_size(const zc_array *array)
