@@ -39,6 +39,10 @@ cdef extern from "base/status.h" nogil:
     zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
     void zc_error_clear(zc_error *err)
 
+cdef extern from "base/memory.h" nogil:
+    void zc_memory_huge(void *memory, size_t n)
+
+
 cdef extern from "base/metrics.h" nogil:
     ctypedef enum zc_metric:
         ZC_METRIC_REQUESTS, ZC_METRIC_BYTES_READ, ZC_METRIC_WRITES, ZC_METRIC_BYTES_WRITTEN, ZC_METRIC_CHUNKS
