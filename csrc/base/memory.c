@@ -2,6 +2,7 @@
 #include "base/features.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -60,9 +61,30 @@ static void to_own(void *memory)
     zc_foreign--;
 }
 
+void zc_memory_huge(void *memory, size_t n)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t begin = ((uintptr_t)memory + ZC_HUGE_PAGE - 1) / ZC_HUGE_PAGE * ZC_HUGE_PAGE;
+
+    if (n >= ZC_HUGE_FROM) {
+        const int code = errno;              /* a refusal is of no meaning */
+        (void)madvise((void *)begin, ((uintptr_t)memory + n - begin) / ZC_HUGE_PAGE * ZC_HUGE_PAGE, MADV_HUGEPAGE);
+        errno = code;
+    }
+#else
+    (void)memory;
+    (void)n;
+#endif
+}
+
 void *zc_memory_new(size_t n)
 {
-    return counted(own.allocate != NULL ? from_own(n) : malloc(n > 0 ? n : 1));
+    void *const memory = own.allocate != NULL ? from_own(n) : malloc(n > 0 ? n : 1);
+
+    if (memory != NULL && own.allocate == NULL) {
+        zc_memory_huge(memory, n);
+    }
+    return counted(memory);
 }
 
 void *zc_memory_zeroed(size_t n)

@@ -28,6 +28,9 @@ bool zc_memory_set(const zc_allocator *allocator);
  * not be called by one. */
 extern _Thread_local int zc_foreign;
 
+/* Ask for huge pages for n bytes of new memory, from ZC_HUGE_FROM on, that malloc may have had from the system: they will be written. */
+void zc_memory_huge(void *memory, size_t n);
+
 /* NULL when out of memory; aligned as malloc's at least.  zc_memory_delete ignores NULL. */
 void *zc_memory_new(size_t n);
 void *zc_memory_zeroed(size_t n);

@@ -193,10 +193,14 @@ static void hand_over_to(shelf *own)
         zc_metrics_hand_over();
         return;
     }
+    zc_metrics *const here = &zc_metrics_here;
+
     for (int kind = 0; kind < ZC_METRIC_KINDS; kind++) {
-        const uint64_t n = atomic_load_explicit(&own->handed_over[kind], memory_order_relaxed);
-        atomic_store_explicit(&own->handed_over[kind], n + zc_metrics_here.n[kind], memory_order_relaxed);
-        zc_metrics_here.n[kind] = 0;
+        if (here->n[kind] > 0) {
+            const uint64_t n = atomic_load_explicit(&own->handed_over[kind], memory_order_relaxed);
+            atomic_store_explicit(&own->handed_over[kind], n + here->n[kind], memory_order_relaxed);
+            here->n[kind] = 0;
+        }
     }
 }
 

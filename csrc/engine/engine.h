@@ -122,6 +122,10 @@ typedef struct zc_threads {
 zc_threads zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads);
 zc_threads zc_write_threads(const zc_call *call, size_t n);
 
+/* Is a read that finds its values in memory over at once, on one thread?  Then it waits for nothing that another thread holds for
+ * longer than a moment: no lock of a key, no cache. */
+bool zc_read_is_short(const zc_call *call);
+
 /* ---- the plan of a call: its work, chunk by chunk ---- */
 
 typedef struct zc_plan {

@@ -40,6 +40,9 @@
 /* One more is worth it where all takes longer, whatever waits for what. */
 #define LONG_NS 1e6
 
+/* What is over by then is done sooner than threads of a language that one of them runs at a time have taken turns twice. */
+#define SHORT_NS 5e3
+
 /* Of many calls, what so many want stands for what all want. */
 #define LOOKED_AT 16
 
@@ -307,6 +310,22 @@ zc_threads zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int t
     return is_little(ns, (double)n, SHARED_FROM_NS)
                ? (zc_threads){1, 1, 0}
                : threads_for(ns, (double)n, calls->store->is_local ? OPENED_ALONE_NS : 0, threads);
+}
+
+bool zc_read_is_short(const zc_call *call)
+{
+    const zc_array *array = call->array;
+    const zc_selection *selection = call->selection;
+    double chunks = 1;
+
+    if (!call->store->values_in_memory || array->cache != NULL || array->chain->ops->list != NULL ||
+        selection->kind != ZC_SELECT_REGION) {
+        return false;
+    }
+    for (int d = 0; d < selection->ndim; d++) {
+        chunks *= least((double)selection->axis[d].count, reach(&selection->axis[d]) / (double)array->grid[d].chunk + 1);
+    }
+    return chunks * CHUNK_NS < SHORT_NS && chunks * CHUNK_NS + read_ns(call, (size_t)chunks) < SHORT_NS;
 }
 
 /* ---- writing --------------------------------------------------------------------------------------- */

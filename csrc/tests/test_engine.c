@@ -338,6 +338,37 @@ static void checksums_of_whole_chunks_are_shared(void)
     }
 }
 
+/* Whoever makes a call that is over at once need not let others run meanwhile, if it can wait for none of them. */
+static void reads_of_little_in_memory_are_short(void)
+{
+    enum { EDGE = 512 };
+    static const struct { const char *codec; int64_t edge, count; bool in_memory, is_short; } cases[] = {
+        {NULL, EDGE, 1, true, true},    {NULL, 4096, 4096, true, false}, {NULL, 1, 40, true, true},   {NULL, 1, 64, true, false},
+        {"zstd", EDGE, 1, true, false}, {"zstd", 4, 1, true, true},      {NULL, EDGE, 1, false, false},
+    };
+    zc_cache *const kept = zc_cache_new(1 << 20);
+    fixture f;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        zc_selection selection = {.ndim = NDIM, .axis = {{.count = cases[i].count, .step = 1, .stride = 2}, {.count = 1, .step = 1}}};
+        zc_arena arena = {NULL};
+
+        open_fixture(&f, "short/", cases[i].edge, cases[i].edge);
+        f.store.values_in_memory = cases[i].in_memory;
+        if (cases[i].codec != NULL) {
+            add_stage(&f.chain, cases[i].codec);
+        }
+        choose_kinds(&f.chain, &arena);
+        const zc_call call = {.array = &f.array, .store = &f.store, .selection = &selection};
+        CHECK(zc_read_is_short(&call) == cases[i].is_short);
+        f.array.cache = kept;
+        CHECK(!zc_read_is_short(&call));
+        f.array.cache = NULL;
+        zc_arena_free(&arena);
+    }
+    zc_cache_free(kept);
+}
+
 /* Files are opened under one lock of the process, and made under one of their directory: 16 threads took 10 times the CPU time of
  * one, and no less time than two. */
 static void small_files_are_left_to_few_threads(void)
@@ -643,6 +674,7 @@ int main(void)
     RUN(slow_codecs_are_shared_sooner);
     RUN(threads_are_as_many_as_the_work_is_worth);
     RUN(checksums_of_whole_chunks_are_shared);
+    RUN(reads_of_little_in_memory_are_short);
     RUN(small_files_are_left_to_few_threads);
     RUN(a_shard_has_something_for_each_thread);
     RUN(copies_are_shared_where_it_pays);

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE                      /* madvise */
+#endif
+
 #include "base/workspace.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #include "base/arith.h"
 #include "base/counts.h"
+#include "base/memory.h"
 #include "check.h"
 #include "codecs/contexts.h"
 #include "threads.h"
@@ -248,6 +256,42 @@ static void large_buffers_take_few_pages(void)
     }
 }
 
+#ifdef __linux__
+/* Does the system use huge pages where `inside` is? */
+static bool may_be_huge(const void *inside)
+{
+    FILE *const maps = fopen("/proc/self/smaps", "r");
+    unsigned long long begin, end;
+    char line[400];
+    bool here = false, found = false;
+
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%llx-%llx ", &begin, &end) == 2) {
+            here = (uintptr_t)inside >= begin && (uintptr_t)inside < end;
+        }
+        found |= here && strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " hg") != NULL;
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return found;
+}
+
+static void large_values_are_in_huge_pages(void)
+{
+    uint8_t *const large = zc_memory_new(8 * MIB), *const small = zc_memory_new(MIB);
+    uint8_t *const pages = mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(large != NULL && small != NULL && pages != MAP_FAILED);
+    madvise(pages, 8 * MIB, MADV_HUGEPAGE);
+    CHECK(may_be_huge(large + 4 * MIB) == may_be_huge(pages));           /* some systems have none, or do not say */
+    CHECK(is_watched || !may_be_huge(small));
+    munmap(pages, 8 * MIB);
+    zc_memory_delete(large);
+    zc_memory_delete(small);
+}
+#endif
+
 static int destroyed;
 static int a_context;
 
@@ -305,6 +349,9 @@ int main(void)
     RUN(what_is_not_needed_goes_first);
     RUN(small_ones_stay_with_their_thread);
     RUN(large_buffers_take_few_pages);
+#ifdef __linux__
+    RUN(large_values_are_in_huge_pages);
+#endif
     RUN(contexts);
     RUN(cancelled);
     return check_report("workspace");

@@ -181,6 +181,21 @@ def test_writing_lets_others_run(big: tuple[zarrcore.Array, np.ndarray]) -> None
 
 @pytest.mark.alone
 @with_gil
+def test_reading_an_item_of_memory_let_the_gil_go_four_times() -> None:
+    """Letting it go takes longer than the read, and others may keep it for milliseconds."""
+    array = zarrcore.create_array(MemoryStore(), shape=200, chunks=100, dtype="f8", compressors=None)
+    array[...] = np.arange(200.0)
+
+    def read() -> None:
+        for _ in range(10_000):
+            assert array[5] == 5
+            assert array[99:101][1] == 100
+
+    assert turns_of_another_thread(read) <= 1
+
+
+@pytest.mark.alone
+@with_gil
 def test_control_of_the_method() -> None:
     """A call that keeps the GIL gives no turns."""
     assert turns_of_another_thread(lambda: sum(range(2_000_000))) <= 1

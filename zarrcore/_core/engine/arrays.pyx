@@ -234,11 +234,13 @@ cdef class NativeArray:
         call.poll = poll_session
         call.poll_arg = <void *>session
         zc_error_clear(&err)
-        with nogil:
-            if write:
-                status = zc_write(&call, &fault, &err)
-            else:
-                status = zc_read(&call, &fault, &err)
+        if not write and zc_read_is_short(&call):
+            # To release the GIL several times takes longer than such a read; other threads would wait for it.
+            call.threads = 1
+            status = zc_read(&call, &fault, &err)
+        else:
+            with nogil:
+                status = zc_write(&call, &fault, &err) if write else zc_read(&call, &fault, &err)
         if status != ZC_OK:
             if session.interrupted:
                 raise session.error

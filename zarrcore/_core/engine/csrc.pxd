@@ -51,6 +51,10 @@ cdef extern from "base/status.h" nogil:
     zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
     void zc_error_clear(zc_error *err)
 
+cdef extern from "base/memory.h" nogil:
+    void zc_memory_huge(void *memory, size_t n)
+
+
 cdef extern from "base/metrics.h" nogil:
     ctypedef enum zc_metric:
         ZC_METRIC_REQUESTS, ZC_METRIC_BYTES_READ, ZC_METRIC_WRITES, ZC_METRIC_BYTES_WRITTEN, ZC_METRIC_CHUNKS
@@ -560,6 +564,7 @@ cdef extern from "engine/engine.h" nogil:
     zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
                            zc_fault *fault, zc_error *err)
     zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
+    bint zc_read_is_short(const zc_call *call)
     zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
     void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst)
     size_t zc_chunk_key_size(const zc_array *array)

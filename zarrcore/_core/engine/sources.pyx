@@ -493,12 +493,19 @@ cdef zc_status _store_serve(const zc_store *store, zc_feed *feed, size_t n, zc_e
 
 # -- dicts and stores in Python
 
+cdef bytes _bytes_of(const void *data, size_t n):
+    cdef bytes value = PyBytes_FromStringAndSize(NULL, n)
+    zc_memory_huge(PyBytes_AS_STRING(value), n)
+    memcpy(PyBytes_AS_STRING(value), data, n)
+    return value
+
+
 cdef zc_status _replace(const zc_store *store, const char *key, const void *data, size_t n,
                         zc_error *err) noexcept with gil:
     cdef Session session = <Session>store.self
     cdef MemorySource memory
     try:
-        value = PyBytes_FromStringAndSize(<const char *>data, n)
+        value = _bytes_of(data, n)
         if type(session.source) is MemorySource:
             memory = <MemorySource>session.source
             memory.values[key.decode()] = value if memory.kept is None else memory.kept(value)
@@ -530,7 +537,7 @@ cdef zc_status _replace_version(const zc_store *store, const char *key, const vo
                                 int attempt, cbool *done, zc_error *err) noexcept with gil:
     cdef Session session = <Session>store.self
     try:
-        value = PyBytes_FromStringAndSize(<const char *>data, n)
+        value = _bytes_of(data, n)
         python = (<StoreSource>session.source).store
         done[0] = python._replace_version(key.decode(), value, <object>version, attempt)
         return ZC_OK
