@@ -284,7 +284,7 @@ def store_values(
     """Write `values`, checked and of the shape that the user sees; `options` go to the engine."""
     if values.size == 0:
         return
-    engine = array.engine()
+    engine = array.engine_to_write()
     write_empty = writes_empty_chunks(array)
     if selection.points:
         flat = np.ascontiguousarray(values).reshape(-1)

@@ -39,6 +39,9 @@ cdef extern from "base/status.h" nogil:
     zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
     void zc_error_clear(zc_error *err)
 
+cdef extern from "base/os_thread.h" nogil:
+    int64_t zc_now_ns()
+
 cdef extern from "base/metrics.h" nogil:
     ctypedef enum zc_metric:
         ZC_METRIC_REQUESTS, ZC_METRIC_BYTES_READ, ZC_METRIC_WRITES, ZC_METRIC_BYTES_WRITTEN, ZC_METRIC_CHUNKS
@@ -384,6 +387,7 @@ cdef extern from "engine/store.h" nogil:
         const char *documented
         const zc_mark *known
 
+    const int64_t ZC_LOOK_NS
     bint zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, zc_mark *mark)
 
     void zc_store_local(zc_local *local, zc_store *out)
