@@ -186,9 +186,9 @@ SETTINGS = {
     ),
     "metadata.confirm_reads": _choice(
         "near",
-        "Where a read of several chunks looks at its end whether the array was replaced meanwhile: "
-        '"near", in directories and in memory, or "always", also in an `ObjectStore`, which is one more '
-        "request and wait for each such read.",
+        "Where a read of several chunks looks at its end whether the array was replaced meanwhile, and a "
+        'write before it begins: "near", in directories and in memory, or "always", also in an '
+        "`ObjectStore`, which is one more request and wait for each of them.",
         "near",
         "always",
     ),
@@ -255,11 +255,10 @@ class Config:
         self._defaults = _flatten(defaults)
         self._lock = forkable(RLock())
         self._watchers: dict[str, Callable[[Any], object]] = {}
-        # Flat, so that a lookup on a hot path is one dictionary access; replaced as a whole, never changed in
-        # place, so that readers need no lock.
-        self._values = self._defaults
+        self._take(self._defaults)
         self._read_environment(environ or {})
         self._initial = self._values
+        forkable(self)
 
     # --- reading ---
 
@@ -360,7 +359,7 @@ class Config:
     def reset(self) -> None:
         """Restore the defaults and the settings that the environment had at import."""
         with self._lock:
-            self._values = self._initial
+            self._take(self._initial)
             for key, watcher in self._watchers.items():
                 watcher(self._values.get(key))
 
@@ -426,12 +425,26 @@ class Config:
             values = {key: value for key, value in values.items() if value is not _MISSING}
             for key in changes:
                 _refuse_leaf_with_children(values, key)
+            items = (*values.items(),)
             if self._values is before:  # else a signal handler has set others; none is called in between
                 break
-        self._values = values
+        self._values, self._items = values, items
         for key in changes.keys() & self._watchers.keys():
             self._watchers[key](self._values.get(key))
         return before
+
+    def _take(self, values: dict[str, Any]) -> None:
+        # Flat, so that a lookup on a hot path is one dictionary access; replaced as a whole, never changed in
+        # place, so that readers need no lock.
+        self._values, self._items = values, (*values.items(),)
+
+    def _at_fork_reinit(self) -> None:
+        """Begin a child of a fork with a dictionary of its own, made of what has no lock.
+
+        Without a GIL CPython locks a dictionary while it is read, and hands that lock to a thread that waits,
+        which need not be in the child: nobody could ask for a setting there.
+        """
+        self._values = dict(self._items)
 
 
 _KEYS = "\n".join(

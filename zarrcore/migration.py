@@ -282,17 +282,21 @@ def _migrate(
         return report
     if report.refused:
         raise MigrationError(report)
+    seen: dict[str, list[Any]] = {}
     # The root comes last: as long as its document is missing, the hierarchy is opened in its old format.
     for done, node in enumerate(reversed(nodes)):
         step(done, len(nodes))
         if not node.is_stored:
             below, here = node.path[len(place.path) :].strip("/"), StorePath(place.store, node.path)
             with document_lock(here):
+                seen[node.path] = _versions(here, node)
                 _refuse_changed(here, node)
                 store_unfollowed(target / below if below else target, node.metadata.to_documents())
     follow_tree(target, lambda: documents_below(target))
-    for node in nodes if removed else ():
-        _refuse_changed(StorePath(place.store, node.path), node)
+    for node in nodes:
+        here = StorePath(place.store, node.path)
+        if removed or (node.path in seen and seen[node.path] != _versions(here, node)):
+            _refuse_changed(here, node)
     remove_values(place, removed)
     step(len(nodes), len(nodes))
     info("migrated %s to format 3: %s nodes", place, len(nodes))
@@ -309,6 +313,12 @@ def _refuse_changed(place: StorePath, node: MigratedNode) -> None:
             f"{place}: the {node.node_type} was changed, replaced or removed while it was migrated, and its "
             "documents of the old format are those that hold: migrate once more"
         )
+
+
+def _versions(place: StorePath, node: MigratedNode) -> list[Any]:
+    """Return what differs once somebody has replaced old documents of a node, where that costs no request."""
+    names = _OLD_NAMES.get(node.zarr_format or 0, ())
+    return [place.store._noticed(join_path(place.path, name)) for name in names]
 
 
 def _documents(node: MigratedNode) -> Any:

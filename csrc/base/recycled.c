@@ -98,10 +98,12 @@ static void forget(void)
 
 void zc_recycled_limit(size_t most)
 {
+    static _Atomic int watches_forks;
+
+    zc_at_fork_once(&watches_forks, forget);
     zc_mutex_lock(&pool.lock);
     if (!pool.ready) {
         zc_cond_init(&pool.never);
-        zc_at_fork(forget);
         pool.ready = true;
     }
     pool.most = most;

@@ -21,7 +21,8 @@ typedef struct owner {
     struct {                         /* the version of the document; if it is torn, reads look at that once more */
         _Atomic(const char *) name;  /* NULL: they do not look whether it is still the same */
         _Atomic uint64_t size, inode;
-        _Atomic int64_t mtime_ns;
+        _Atomic int64_t mtime_ns, ctime_ns;
+        _Atomic int64_t looked_ns;   /* when a write looked */
     } known;
     size_t most;             /* bytes of an encoded chunk; ZC_SIZE_MAX: nobody can say */
     size_t n;                /* of the path in the store */
@@ -204,6 +205,7 @@ static void note_document(owner *o, bool compares)
         atomic_store(&o->known.size, mark.size);
         atomic_store(&o->known.inode, mark.inode);
         atomic_store(&o->known.mtime_ns, mark.mtime_ns);
+        atomic_store(&o->known.ctime_ns, mark.ctime_ns);
         atomic_store(&o->known.name, name);
     } else {
         atomic_store(&o->known.name, NULL);
@@ -219,16 +221,38 @@ static zc_status renew(void *pointer, bool last, zc_error *err)
     return compare_with_stored(o, err);
 }
 
+/* The name of the document, or NULL, and the version of it that is known. */
+static const char *known_document(const owner *o, zc_mark *mark)
+{
+    *mark = (zc_mark){.size = atomic_load(&o->known.size), .inode = atomic_load(&o->known.inode),
+                      .mtime_ns = atomic_load(&o->known.mtime_ns), .ctime_ns = atomic_load(&o->known.ctime_ns)};
+    return atomic_load(&o->known.name);
+}
+
 static void compare_after(owner *o, zc_session *session)
 {
-    const char *const name = atomic_load(&o->known.name);
+    const char *const name = known_document(o, &session->known);
 
     if (name != NULL && !session->writes) {
-        session->known = (zc_mark){.size = atomic_load(&o->known.size), .inode = atomic_load(&o->known.inode),
-                                   .mtime_ns = atomic_load(&o->known.mtime_ns)};
         session->local.documented = name;
         session->local.known = &session->known;
     }
+}
+
+/* Has somebody replaced the document in a directory?  A chunk of this array would be what that one cannot read. */
+static bool is_replaced(owner *o)
+{
+    zc_local local;
+    zc_mark known, mark;
+    const char *const name = known_document(o, &known);
+    const int64_t now = zc_now_ns();
+
+    if (name == NULL || now - atomic_load(&o->known.looked_ns) < ZC_LOOK_NS || !zc_local_of(o->store, &local)) {
+        return false;
+    }
+    atomic_store(&o->known.looked_ns, now);
+    local.documented = name;
+    return !zc_local_mark(&local, o->prefix, o->doc.array.prefix_len, &mark) || !zc_mark_is_same(&known, &mark);
 }
 
 static zc_status begin(zc_session *session, zc_error *err)
@@ -246,8 +270,11 @@ static zc_status begin(zc_session *session, zc_error *err)
         }
         zc_known_losses_set(&o->losses, losses);
     }
-    session->most = o->most;
-    const zc_status status = o->store->shared->ops->begin(o->store, session, err);
+    zc_status status = session->writes && is_replaced(o) ? renew(o, false, err) : ZC_OK;
+    if (status == ZC_OK) {
+        session->most = o->most;
+        status = o->store->shared->ops->begin(o->store, session, err);
+    }
     if (status == ZC_OK) {
         compare_after(o, session);
     }

@@ -126,7 +126,7 @@ static bool is_valid(const zc_cached *entry, const zc_origin *origin)
 
 static zc_mutex all_lock = ZC_MUTEX_INIT;
 static zc_cache *all;
-static bool watching_forks;
+static _Atomic int watches_forks;
 
 static void start_empty(zc_cache *cache)
 {
@@ -158,11 +158,8 @@ zc_cache *zc_cache_new(size_t max_bytes)
     }
     atomic_init(&cache->max_bytes, max_bytes);
     start_empty(cache);
+    zc_at_fork_once(&watches_forks, start_child);
     zc_rank_lock(&all_lock, ZC_RANK_CACHES);
-    if (!watching_forks) {
-        zc_at_fork(start_child);
-        watching_forks = true;
-    }
     cache->next = all;
     cache->before = &all;
     if (all != NULL) {

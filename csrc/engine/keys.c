@@ -150,13 +150,15 @@ static void start_child(void)
 
 static void start(void)
 {
+    static _Atomic int watches_forks;
+
     if (atomic_load(&started)) {
         return;
     }
+    zc_at_fork_once(&watches_forks, start_child);
     zc_mutex_lock(&starting);
     if (!atomic_load(&started)) {
         open_buckets();
-        zc_at_fork(start_child);
         atomic_store(&started, true);
     }
     zc_mutex_unlock(&starting);

@@ -207,6 +207,9 @@ typedef struct zc_local {
 /* The version that an array's document has now; false if it is not there. */
 bool zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, zc_mark *mark);
 
+/* How long writes go by the last look at it, which costs a tenth of the smallest one. */
+#define ZC_LOOK_NS INT64_C(10000000)
+
 /* What is read next belongs to what was read before: where there are files, it is compared together with that. */
 void zc_store_goes_on(const zc_store *store);
 

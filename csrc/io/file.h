@@ -75,13 +75,13 @@ bool zc_dir_is_same(const zc_dir *a, const zc_dir *b);
 /* What distinguishes the versions of a file that is not opened. */
 typedef struct zc_mark {
     uint64_t size;
-    int64_t mtime_ns;
-    uint64_t inode;          /* as of zc_file */
+    int64_t mtime_ns, ctime_ns;
+    uint64_t inode;          /* as of zc_file, as are the times */
 } zc_mark;
 
 static inline bool zc_mark_is_same(const zc_mark *a, const zc_mark *b)
 {
-    return a->size == b->size && a->mtime_ns == b->mtime_ns && a->inode == b->inode;
+    return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->inode == b->inode;
 }
 
 /* Is there something of that name?  Of a link the mark is its own. */

@@ -106,7 +106,8 @@ bool zc_dir_has(const zc_dir *dir, const char *name, zc_mark *mark)
     if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         return false;
     }
-    *mark = (zc_mark){.size = (uint64_t)st.st_size, .mtime_ns = ns_of(MTIME(st)), .inode = (uint64_t)st.st_ino};
+    *mark = (zc_mark){.size = (uint64_t)st.st_size, .mtime_ns = ns_of(MTIME(st)), .ctime_ns = ns_of(CTIME(st)),
+                      .inode = (uint64_t)st.st_ino};
     return true;
 }
 

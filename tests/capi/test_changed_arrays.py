@@ -228,3 +228,23 @@ def test_another_kind_of_array_in_the_place_of_a_handle_of_the_library(
         with pytest.raises(LibraryError, match="another array is in the place"):
             tree.values(handle)
     tree.close()
+
+
+@pytest.mark.parametrize("how", ["replaced", "removed", "attributes"])
+def test_a_handle_of_the_library_wrote_over_an_array_of_another_process(
+    library: Any, error_of: Any, tmp_path: Path, how: str
+) -> None:
+    tree, error = Tree(library, error_of, tmp_path), error_of()
+    zarrcore.create_array(tmp_path / "a", data=np.ones(8, "i4"), chunks=4)
+    zarrcore.create_array(tmp_path / "b", data=np.ones(8, "i4"), chunks=4, attributes={"n": 1})
+    zarrcore.create_array(tmp_path / "c", data=np.full(8, 1.5), chunks=4)
+    with tree.array("a") as handle:
+        (tmp_path / "a").rename(tmp_path / "gone")
+        if how != "removed":
+            (tmp_path / ("c" if how == "replaced" else "b")).rename(tmp_path / "a")
+        status = library.region(handle, np.full(8, 3, "i4"), write=True, error=error)
+    assert status == (0 if how == "attributes" else STALE)
+    if how == "removed":
+        assert not (tmp_path / "a").exists()
+    else:
+        assert set(zarrcore.open_array(tmp_path / "a")[:]) == {3 if how == "attributes" else 1.5}

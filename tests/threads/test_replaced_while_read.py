@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -540,3 +541,65 @@ def test_metadata_that_change_during_every_read_do_not_end_it(tmp_path: Path) ->
     Interrupted.meanwhile.append(change)
     assert values_of(array.read(..., threads=1)) == {1}
     assert 3 * N < changes < 10 * N  # one for each chunk of each read
+
+
+# --- writes by a handle of the array that was there before ---
+
+WRITES: dict[str, Callable[[zarrcore.Array, np.ndarray], object]] = {
+    "a chunk": lambda array, values: array.__setitem__(np.s_[:2], values[:2]),
+    "a part of one": lambda array, values: array.__setitem__(0, values[0]),
+    "all": lambda array, values: array.__setitem__(..., values),
+    "a list": lambda array, values: array.__setitem__(np.s_[:4], values[:4].tolist()),
+    "points": lambda array, values: array.vindex.__setitem__([0, 3], values[:2]),
+    "indices": lambda array, values: array.oindex.__setitem__([0, 3], values[:2]),
+}
+
+
+def opened(array: zarrcore.Array) -> zarrcore.Array:
+    """The array by a handle whose first write looks at the metadata, as others do now and then."""
+    handle = zarrcore.open_array(array.store)
+    handle[:1]  # it knows the version of the metadata now
+    return handle
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_handle_wrote_over_the_array_in_the_place_of_its_own(tmp_path: Path, kind: str, write: str) -> None:
+    """What it wrote was encoded as its own array had it: nobody could read that, or all read other values."""
+    array = opened(make(tmp_path / "a", None, 1, kind=kind))
+    values = np.full(array.shape, 3).astype("U1" if kind == "strings" else "i4")
+    make(tmp_path / "b", None, 2, dtype="f8", kind=kind)
+    by_another_process(tmp_path / "a", tmp_path / "b")
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
+        WRITES[write](array, values)
+    assert values_of(zarrcore.open_array(tmp_path / "a")[:]) == {2}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_handle_made_chunks_of_an_array_that_another_process_had_removed(tmp_path: Path, kind: str) -> None:
+    array = opened(make(tmp_path / "a", None, 1, kind=kind))
+    shutil.rmtree(tmp_path / "a")
+    with pytest.raises(ArrayNotFoundError):
+        array[:2] = np.full(2, 3).astype("U1" if kind == "strings" else "i4")
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_handle_writes_where_another_process_changed_attributes_or_appended(tmp_path: Path) -> None:
+    array = opened(make(tmp_path / "a", None, 1, kind="v2"))
+    zarrcore.open_array(tmp_path / "a").attrs["n"] = 1
+    zarrcore.open_array(tmp_path / "a").append(np.full(2, 5, "i4"))
+    array[:2], array[2:4] = 3, np.full(2, 4, "i4")
+    assert array[:6].tolist() == zarrcore.open_array(tmp_path / "a")[:6].tolist() == [3, 3, 4, 4, 1, 1]
+
+
+def test_a_file_of_metadata_is_another_one_though_it_has_the_same_size_and_time(tmp_path: Path) -> None:
+    """As where an archive is unpacked over it, or rsync keeps the times: it had the same number, too."""
+    array = make(tmp_path / "a", None, 1, kind="v2")
+    array[:]
+    document = tmp_path / "a" / ".zarray"
+    status = document.stat()
+    document.write_text(document.read_text().replace("<i4", "<f4"))
+    os.utime(document, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert document.stat().st_size == status.st_size
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
+        array[:]

@@ -19,6 +19,7 @@ from zarrcore._core import engine
 from zarrcore.config import SETTINGS, Config, config
 from zarrcore.errors import BadConfigError, ZarrUserWarning
 from zarrcore.storage import remote
+from zarrcore.testing.process import in_child
 
 DEFAULTS = {"array": {"order": "C", "write_empty_chunks": False}, "threading.max_workers": None, "x_y": 1}
 
@@ -307,3 +308,11 @@ def test_a_key_without_its_section_is_refused(key, meant):
     with pytest.raises(BadConfigError, match=f"'{key}': .*did you mean '{meant}'"):
         config.set({key: 1})
     assert key not in config
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_of_a_fork_waited_for_a_reader_of_settings_that_is_not_there() -> None:
+    """Without a GIL CPython hands the lock of a dictionary to who waits for it; the child has another one."""
+    with config.set({"array.order": "F"}):
+        values = config._values
+        assert in_child(lambda: config._values is not values and config._values == values)

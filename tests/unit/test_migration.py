@@ -16,7 +16,7 @@ from small_store import FailingStore
 import zarrcore
 from zarrcore.errors import ConflictError, ContainsGroupError, GroupNotFoundError, ReadOnlyError
 from zarrcore.migration import MigrationError, migrate, migrate_v2_to_v3, remove_metadata
-from zarrcore.storage import MemoryStore
+from zarrcore.storage import LocalStore, MemoryStore
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -597,3 +597,28 @@ def test_what_was_changed_meanwhile_was_taken_back(change: str, remove_old: bool
         "resize": [*range(3)],
         "replace": [0, 1, 2],
     }.get(change, [*range(6)])
+
+
+@pytest.mark.parametrize("store", ["memory", "files"])
+@pytest.mark.parametrize("change", ["append", "attributes", "remove"])
+def test_what_was_changed_after_its_new_document_was_stored_was_not_noticed(
+    change: str, store: str, tmp_path: Path
+) -> None:
+    at = MemoryStore() if store == "memory" else LocalStore(tmp_path)
+    group = zarrcore.create_group(at, zarr_format=2)
+    for name in ("a", "b"):
+        group.create_array(name, data=np.arange(6), chunks=2)
+
+    def after(done: int, total: int) -> None:
+        if (done, total) != (1, 3):
+            return
+        array = zarrcore.open_array(at, path="b", mode="r+", zarr_format=2)
+        if change == "append":
+            array.append(np.arange(6, 8))
+        elif change == "attributes":
+            array.attrs["x"] = 1
+        else:
+            del zarrcore.open_group(at, mode="r+", zarr_format=2)["b"]
+
+    with pytest.raises(ConflictError, match=r"/b.*migrate once more"):
+        migrate(at, progress=after)

@@ -20,7 +20,8 @@ from zarrcore.engine.projection import axes_of, raw_dtype
 from zarrcore.errors import ChunkError, ChunkIOError
 from zarrcore.indexing import Dim, Fields, Selection, plain_selection
 from zarrcore.metadata import ArrayMetadata, layout
-from zarrcore.nodes.users import MOVING, WRITES, refuse_while_moving
+from zarrcore.nodes import users
+from zarrcore.nodes.users import MOVING, refuse_while_moving
 
 if TYPE_CHECKING:
     from zarrcore.progress import Step
@@ -245,8 +246,8 @@ def put_by(
     step: Step | None = None,
 ) -> None:
     """Write into a selection as one of the functions of :mod:`zarrcore.indexing` understands it."""
-    under_way = RLock()
-    WRITES[under_way] = array
+    under_way, writes = RLock(), users.writes
+    writes[under_way] = array
     try:
         with under_way:
             if MOVING:
@@ -258,7 +259,7 @@ def put_by(
                     return
             put(array, select(selection, array.shape), value, fields, threads, step)
     finally:
-        WRITES.pop(under_way, None)
+        writes.pop(under_way, None)
 
 
 def field_values(value: Any, fields: Fields, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
@@ -283,7 +284,7 @@ def store_values(
     """Write `values`, checked and of the shape that the user sees; `options` go to the engine."""
     if values.size == 0:
         return
-    engine = array.engine()
+    engine = array.engine_to_write()
     write_empty = writes_empty_chunks(array)
     if selection.points:
         flat = np.ascontiguousarray(values).reshape(-1)

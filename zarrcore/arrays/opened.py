@@ -191,6 +191,15 @@ class OpenArray(ArrayDescription):
             self.forget_engine()
         return self.engine()
 
+    def engine_to_write(self) -> Engine:
+        """Return an engine for a write, unless somebody has put another array in the place of this one.
+
+        What would be stored there is what that array cannot read, or reads as other values.
+        """
+        metadata, engine = self._metadata, self.engine()
+        engine.confirm()
+        return self.engine_after(engine, metadata) if engine.is_stale else engine
+
     def with_shape_of(self, metadata: ArrayMetadata) -> OpenArray:
         """Return the same array with another shape, for one change: it sees nothing of what others change."""
         array = self._with_metadata(metadata)

@@ -485,7 +485,7 @@ class ArrayWriter(Indexable):
     def _write(self, verb: str, *args: Any) -> None:
         """Have the engine write, unless the array has another shape by now."""
         with writing(self._array):
-            getattr(self._target().engine(), verb)(*args, writes_empty_chunks(self._array))
+            getattr(self._target().engine_to_write(), verb)(*args, writes_empty_chunks(self._array))
 
     def close(self) -> None:
         """Write all that is pending and refuse further use; more calls do nothing.

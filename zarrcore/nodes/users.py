@@ -26,7 +26,7 @@ changes = 0
 
 _process = os.urandom(8)
 
-WRITES: dict[Any, Any] = {}
+writes: dict[Any, Any] = {}
 """Writes under way: a lock that the writing thread holds, and the open array or group."""
 
 MOVING: dict[object, str] = {}
@@ -36,15 +36,15 @@ GROWING: WeakSet[Any] = WeakSet()
 """Writers that were given rows which the document of their array does not have yet."""
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=WRITES.clear)
     os.register_at_fork(after_in_child=MOVING.clear)
     os.register_at_fork(after_in_child=GROWING.clear)
     os.register_at_fork(after_in_child=lambda: _renew())
 
 
 def _renew() -> None:
-    global _process
+    global _process, writes
     _process = os.urandom(8)
+    writes = {}  # not cleared: without a GIL a thread that is not in the child may have the dictionary locked
 
 
 def process() -> bytes:
@@ -114,20 +114,20 @@ def writing(node: Any) -> Iterator[None]:
 
     A change of the attributes of an array or a group is one as well.
     """
-    under_way = RLock()
-    WRITES[under_way] = node
+    under_way, own = RLock(), writes  # the same to its end, as a child has others
+    own[under_way] = node
     try:
         with under_way:
             refuse_while_moving(node)
             yield
     finally:
-        WRITES.pop(under_way, None)
+        own.pop(under_way, None)
 
 
 def is_changing(place: StorePath) -> bool:
     """Return whether a write to the array at a place is under way, or a change of its metadata."""
     scope = _scope(place)
-    return any(_scope(node.store_path) == scope for node in WRITES.copy().values())
+    return any(_scope(node.store_path) == scope for node in writes.copy().values())
 
 
 class Made(NamedTuple):
@@ -148,12 +148,12 @@ def refuse_inside(place: StorePath) -> None:
     It is in the ``set`` of a store, in a codec or in a signal handler.  That write would go on with chunks
     of an array that is another one by then; where another thread has begun it, each waited for the other.
     """
-    if not WRITES:
+    if not writes:
         return
     from zarrcore._core import engine
 
     scope, in_call = _scope(place), engine.is_in_call()
-    for under_way, node in WRITES.copy().items():
+    for under_way, node in writes.copy().items():
         if (in_call or under_way._is_owned()) and _scope(node.store_path).startswith(scope):
             raise ChunkLockError(
                 f"what is {place._located} is to be resized, moved or removed while this thread writes to "
@@ -184,7 +184,7 @@ def wait_for_writes(place: StorePath) -> bool:
     from zarrcore._core import engine
 
     scope, waited = _scope(place), False
-    for under_way, node in WRITES.copy().items():
+    for under_way, node in writes.copy().items():
         if _scope(node.store_path).startswith(scope):
             waited = True
             with under_way:

@@ -22,6 +22,7 @@ cdef class NativeArray:
     cdef readonly str path
     cdef public bint is_left
     cdef public bint is_stale
+    cdef int64_t looked_ns
     cdef bytes prefix
     cdef bytes fill
     cdef list edges
@@ -29,6 +30,7 @@ cdef class NativeArray:
     cdef Place place
 
     cdef int find_place(self) except -1
+    cdef bint may_be_current(self) except -1
     cdef cnp.ndarray lay_out(self, zc_selection *selection, object key, cnp.ndarray given, bint *scalar)
     cdef bint fits(self, cnp.ndarray array, int ndim, const cnp.npy_intp *shape) except -1
     cdef int _check(self, chunks, key_encoding) except -1

@@ -319,6 +319,14 @@ cdef class NativeArray:
         """Read n single elements to the n items of `out`; `coords` has their int64 indices for each dimension."""
         self._transfer(coords, out, "out", threads, field, points=True, write=False, write_empty=False, token=token)
 
+    cdef bint may_be_current(self) except -1:
+        """Whether the metadata have the version that was noted, as far as looks show, which are made now and then."""
+        cdef int64_t now = zc_now_ns()
+        if now - self.looked_ns >= ZC_LOOK_NS:
+            self.looked_ns = now
+            self.confirm()
+        return not self.is_stale
+
     def confirm(self) -> None:
         """Look whether several reads were of one array: if they may not have been, `is_stale` is true then."""
         self.is_stale |= not is_as_noted(self.source, self.prefix)
@@ -445,7 +453,8 @@ cdef class NativeArray:
     def put(self, key, value, bint write_empty=False, threads=0) -> bool:
         """Write to a basic selection what needs neither a cast nor a broadcast: an array, or a Python number.
 
-        False is returned, and nothing was written, for every other selection and value.
+        False is returned, and nothing was written, for every other selection and value, and where others have
+        replaced the metadata: the array `is_stale` then.
         """
         cdef zc_selection selection
         cdef cnp.npy_intp shape[64]
@@ -471,5 +480,7 @@ cdef class NativeArray:
                 set_axis(&selection, d, selection.axis[d].start, selection.axis[d].step, selection.axis[d].count,
                          cnp.PyArray_STRIDE(array, axis_of[d]) if given else 0)
         if size:
+            if not self.may_be_current():
+                return False
             self.run(&selection, thread_number(threads), True, write_empty)
         return True

@@ -54,6 +54,8 @@ cdef extern from "base/status.h" nogil:
 cdef extern from "base/memory.h" nogil:
     void zc_memory_huge(void *memory, size_t n)
 
+cdef extern from "base/os_thread.h" nogil:
+    int64_t zc_now_ns()
 
 cdef extern from "base/metrics.h" nogil:
     ctypedef enum zc_metric:
@@ -400,6 +402,7 @@ cdef extern from "engine/store.h" nogil:
         const char *documented
         const zc_mark *known
 
+    const int64_t ZC_LOOK_NS
     bint zc_local_mark(const zc_local *local, const char *prefix, size_t prefix_len, zc_mark *mark)
 
     void zc_store_local(zc_local *local, zc_store *out)
