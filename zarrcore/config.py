@@ -251,6 +251,9 @@ class Config:
     'C'
     """
 
+    _values: dict[str, Any]
+    _items: tuple[tuple[str, Any], ...]  # the same
+
     def __init__(self, defaults: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> None:
         self._defaults = _flatten(defaults)
         self._lock = forkable(RLock())

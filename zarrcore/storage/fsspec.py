@@ -116,7 +116,7 @@ class FsspecStore(RemoteStore):
         if not hasattr(fs, "cat_ranges"):
             raise TypeError(f"FsspecStore: expected a filesystem of fsspec, got {fs!r}")
         self.fs = fs
-        single_files.note_process(fs)
+        single_files.take(fs)
         self.path = path
         self.allowed_exceptions = allowed_exceptions
         self._blocking: tuple[int, Any] | None = None
@@ -475,7 +475,7 @@ class FsspecStore(RemoteStore):
         kept = unwrapped(state.pop("kept", WITHHELD))
         vars(self).update(state if kept is WITHHELD else {**state, **kept})
         if not isinstance(self.fs, _Withheld):
-            single_files.note_process(self.fs)
+            single_files.take(self.fs)
 
     def _lasting_name(self) -> str | None:
         if self._in_process:

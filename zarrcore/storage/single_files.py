@@ -7,10 +7,11 @@ read what the other one wants.
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import Any
 
 from zarrcore._locks import RLock, forkable
-from zarrcore.errors import StoreError
+from zarrcore.errors import StoreError, masked
 from zarrcore.storage import file_caches
 from zarrcore.storage.file_caches import protocols
 
@@ -18,15 +19,36 @@ _CONNECTIONS = {"ftp"}
 _ARCHIVES = {"tar", "libarchive", "zip"}
 _SAFE_FOR_THREADS = {"zip"}  # the module zipfile has a lock
 
+_BLOCK = 512  # bytes, of a tar archive
 _MADE_IN = "_zarrcore_made_in"  # the process
 
 _asking = [forkable(RLock()) for _ in range(64)]  # by the number of a filesystem
 
 
-def note_process(fs: Any) -> None:
-    """Note which process a filesystem belongs to, of those that a child must not use."""
-    if (found := _inner(getattr(fs, "sync_fs", fs))) is not None:
-        vars(found).setdefault(_MADE_IN, os.getpid())
+def take(fs: Any) -> None:
+    """Note which process a filesystem belongs to, of those that a child must not use.
+
+    Raises
+    ------
+    StoreError
+        If it is an archive that lacks its end, and perhaps values before that.
+    """
+    if (found := _inner(getattr(fs, "sync_fs", fs))) is None or _MADE_IN in vars(found):
+        return
+    if "tar" in protocols(found):
+        _refuse_cut(found)
+    vars(found)[_MADE_IN] = os.getpid()
+
+
+def _refuse_cut(fs: Any) -> None:
+    """Refuse an archive without a blank block after its last file (POSIX.1, ustar interchange format)."""
+    with lock_of(fs) or nullcontext():
+        fs.fo.seek(fs.tar.offset)
+        block = fs.fo.read(_BLOCK)
+    if block != bytes(_BLOCK):
+        path = fs.storage_options.get("fo") or next(iter(fs.storage_args), "")
+        reason = f"is cut off, or damaged, at byte {fs.tar.offset}: nobody knows what else was in it"
+        raise StoreError(f"the tar archive {masked(str(path))} {reason}")
 
 
 def lock_of(fs: Any) -> Any | None:
@@ -59,7 +81,7 @@ def of_this_process(fs: Any) -> Any:
             "the same time; make it of a path, or in this process"
         )
     twin = type(fs)(*fs.storage_args, **fs.storage_options)
-    note_process(twin)
+    take(twin)
     return twin
 
 

@@ -556,6 +556,23 @@ def test_a_child_reads_an_archive_by_a_file_of_its_own(tmp_path: Path, kind: str
     fs.fo.close()
 
 
+@pytest.mark.parametrize("damage", ["cut", "header"])
+def test_an_archive_that_is_cut_off_has_no_fill_values(tmp_path: Path, damage: str) -> None:
+    """The module tarfile takes that for the end: chunks after it were absent."""
+    values = np.arange(1, 41).reshape(8, 5)
+    path = Path(tarred(tmp_path, values))
+    with tarfile.open(path) as archive:
+        *_, last = archive
+    data = bytearray(path.read_bytes())
+    if damage == "cut":
+        del data[last.offset :]
+    else:
+        data[last.offset + 3] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match=f"data.tar is cut off, or damaged, at byte {last.offset}"):
+        FsspecStore.from_url(f"tar::file://{path}")
+
+
 @pytest.mark.parametrize("reply", ["421 Too many connections", "530 Not logged in", "550 Permission denied"])
 def test_what_a_server_for_ftp_refuses_is_not_absent(reply: str) -> None:
     """fsspec says that the file is not found, whatever the reply was."""
