@@ -120,6 +120,7 @@ class FsspecStore(RemoteStore):
         self.path = path
         self.allowed_exceptions = allowed_exceptions
         self._blocking: tuple[int, Any] | None = None
+        self._here: tuple[int, Any] | None = None
         self._found_at: str | None = None
         self._root: str = self._files._strip_protocol(path).rstrip("/")
 
@@ -457,7 +458,7 @@ class FsspecStore(RemoteStore):
         return self._root, self.read_only, self._files
 
     def __getstate__(self) -> dict[str, Any]:
-        state, fs = {**vars(self), "_blocking": None, "_found_at": None}, self.fs
+        state, fs = {**vars(self), "_blocking": None, "_here": None, "_found_at": None}, self.fs
         if isinstance(fs, _Withheld):
             return state
         given = getattr(fs, "storage_args", ()), getattr(fs, "storage_options", {}), self.path
@@ -536,8 +537,9 @@ class FsspecStore(RemoteStore):
         """Call a method of the filesystem; what ends its event loop is not waited for without end."""
         work = self._coroutine(method)
         if work is None:
-            with single_files.lock_of(self._files) or nullcontext():
-                return getattr(self._files, method)(*args, **options)
+            fs = self._files_here
+            with single_files.lock_of(fs) or nullcontext():
+                return getattr(fs, method)(*args, **options)
         try:
             return run_to_end(lambda: work(*args, **options), self._files.loop, is_needed=True)
         except Unawaited as error:
@@ -558,6 +560,13 @@ class FsspecStore(RemoteStore):
         if self._blocking is None or self._blocking[0] != os.getpid():
             self._blocking = os.getpid(), _blocking(self.fs)
         return self._blocking[1]
+
+    @property
+    def _files_here(self) -> Any:
+        """The same for calls without coroutines, with an open file of this process, not of its parent."""
+        if self._here is None or self._here[0] != os.getpid():
+            self._here = os.getpid(), single_files.of_this_process(self._files)
+        return self._here[1]
 
     @property
     def _is_local(self) -> bool:
@@ -664,8 +673,8 @@ def _blocking(fs: Any) -> Any:
         return fs
     wrapped = getattr(fs, "sync_fs", None)
     if wrapped is not None:
-        return single_files.of_this_process(wrapped)
-    return _synchronous(single_files.of_this_process(fs))
+        return wrapped
+    return _synchronous(fs)
 
 
 def _synchronous(fs: Any) -> Any:
