@@ -559,6 +559,24 @@ def test_a_child_reads_an_archive_by_a_file_of_its_own(tmp_path: Path, kind: str
     fs.fo.close()
 
 
+def test_a_child_has_a_connection_of_its_own(tmp_path: Path) -> None:
+    class Connected(MemoryFileSystem):  # type: ignore[misc]
+        protocol = "sftp"
+        store: ClassVar[dict[str, Any]] = {}
+
+        def __init__(self, host: str) -> None:
+            super().__init__()
+            self.connected_by = os.getpid()
+
+        def cat_file(self, path: str, *args: Any, **options: Any) -> bytes:
+            return str(self.connected_by).encode()
+
+    store = FsspecStore(Connected("host"))
+    for each in (store, FsspecStore(DirFileSystem("/data", store.fs), path="")):
+        assert each.get("key") == b"%d" % os.getpid()
+        assert in_child(lambda each=each: each.get("key") == b"%d" % os.getpid())
+
+
 @pytest.mark.parametrize("damage", ["cut", "header"])
 def test_an_archive_that_is_cut_off_has_no_fill_values(tmp_path: Path, damage: str) -> None:
     """The module tarfile takes that for the end: chunks after it were absent."""
