@@ -76,9 +76,10 @@ def of_this_process(fs: Any) -> Any:
         vars(twin).update(vars(fs), fs=of_this_process(fs.fs))
         return twin
     given = (*fs.storage_args, *fs.storage_options.values())
-    if any(hasattr(one, "read") for one in given):
-        if "zip" in protocols(fs):  # where checksums show what has gone wrong
-            return fs
+    is_open = any(hasattr(one, "read") for one in given)
+    if "zip" in protocols(fs) and (is_open or fs.mode != "r"):
+        return fs  # checksums show what has gone wrong; and one that is written would be begun again
+    if is_open:
         raise StoreError(
             f"{type(fs).__name__}: reads a file that the parent of this process has opened, and may read at "
             "the same time; make it of a path, or in this process"

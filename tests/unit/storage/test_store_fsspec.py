@@ -577,6 +577,14 @@ def test_a_child_has_a_connection_of_its_own(tmp_path: Path) -> None:
         assert in_child(lambda each=each: each.get("key") == b"%d" % os.getpid())
 
 
+def test_a_child_does_not_begin_an_archive_again(tmp_path: Path) -> None:
+    store = FsspecStore(fsspec.filesystem("zip", fo=str(tmp_path / "data.zip"), mode="w"), path="")
+    store.set("key", b"value")
+    assert in_child(lambda: store.exists("key"))
+    store.fs.close()
+    assert FsspecStore.from_url(f"zip::file://{tmp_path}/data.zip").get("key") == b"value"
+
+
 @pytest.mark.parametrize("damage", ["cut", "header"])
 def test_an_archive_that_is_cut_off_has_no_fill_values(tmp_path: Path, damage: str) -> None:
     """The module tarfile takes that for the end: chunks after it were absent."""
