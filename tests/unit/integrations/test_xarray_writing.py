@@ -64,5 +64,6 @@ def test_documents_were_read_again_after_they_had_been_consolidated(ds: Any) -> 
     store = MeetingStore()
     ours.to_zarr(ds, store, mode="w", zarr_format=3)
     asked = [key for key in store.asked if key == "v1/zarr.json"]
-    assert len(asked) <= 2, store.asked  # as nodes are collected, after a look whether one is there
+    # As nodes are collected, after a look whether one is there; and before values are stored that come late.
+    assert len(asked) <= 3, store.asked
     assert zarrcore.check_consolidated(store) == ()
