@@ -468,7 +468,7 @@ def test_arrays_of_format_2(filters: list, dtype: str, order: str, compressor: d
         ([{"name": "numcodecs.quantize", "configuration": {"digits": 2, "dtype": "<f2"}}], "float16"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # numcodecs casts memory of no content
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # of memory of numcodecs' own
 @pytest.mark.parametrize("shards", [None, (14, 12)])
 def test_arrays_of_format_3(filters: list, dtype: str, shards: tuple | None) -> None:
     values = (np.arange(30 * 20).reshape(30, 20) % 7).astype(dtype)
