@@ -26,8 +26,7 @@ def protocols(fs: Any) -> tuple[str, ...]:
 
 def cache_of(fs: Any) -> Any | None:
     """Return the cache that a filesystem is, or that its directory lies in; None if there is none."""
-    while "dir" in protocols(fs):
-        fs = fs.fs
+    fs, _ = _below_directories(fs)
     return None if KINDS.isdisjoint(protocols(fs)) else fs
 
 
@@ -45,7 +44,7 @@ def read_through(
     """
     with _fetching[hash(cache.storage[-1]) % len(_fetching)]:
         is_of_blocks = _OF_BLOCKS in protocols(cache)
-        names = [] if is_of_blocks else [_name(fs, path) for path in paths]
+        names = [] if is_of_blocks else [_below_directories(fs, path)[1] for path in paths]
         missing = [None if cache._check_file(name) else name for name in names]
         try:
             answers = read()
@@ -57,11 +56,11 @@ def read_through(
         return answers
 
 
-def _name(fs: Any, path: str) -> str:
-    """Return how the cache calls a file."""
+def _below_directories(fs: Any, path: str = "") -> tuple[Any, str]:
+    """Return the filesystem that a directory lies in, and how that calls a file."""
     while "dir" in protocols(fs):
         path, fs = fs._join(path), fs.fs
-    return path
+    return fs, path
 
 
 def _drop(cache: Any, names: Iterable[str | None]) -> None:
