@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -15,7 +17,8 @@ from contextvars import ContextVar, copy_context
 from functools import partial
 from os import cpu_count, getpid
 from threading import Event, Lock, RLock
-from time import sleep
+from time import monotonic, sleep
+from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
 from zarrcore._pools import Pool
@@ -24,6 +27,7 @@ from zarrcore._threads import start
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_LONGEST = 2.0  # seconds that the end of the process waits for threads of other packages
 _PATIENCE = 0.05  # seconds in which no call ends, until there are more threads, or an end is asked for
 
 
@@ -188,8 +192,32 @@ STORES = Threads("zarrcore-stores", 64)
 
 @atexit.register
 def _finish_calls() -> None:
-    """Wait for the calls that are under way, as a program does for those of an executor of Python's."""
+    """Wait for the calls that are under way, as a program does for those of an executor of Python's.
+
+    And for threads that brought the answers of the last requests, such as those of icechunk, to come back:
+    CPython before 3.14 ends them, and frames of Rust then drop objects of Python without the GIL.
+    """
     pools = [threads._pools.get(getpid()) for threads in (NODES, BATCHES, STORES)]
     for pool in filter(None, pools):
         pool.end()
         pool.join()
+    latest = monotonic() + _LONGEST
+    while hands_over() and monotonic() < latest:
+        sleep(0.001)
+
+
+def hands_over() -> bool:
+    """Return whether a thread that is not one of Python's hands something to an event loop.
+
+    A loop may see the answer, and end the request, before the thread that brought it has come back.
+    """
+    known = {thread.ident for thread in threading.enumerate()}
+    frames = sys._current_frames().items()
+    return any(_is_in("call_soon_threadsafe", frame) for ident, frame in frames if ident not in known)
+
+
+def _is_in(function: str, frame: FrameType | None) -> bool:
+    """Return whether a thread is in a function, or in something that it calls."""
+    while frame is not None and frame.f_code.co_name != function:
+        frame = frame.f_back
+    return frame is not None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
-from types import FrameType
 from typing import Any
+
+from zarrcore._awaited import hands_over
 
 _LONGEST = 2.0  # seconds that the end of the process waits for answers, and then for what it cancelled
 _AFTER_CANCELLING = 0.05  # seconds in which obstore's threads learn of it
@@ -64,27 +63,10 @@ def _has_ended(seconds: float) -> bool:
     latest = monotonic() + seconds
     while monotonic() < latest:
         is_quiet = not any(loop.is_running() for loop, _ in [*_tasks.values()])
-        if is_quiet and monotonic() > _last_cancelled + _AFTER_CANCELLING and not _hands_over():
+        if is_quiet and monotonic() > _last_cancelled + _AFTER_CANCELLING and not hands_over():
             return True
         sleep(0.005)
     return False
-
-
-def _hands_over() -> bool:
-    """Whether a thread that is not one of Python's hands something to an event loop.
-
-    A loop may see the answer, and end the request, before the thread that brought it has come back.
-    """
-    known = {thread.ident for thread in threading.enumerate()}
-    frames = sys._current_frames().items()
-    return any(_is_in("call_soon_threadsafe", frame) for ident, frame in frames if ident not in known)
-
-
-def _is_in(function: str, frame: FrameType | None) -> bool:
-    """Whether a thread is in a function, or in something that it calls."""
-    while frame is not None and frame.f_code.co_name != function:
-        frame = frame.f_back
-    return frame is not None
 
 
 if hasattr(os, "register_at_fork"):
