@@ -138,7 +138,7 @@ begins.acquire()
 
 
 def test_a_process_ended_below_the_thread_that_had_brought_its_last_answer() -> None:
-    """With icechunk 3 of 100 programs ended by SIGSEGV: CPython ended its thread, which freed objects then."""
+    """With icechunk 3 of 100 programs ended by SIGSEGV, in a thread that CPython ended."""
     program = [sys.executable, "-c", THREAD_OF_RUST]
     done = subprocess.run(program, capture_output=True, text=True, check=True)
     assert done.stdout == "[True]\n"
