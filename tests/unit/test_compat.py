@@ -343,6 +343,15 @@ def test_indexers_that_packages_derive_are_read(shards: Any, out_of: bool) -> No
         wrong = default_buffer_prototype().nd_buffer(np.empty(2))
         asyncio.run(array._async_array._get_selection(BasicIndexer(..., (9, 7), grid), out=wrong))
 
+    class Nothing(Indexer):
+        shape = (500, 500)
+
+        def __iter__(self) -> Any:
+            return iter(())
+
+    np.full((500, 500), 7)  # what memory may hold
+    assert out_of or not read(Nothing()).any()
+
 
 def test_names_for_one_extension_are_refused_for_another() -> None:
     from zarrcore.compat.common import parse_named_configuration

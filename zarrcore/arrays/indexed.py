@@ -22,7 +22,7 @@ def read_by(array: OpenArray, indexer: Indexer, out: np.ndarray | None) -> Any:
     """Read the parts of chunks that an indexer yields into `out` or a new array."""
     array.follow()
     if out is None:
-        out = np.empty(indexer.shape, array.dtype)
+        out = np.zeros(indexer.shape, array.dtype)  # what no part covers shows no old memory
     elif out.shape != indexer.shape:
         raise ValueError(f"out: expected the shape of the selection, {indexer.shape}, got {out.shape}")
     axes = axes_of(array.shape, array.metadata.chunk_grid.native())
