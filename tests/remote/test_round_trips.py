@@ -546,7 +546,7 @@ def test_an_answer_that_brought_a_connection_had_more_threads_wait_for_good(
     client._waits = (15.0,)
     assert client.enough(2) == 15
     assert np.array_equal(array[...], np.arange(20))
-    assert client.enough(2) == 4
+    assert client.enough(2) == 6
 
 
 def test_a_large_chunk_is_sent_by_one_request(server: ObjectServer, place: Any) -> None:

@@ -35,6 +35,7 @@ _MOST_WAITS = 16
 _NEAR = 0.001  # seconds
 _WORK = 0.00006  # seconds of a CPU for a request
 _MOST_ENOUGH = 16
+_FOR_EACH_CPU = 3  # requests
 _MOST_LATE = 3
 _EXTENSION = "obstore._obstore"
 _OF_CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_", "MSI_")
@@ -241,7 +242,7 @@ class Client:
         While one waits for its answer, the CPUs work for the others.
         """
         fastest = min(self._waits, default=_NEAR)
-        return None if fastest >= _NEAR else min(_MOST_ENOUGH, max(2 * cpus, ceil(fastest / _WORK)))
+        return None if fastest >= _NEAR else min(_MOST_ENOUGH, max(_FOR_EACH_CPU * cpus, ceil(fastest / _WORK)))
 
     @property
     def identity(self) -> Any:
