@@ -242,7 +242,8 @@ class Client:
         While one waits for its answer, the CPUs work for the others.
         """
         fastest = min(self._waits, default=_NEAR)
-        return None if fastest >= _NEAR else min(_MOST_ENOUGH, max(_FOR_EACH_CPU * cpus, ceil(fastest / _WORK)))
+        enough = max(_FOR_EACH_CPU * cpus, ceil(fastest / _WORK))
+        return None if fastest >= _NEAR else min(_MOST_ENOUGH, enough)
 
     @property
     def identity(self) -> Any:
