@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -13,6 +14,8 @@ import zarrcore
 from benchmarks.cloud import Server
 
 _KEYS = {"access_key_id": "testing", "secret_access_key": "testing", "region": "us-east-1"}
+# All sign their requests; tensorstore takes keys from the environment alone.
+os.environ.update(AWS_ACCESS_KEY_ID="testing", AWS_SECRET_ACCESS_KEY="testing")
 
 
 class Library:
@@ -161,7 +164,7 @@ class Tensorstore(Library):
             "bucket": "bucket",
             "endpoint": server.url,
             "aws_region": "us-east-1",
-            "aws_credentials": {"type": "anonymous"},
+            "aws_credentials": {"type": "environment"},
             "path": f"{path}/",
         }
         spec = {"driver": "zarr3", "kvstore": kvstore}

@@ -15,6 +15,8 @@
 
 #define POLL_NS (INT64_C(50) * 1000000)
 #define MOMENT_NS (INT64_C(1) * 1000000)    /* that small answers wait for each other */
+#define MANY ((size_t)128)                  /* answers that have yet to come: then they wait longer, */
+#define LONGER_NS (INT64_C(4) * 1000000)    /* since each wait wakes threads, which costs as much as some requests */
 #define MUCH ((size_t)1 << 20)              /* bytes that are worth decoding at once */
 
 struct zc_feed {
@@ -187,7 +189,8 @@ size_t zc_feed_take(zc_feed *feed, zc_arrival *out, size_t most, zc_poll poll, v
         }
     }
     if (!cancelled && feed->arrived_bytes < MUCH && under_way(feed) > 0) {
-        zc_cond_wait_for(&feed->arrived, &feed->lock, MOMENT_NS);
+        const int64_t moment = feed->n - feed->n_arrived >= MANY ? LONGER_NS : MOMENT_NS;
+        zc_cond_wait_for(&feed->arrived, &feed->lock, moment);
     }
     feed->waiting = false;
     const size_t there = feed->n_arrived - feed->n_taken, n = cancelled ? 0 : there < most ? there : most;

@@ -21,6 +21,8 @@
 
 #define WORTH_A_THREAD ((size_t)128 << 10)   /* bytes that have arrived, for each thread that decodes them */
 
+#define FEW 4                        /* items for each thread: if the last turn leaves threads idle, they share an item */
+
 /* ---- items that are opened one by one --------------------------------------------------------------------- */
 
 static zc_run run_of(zc_read_job *job, size_t n)
@@ -116,7 +118,7 @@ static zc_status run_some(zc_read_job *job, const size_t *order, size_t n, int t
 
     job->order = order;
     job->threads = threads;
-    job->split = n < (size_t)threads;
+    job->split = n < FEW * (size_t)threads && n % (size_t)threads != 0;
     const zc_status status = n > 0 ? run_items(job, n, failed, err) : ZC_OK;
     if (status != ZC_OK && *failed < n) {
         *failed = order[*failed];

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
@@ -14,7 +15,7 @@ from object_server import ObjectServer
 
 import zarrcore
 from zarrcore.errors import ChunkIOError
-from zarrcore.storage import ObjectStore, parts
+from zarrcore.storage import ObjectStore, clients, parts
 
 pytest.importorskip("obstore")
 
@@ -218,3 +219,63 @@ def test_in_the_thread_of_an_event_loop(store: ObjectStore) -> None:
     thread.start()
     thread.join()
     assert np.array_equal(found[0], STRINGS)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is handed to obstore to be stored."""
+    handed: list[Any] = []
+    put = clients.obstore().put
+
+    def noted(store: Any, path: str, data: Any, **options: Any) -> Any:
+        if not path.endswith(".json"):
+            handed.append(data)
+        return put(store, path, data, **options)
+
+    monkeypatch.setattr(clients.obstore(), "put", noted)
+    return handed
+
+
+WRITTEN: dict[str, tuple[Callable[[Any], Any], list[bool]]] = {
+    "assigned": (lambda values: values, [True]),
+    "seen from behind": (lambda values: values[::-1][::-1], [True]),
+    "cast": (lambda values: values.astype("i4"), [False]),
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_the_memory_of_the_caller_was_copied_before_it_was_sent(
+    server: ObjectServer, store: ObjectStore, sent: list[Any], written: str
+) -> None:
+    made, shares = WRITTEN[written]
+    array, values = created(store), VALUES[::-1].copy()
+    del sent[:]
+    array[...] = made(values)
+    assert [np.shares_memory(data, values) for data in sent] == shares
+    del sent[:]
+    values.resize(10)  # nobody holds it any more
+    assert np.array_equal(array[...], VALUES[::-1])
+
+
+def test_a_store_that_keeps_what_it_gets_gets_a_copy(sent: list[Any]) -> None:
+    from obstore.store import MemoryStore
+
+    values = VALUES.copy()
+    array = created(ObjectStore(MemoryStore(), read_only=False), values)
+    array[...] = values
+    values[:] = 0
+    assert np.array_equal(array[...], VALUES)
+
+
+def test_a_store_of_a_user_gets_bytes(store: ObjectStore) -> None:
+    """And it is listed, which never ended where a user had replaced a method."""
+    got: list[Any] = []
+
+    class Watched(ObjectStore):
+        def set(self, key: str, value: Any) -> None:
+            got.append(value)
+            super().set(key, value)
+
+    created(Watched(store._client, path="watched"))
+    assert {type(value) for value in got} == {bytes}
+    assert VALUES.tobytes() in got

@@ -534,6 +534,21 @@ def test_one_late_answer_to_a_busy_machine_made_a_near_server_a_far_one_for_good
     assert client.enough(2) is not None
 
 
+def test_an_answer_that_brought_a_connection_had_more_threads_wait_for_good(
+    place: Any, monkeypatch: Any
+) -> None:
+    """What is known of a near server is how fast its fastest answers are, and those to reads count, too."""
+    monkeypatch.setattr(clients, "_NEAR", 20)
+    monkeypatch.setattr(clients, "_WORK", 1)
+    monkeypatch.setattr(object_reads, "_SLOW", 20)
+    array = zarrcore.create_array(place(), data=np.arange(20), chunks=1)
+    client = array.store._client
+    client._waits = (15.0,)
+    assert client.enough(2) == 15
+    assert np.array_equal(array[...], np.arange(20))
+    assert client.enough(2) == 6
+
+
 def test_a_large_chunk_is_sent_by_one_request(server: ObjectServer, place: Any) -> None:
     values = np.random.default_rng(0).integers(0, 256, 16 << 20, dtype="u1")
     array = zarrcore.create_array(place(), shape=values.shape, chunks=values.shape, dtype="u1")

@@ -658,7 +658,16 @@ class Store(ABC):
 
 # What some stores have beside.  All have it, so that no `__getattr__` of a user is asked, which passes on to
 # another store what it does not know: the engine would read past the `get` that is the user's.
-_BESIDE = ("_lend_chunks", "_serve", "_recheck", "_window", "_awaiting", "_remove_temporary", "_small_shard")
+_BESIDE = (
+    "_awaiting",
+    "_lend_chunks",
+    "_recheck",
+    "_remove_temporary",
+    "_serve",
+    "_set_lent",
+    "_small_shard",
+    "_window",
+)
 for _name in _BESIDE:
     setattr(Store, _name, 0 if _name == "_small_shard" else None)
 

@@ -35,6 +35,7 @@ _MOST_WAITS = 16
 _NEAR = 0.001  # seconds
 _WORK = 0.00006  # seconds of a CPU for a request
 _MOST_ENOUGH = 16
+_FOR_EACH_CPU = 3  # requests
 _MOST_LATE = 3
 _EXTENSION = "obstore._obstore"
 _OF_CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_", "MSI_")
@@ -224,11 +225,16 @@ class Client:
 
         return timed_get
 
-    def settle(self, is_near: bool) -> None:
-        """Note whether an answer has come at once: a machine that is busy takes longer now and then."""
-        self._late = 0 if is_near else self._late + 1
+    def settle(self, seconds: float | None) -> None:
+        """Note how long the first answer of a read has taken, None if it has not come at once.
+
+        A busy machine takes longer now and then; an answer that brings a connection with it does, too.
+        """
+        self._late = 0 if seconds is not None else self._late + 1
         if self._late == _MOST_LATE:
             self._waits, self._late = (), 0
+        elif seconds is not None and seconds < min(self._waits, default=_NEAR):
+            self.note_wait(seconds)
 
     def enough(self, cpus: int) -> int | None:
         """Return how many requests at a time are enough, if answers come at once: more threads only cost.
@@ -236,7 +242,8 @@ class Client:
         While one waits for its answer, the CPUs work for the others.
         """
         fastest = min(self._waits, default=_NEAR)
-        return None if fastest >= _NEAR else min(_MOST_ENOUGH, max(2 * cpus, ceil(fastest / _WORK)))
+        enough = max(_FOR_EACH_CPU * cpus, ceil(fastest / _WORK))
+        return None if fastest >= _NEAR else min(_MOST_ENOUGH, enough)
 
     @property
     def identity(self) -> Any:

@@ -34,6 +34,7 @@ _STORED = (
     *("_native_source", "_get_chunks", "_get_parts", "_get_part", "_in_parts", "_takes_parts"),
     *("_which_exist", "_version", "_versioned", "_compares", "_bounds_chunks", "_claim", "_alone"),
     *("_rename_prefix", "_list_sizes", "_list_stored", "_lend_chunks", "_recheck", "_serve", "_awaiting"),
+    "_set_lent",
 )
 
 

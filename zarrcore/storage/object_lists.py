@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from zarrcore._extension import own_form
 from zarrcore.errors import BaseZarrError, StoreError
 from zarrcore.storage.clients import obstore
 from zarrcore.storage.objects import Objects
@@ -23,7 +24,7 @@ class ListedObjects(Objects):
         return self._client.kind != "HTTPStore" or lists_documents(self)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        return (key for key, _ in self._list_sizes(prefix))
+        return (key for key, _ in own_form(self, "_list_sizes", prefix))
 
     def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int | None]]:
         skip = len(self._root)

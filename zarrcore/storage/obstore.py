@@ -6,7 +6,7 @@ import os
 import random
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Self
 
@@ -112,6 +112,16 @@ class ObjectStore(ReadObjects, ListedObjects):
         with self._failures(key):
             self._put(key, data)
 
+    @property
+    def _set_lent(self) -> Callable[[str, Buffer], None] | None:
+        """What sends a chunk out of the caller's memory, which a store of obstore in memory would keep."""
+        return self._send_lent if self._client.kind in SCHEMES else None
+
+    def _send_lent(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        with self._failures(validate_key(key)):
+            self._put(key, value)
+
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         data = bytes(as_view(value, validate_key(key)))
@@ -125,7 +135,7 @@ class ObjectStore(ReadObjects, ListedObjects):
                 return super().set_if_not_exists(key, data)
         return True
 
-    def _put(self, key: str, data: bytes, **options: Any) -> None:
+    def _put(self, key: str, data: Any, **options: Any) -> None:
         if self._local_root() is not None:
             refuse_own(key)
         self._forget(key)

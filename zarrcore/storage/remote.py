@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from threading import get_ident, main_thread
+from time import perf_counter as clock
 from time import sleep
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -97,24 +98,31 @@ def serve_near(
     get: Callable[[str, Any, int | None], Any],
     few: int,
     slow: float,
-    settle: Callable[[bool], object],
+    settle: Callable[[float | None], object],
 ) -> None:
     """Do what :func:`serve` does with a few threads, and with all if there is no answer in `slow` seconds.
 
-    `settle` is called with whether there was one.
+    `settle` is called with how long the first answer has taken, or None if there was none in that time.
     """
-    is_answered = False
+    is_settled = False
 
     def noted(key: str, byte_range: Any, most: int | None) -> Any:
-        nonlocal is_answered
+        nonlocal is_settled
+        if is_settled:
+            return get(key, byte_range, most)
+        began = clock()
         value = get(key, byte_range, most)
-        is_answered = True
+        if not is_settled:
+            is_settled = True
+            settle(clock() - began)
         return value
 
     def watch(_: None) -> None:
+        nonlocal is_settled
         sleep(slow)
-        settle(is_answered)
-        if not is_answered:
+        if not is_settled:
+            is_settled = True
+            settle(None)
             serve(feed, n, get)
 
     if serve(feed, few, noted) == few:  # the read has just begun

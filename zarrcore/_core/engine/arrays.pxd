@@ -37,7 +37,7 @@ cdef class NativeArray:
     cdef int _set_axis(self, Py_ssize_t d, length, chunk) except -1
     cdef str _key(self, const int64_t *chunk)
     cdef int run(self, zc_selection *selection, int threads, bint write, bint write_empty, const zc_given *blocks=*,
-                 bint prefetch=*, object token=*, const zc_trial *trial=*) except -1
+                 bint prefetch=*, object token=*, const zc_trial *trial=*, object memory=*) except -1
     cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, Session session,
                            bint write, str prefix=*) except -1
     cdef object _inner_chunk(self, const zc_fault *fault, uint64_t number)

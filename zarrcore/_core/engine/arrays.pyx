@@ -200,8 +200,11 @@ cdef class NativeArray:
 
     cdef int run(self, zc_selection *selection, int threads, bint write, bint write_empty,
                  const zc_given *blocks=NULL, bint prefetch=False, object token=None,
-                 const zc_trial *trial=NULL) except -1:
-        """Run one call of the engine and raise what went wrong; it may be cancelled by `token`."""
+                 const zc_trial *trial=NULL, object memory=None) except -1:
+        """Run one call of the engine and raise what went wrong; it may be cancelled by `token`.
+
+        `memory` is the array that is written, if it is one.
+        """
         cdef zc_call call
         cdef zc_store store
         cdef zc_local local
@@ -213,6 +216,7 @@ cdef class NativeArray:
 
         session.source = self.source
         session.token = token
+        session.memory = memory
         session.compares = not (write or prefetch)
         open_store(session, &local, &store)
         if self.place is None and (write or self.cache is not None or type(self.source) is StoreSource):
@@ -344,7 +348,8 @@ cdef class NativeArray:
         _kept = (set_points if points else set_region)(&selection, &self.c, where, memory)
         _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, memory, write)
         if cnp.PyArray_SIZE(memory):
-            self.run(&selection, thread_number(threads), write, write_empty, NULL, False, token)
+            self.run(&selection, thread_number(threads), write, write_empty, NULL, False, token, NULL,
+                     memory if write else None)
         return 0
 
     cdef bint _picks(self, MaskPoints points, cnp.ndarray out, field) except -1:
@@ -462,7 +467,7 @@ cdef class NativeArray:
         cdef int ndim = 0, d
         cdef bint scalar = True, given = cnp.PyArray_CheckExact(value)
         cdef int64_t number = 0, size = 1
-        cdef cnp.ndarray array
+        cdef cnp.ndarray array = None
         cdef tuple entries = key if type(key) is tuple else (key,)
 
         if not given and not set_number(&number, self.dtype, value):
@@ -482,5 +487,5 @@ cdef class NativeArray:
         if size:
             if not self.may_be_current():
                 return False
-            self.run(&selection, thread_number(threads), True, write_empty)
+            self.run(&selection, thread_number(threads), True, write_empty, NULL, False, None, NULL, array)
         return True

@@ -37,7 +37,7 @@ cdef class StoreSource(Source):
     cdef object store
     cdef object suffix
     cdef object waits
-    cdef object get_chunks, get_parts, serve, recheck
+    cdef object get_chunks, get_parts, serve, recheck, set_lent
     cdef bint has_versions
     cdef size_t small
     cdef object most

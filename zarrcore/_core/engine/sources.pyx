@@ -29,6 +29,8 @@ from zarrcore import errors
 
 cnp.import_array()
 
+cdef size_t RELEASED_FROM = 1 << 16    # bytes that are copied without the GIL: sooner than it is taken again
+
 
 @cython.final
 cdef class LocalSource:
@@ -130,7 +132,8 @@ cdef class StoreSource(Source):
     ``_lend_chunks``, that takes its place; it may return a :class:`FileSpan` for each.  If it has ``_serve``, the last
     requests of a read are put into a :class:`Feed`, and ``_serve(feed, n, versions)`` has at most n threads answer
     them; ``_window()`` returns how many bytes may be on the way, or wait to be decoded.  If ``_compares`` is true,
-    chunks are patched by ``_get_version`` and ``_replace_version``.  If it has ``_recheck(keys)``, that is asked,
+    chunks are patched by ``_get_version`` and ``_replace_version``.  If it has ``_set_lent(key, value)``, that stores
+    chunks which lie in the memory of the caller as they are to be stored.  If it has ``_recheck(keys)``, that is asked,
     before chunks come from a cache, whose values are other ones by now, and has announced their changes.  An
     exception that is no Exception ends the call and is raised as it is; ``ends_the_call``: it does not come from a
     signal handler.
@@ -147,6 +150,7 @@ cdef class StoreSource(Source):
         self.most = most
         self.small = getattr(store, "_small_shard", 0)
         self.serve = getattr(store, "_serve", None)
+        self.set_lent = getattr(store, "_set_lent", None)
         self.recheck = getattr(store, "_recheck", None)
         self.has_versions = hasattr(store, "_get_parts")
         self.get_parts = store._get_parts if self.has_versions else getattr(store, "get_partial_values", None)
@@ -495,8 +499,29 @@ cdef zc_status _store_serve(const zc_store *store, zc_feed *feed, size_t n, zc_e
 
 cdef bytes _bytes_of(const void *data, size_t n):
     cdef bytes value = PyBytes_FromStringAndSize(NULL, n)
-    zc_memory_huge(PyBytes_AS_STRING(value), n)
-    memcpy(PyBytes_AS_STRING(value), data, n)
+    cdef char *to = PyBytes_AS_STRING(value)
+    if n < RELEASED_FROM:
+        memcpy(to, data, n)
+    else:
+        with nogil:
+            zc_memory_huge(to, n)
+            memcpy(to, data, n)
+    return value
+
+
+cdef object _lent_by_caller(object memory, const void *data, size_t n):
+    """Bytes that lie in an array, as one that keeps it; None where they do not."""
+    cdef cnp.npy_intp shape = <cnp.npy_intp>n
+    cdef const char *begin
+    cdef cnp.ndarray value
+    if memory is None or not cnp.PyArray_ISCONTIGUOUS(memory):
+        return None
+    begin = <const char *>cnp.PyArray_DATA(memory)
+    if <const char *>data < begin or <const char *>data + n > begin + cnp.PyArray_NBYTES(memory):
+        return None
+    value = cnp.PyArray_SimpleNewFromData(1, &shape, cnp.NPY_UINT8, <void *>data)
+    cnp.set_array_base(value, memory)
+    value.flags.writeable = False
     return value
 
 
@@ -504,13 +529,19 @@ cdef zc_status _replace(const zc_store *store, const char *key, const void *data
                         zc_error *err) noexcept with gil:
     cdef Session session = <Session>store.self
     cdef MemorySource memory
+    cdef StoreSource python
     try:
-        value = _bytes_of(data, n)
         if type(session.source) is MemorySource:
+            value = _bytes_of(data, n)
             memory = <MemorySource>session.source
             memory.values[key.decode()] = value if memory.kept is None else memory.kept(value)
+            return ZC_OK
+        python = <StoreSource>session.source
+        value = None if python.set_lent is None else _lent_by_caller(session.memory, data, n)
+        if value is not None:
+            python.set_lent(key.decode(), value)
         else:
-            (<StoreSource>session.source).store.set(key.decode(), value)
+            python.store.set(key.decode(), _bytes_of(data, n))
         return ZC_OK
     except BaseException as error:
         return session.fail(error, err)
