@@ -5,7 +5,7 @@ from zarrcore._core.engine.csrc cimport zc_error, zc_status, zc_store, zc_value
 
 
 cdef class Session:
-    cdef object source
+    cdef object source        # of the values; the function where Python is called
     cdef object error
     cdef object token         # the call ends when its attribute `cancelled` is true; None: there is none
     cdef bint interrupted     # the exception is that of a signal handler, or like KeyboardInterrupt
