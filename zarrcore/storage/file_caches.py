@@ -12,22 +12,17 @@ from contextlib import suppress
 from typing import Any
 
 from zarrcore._locks import RLock, forkable
+from zarrcore.storage.filesystems import CACHES, layers, protocols
 
-KINDS = {"simplecache", "filecache", "blockcache"}
 _OF_BLOCKS = "blockcache"  # it knows which parts of a file it has
 
 _fetching = [forkable(RLock()) for _ in range(64)]  # by the hash of a directory in which files are kept
 
 
-def protocols(fs: Any) -> tuple[str, ...]:
-    """Return the names of a filesystem."""
-    return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
-
-
 def cache_of(fs: Any) -> Any | None:
     """Return the cache that a filesystem is, or that its directory lies in; None if there is none."""
     fs, _ = _below_directories(fs)
-    return None if KINDS.isdisjoint(protocols(fs)) else fs
+    return None if CACHES.isdisjoint(protocols(fs)) else fs
 
 
 def is_trusted(cache: Any) -> bool:
@@ -58,9 +53,7 @@ def read_through(
 
 def _below_directories(fs: Any, path: str = "") -> tuple[Any, str]:
     """Return the filesystem that a directory lies in, and how that calls a file."""
-    while "dir" in protocols(fs):
-        path, fs = fs._join(path), fs.fs
-    return fs, path
+    return next(layer for layer in layers(fs, path) if "dir" not in protocols(layer[0]))
 
 
 def _drop(cache: Any, names: Iterable[str | None]) -> None:
