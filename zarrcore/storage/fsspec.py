@@ -17,7 +17,7 @@ from zarrcore._locks import RLock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import BaseZarrError, StoreError, masked, shown
-from zarrcore.storage import file_caches, files, single_files
+from zarrcore.storage import files, filesystems, single_files
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -235,7 +235,7 @@ class FsspecStore(RemoteStore):
         read = partial(self._call, "cat_ranges", paths, starts, stops, on_error="return", **limit)
         if (cache := self._cache) is None:
             return read()  # type: ignore[no-any-return]
-        return file_caches.read_through(self._files, cache, paths, read)
+        return filesystems.read_through(self._files, cache, paths, read)
 
     def _range(self, request: tuple[str, int | None, int | None]) -> Any:
         try:
@@ -260,7 +260,7 @@ class FsspecStore(RemoteStore):
         if absent is ALLOWED_EXCEPTIONS and self._is_local and not is_document(key):
             absent = (FileNotFoundError,)
         if isinstance(answer, absent) and not self._is_failure(answer):
-            if self._cache is not None and not file_caches.is_trusted(self._cache):
+            if self._cache is not None and not filesystems.is_trusted(self._cache):
                 below = self._below_cache
                 return below._answer(key, span, below._range((key, *span)))
             self._refuse_hidden(key)
@@ -574,7 +574,7 @@ class FsspecStore(RemoteStore):
     @property
     def _cache(self) -> Any | None:
         """The filesystem, if it keeps files of another one."""
-        return file_caches.cache_of(self._files)
+        return filesystems.cache_of(self._files)
 
     @property
     def _below_cache(self) -> FsspecStore:
