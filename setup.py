@@ -23,6 +23,7 @@ import multiprocessing
 import os
 import shlex
 import sys
+import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -185,6 +186,7 @@ class BuildExt(build_ext):
 
     def build_extensions(self) -> None:
         """Everything; called once the compiler is known."""
+        import Cython
         from Cython.Build import cythonize
 
         self.tools = Toolchain(self.compiler.compiler_type)
@@ -192,15 +194,18 @@ class BuildExt(build_ext):
             self.libs = native_libs.resolve(build_dir=self.get_finalized_command("build").build_base)
         except native_libs.ResolveError as error:
             raise SystemExit(f"error: {error}") from None
+        self.libs_temp = self.inner_temp / f"libraries-{zlib.crc32(repr(self.libs).encode()):08x}"
         print(f"zarrcore: compression libraries: {self.libs}")
+        is_forced = bool(self.force)
         self._forget_if_arguments_changed()
         modules = {ext.name: cython_modules(ext) for ext in self.extensions}
+        by_others = _changed(Path("build/cython/made_by.txt"), f"{Cython.__version__} {DIRECTIVES}")
         generated = cythonize(
             [module for ext in self.extensions for module in modules[ext.name]],
             include_path=["."],
             build_dir="build/cython",
             compiler_directives=DIRECTIVES,
-            force=bool(self.force),
+            force=by_others or is_forced,
             nthreads=self.parallel if _forks() else 0,
         )
         sources = {module.name: module.sources for module in generated}
@@ -228,7 +233,7 @@ class BuildExt(build_ext):
             args=self.tools.compile_args() + self.tools.core_args(),
             objects=self.core_objects,
             native=(self.libs.cflags(), self.libs.ldflags()),
-            temp=self.inner_temp / "library",
+            temp=self.libs_temp / "library",
         )
 
     def get_export_symbols(self, ext: Extension) -> list[str]:
@@ -238,18 +243,29 @@ class BuildExt(build_ext):
     def _forget_if_arguments_changed(self) -> None:
         """Rebuild all objects when the compiler or its arguments are others than last time."""
         command = getattr(self.compiler, "compiler_so", [self.compiler.compiler_type])
-        args = (command, self.tools.compile_args(), self.tools.link_args(), self.libs, DIRECTIVES)
+        args = (command, self.tools.compile_args(), self.tools.link_args(), DIRECTIVES)
         if _changed(self.inner_temp / "arguments.txt", repr(args)):
             self.force = True
 
     def build_core(self) -> str:
-        """The archive of everything in csrc that knows no Python."""
+        """The archive of everything in csrc that knows no Python.
+
+        Of all that is compiled only the codecs know the compression libraries: they are made for each set.
+        """
         args = self.tools.compile_args() + self.tools.core_args()
+        macros = [("ZC_VERSION", self.distribution.get_version())]
+        codecs = set(tree("csrc/codecs/*.c"))
         objects = self.core_objects = self.compile_changed(
-            core_sources(),
-            include_dirs=["csrc", *self.libs.include_dirs],
-            macros=[*self.libs.define_macros, ("ZC_VERSION", self.distribution.get_version())],
+            [source for source in core_sources() if source not in codecs],
+            include_dirs=["csrc"],
+            macros=macros,
             args=args,
+        ) + self.compile_changed(
+            sorted(codecs),
+            include_dirs=["csrc", *self.libs.include_dirs],
+            macros=[*self.libs.define_macros, *macros],
+            args=args,
+            outdir=self.libs_temp,
         )
         # For csrc/Makefile, which need not compile them once more.
         others = [os.path.abspath(path) for path in objects if self.tools.flavour == "release"]
@@ -268,8 +284,8 @@ class BuildExt(build_ext):
         border = self.tools.border_args() if ".engine." in ext.name else []
         objects = self.compile_changed(
             sources,
-            include_dirs=["csrc", "zarrcore/_core", numpy.get_include(), *self.libs.include_dirs],
-            macros=NUMPY_MACROS + list(self.libs.define_macros),
+            include_dirs=["csrc", "zarrcore/_core", numpy.get_include()],
+            macros=NUMPY_MACROS,
             args=self.tools.compile_args() + self.tools.cython_args() + border,
         )
         libs = self.libs
@@ -287,9 +303,10 @@ class BuildExt(build_ext):
         include_dirs: list[str],
         macros: list[tuple[str, str | None]],
         args: list[str],
+        outdir: Path | None = None,
     ) -> list[str]:
         """Compile those sources that have changed, or a header that they include has."""
-        outdir = str(self.inner_temp)
+        outdir = str(outdir or self.inner_temp)
         objects = self.compiler.object_filenames(list(sources), output_dir=outdir)
         for target in objects:
             os.makedirs(os.path.dirname(target), exist_ok=True)  # before threads would race for it

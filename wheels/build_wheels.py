@@ -35,7 +35,6 @@ RELEASE_LIBRARIES = {
     "ZARRCORE_ZSTD": "source",
     "ZARRCORE_LIBRARY": "on",
 }
-PIP_INSTALL = ("-m", "pip", "install", "--disable-pip-version-check")
 
 
 @dataclass(frozen=True)
@@ -88,19 +87,26 @@ def unpacked_sdist(out: Path, directory: Path) -> Path:
     return source
 
 
-def make_environment(python: Python, directory: Path) -> Path:
-    """A fresh environment; the path of its interpreter."""
+def pip(
+    interpreter: Path, *arguments: str | os.PathLike[str], environ: Mapping[str, str] | None = None
+) -> None:
+    """Run the pip of this environment for another one."""
+    command = [sys.executable, "-m", "pip", "--python", interpreter, "--disable-pip-version-check"]
+    run([*command, *arguments], environ=environ)
+
+
+def make_environment(python: str | Path, directory: Path) -> Path:
+    """A fresh environment without a pip of its own; the path of its interpreter."""
     shutil.rmtree(directory, ignore_errors=True)
-    run([python.path, "-m", "venv", directory])
+    run([python, "-m", "venv", "--without-pip", directory])
     return directory / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def make_wheel(python: Python, source: Path, work: Path, environ: Mapping[str, str]) -> Path:
     """The wheel of an unpacked sdist, compiled in an environment that pip makes for it."""
-    builder = make_environment(python, work / "builder")
+    builder = make_environment(python.path, work / "builder")
     out = work / "wheel"
-    command = [builder, "-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps", "--wheel-dir", out]
-    run([*command, source], environ=environ)
+    pip(builder, "wheel", "--no-deps", "--wheel-dir", out, source, environ=environ)
     (wheel,) = out.glob("zarrcore-*.whl")
     return wheel
 
@@ -142,8 +148,8 @@ def repair(wheel: Path, out: Path) -> Path:
 
 def install(python: Python, wheel: Path, work: Path) -> Path:
     """A fresh environment with the wheel and what it depends on; the path of its interpreter."""
-    interpreter = make_environment(python, work / "clean")
-    run([interpreter, *PIP_INSTALL, wheel])
+    interpreter = make_environment(python.path, work / "clean")
+    pip(interpreter, "install", wheel)
     return interpreter
 
 
@@ -151,8 +157,8 @@ def install_example(interpreter: Path, work: Path) -> None:
     """The example of a package that uses the C API, compiled against the installed wheel."""
     example = work / "example"
     shutil.copytree(EXAMPLE, example, ignore=shutil.ignore_patterns("build", "*.so", "*.c", "*.egg-info"))
-    run([interpreter, *PIP_INSTALL, "setuptools>=77", "Cython>=3.1"])
-    run([interpreter, *PIP_INSTALL, "--no-build-isolation", "--no-deps", example])
+    pip(interpreter, "install", "setuptools>=77", "Cython>=3.1")
+    pip(interpreter, "install", "--no-build-isolation", "--no-deps", example)
 
 
 def build_one(python: Python, source: Path, work: Path, *, plain: bool) -> Path:

@@ -17,11 +17,11 @@ from pathlib import Path
 import fetch_sources  # this and the next two are in this directory
 from build_wheels import (
     HERE,
-    PIP_INSTALL,
     ROOT,
     SMOKE,
     StepError,
     make_environment,
+    pip,
     pythons,
     run,
     unpacked_sdist,
@@ -69,9 +69,9 @@ def make_host(version: str, work: Path) -> Path:
     found = pythons([version])
     if not found:
         raise StepError(f"there is no CPython {version} with headers here: install it, for instance by pyenv")
-    host = make_environment(found[0], work / "host")
+    host = make_environment(found[0].path, work / "host")
     needed = run([sys.executable, HERE / "requirements.py", "build", "wheels"]).split("\n")
-    run([host, *PIP_INSTALL, "-q", *filter(None, needed)])
+    pip(host, "install", *filter(None, needed))
     return host
 
 
@@ -105,7 +105,7 @@ def install(wheel: Path, root: Path, version: str, work: Path, qemu: str) -> Pat
     packages = root / "usr" / "lib" / "python3" / "dist-packages"
     shutil.rmtree(packages, ignore_errors=True)
     kind = ["--platform", PLATFORM, "--python-version", version, "--only-binary", ":all:"]
-    run([sys.executable, *PIP_INSTALL, "-q", "--target", packages, *kind, wheel])
+    pip(Path(sys.executable), "install", "--target", packages, *kind, wheel)
     python = work / "python"
     emulated = shlex.join([qemu, "-L", str(root), str(root / "usr" / "bin" / f"python{version}")])
     python.write_text(f'#!/bin/sh\nexec {emulated} "$@"\n', encoding="utf-8")

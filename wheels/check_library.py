@@ -104,7 +104,8 @@ class Trial:
         assert run([self.directory / "fortran", self.array]).split()[-1].startswith("5"), "the sum of a row"
 
     def pybind11(self) -> None:
-        pip = [self.python, "-m", "pip", "install", "--disable-pip-version-check", "-q"]
+        pip = [sys.executable, "-m", "pip", "--python", self.python]
+        pip += ["install", "--disable-pip-version-check", "-q"]
         run([*pip, "setuptools>=77", "pybind11>=2.13"])
         source = self.directory / "pybind11_extension"
         shutil.copytree(

@@ -21,11 +21,12 @@ from pathlib import Path
 
 from build_wheels import (  # this and the next two are in this directory
     HERE,
-    PIP_INSTALL,
     RELEASE_LIBRARIES,
     ROOT,
     SMOKE,
     StepError,
+    make_environment,
+    pip,
     run,
     unpacked_sdist,
     zig_environment,
@@ -76,17 +77,10 @@ def numpy_for(musl: tuple[int, ...]) -> list[str]:
     return ["numpy<2.2"] if musl < RELR else ["numpy"]
 
 
-def environment(python: Path, directory: Path) -> Path:
-    """A fresh environment, without pip; the path of its interpreter."""
-    shutil.rmtree(directory, ignore_errors=True)
-    run([python, "-m", "venv", "--without-pip", directory])
-    return directory / "bin" / "python"
-
-
 def install(interpreter: Path, wheels: Path, wanted: Sequence[str | Path]) -> None:
     """Have the pip of this environment install into another one, as pip there would."""
     offline = ["--no-index", "--find-links", wheels]
-    run([sys.executable, "-m", "pip", "--python", interpreter, *PIP_INSTALL[2:], "-q", *offline, *wanted])
+    pip(interpreter, "install", *offline, *wanted)
 
 
 def name_libc(objects: Sequence[Path]) -> None:
@@ -100,7 +94,7 @@ def name_libc(objects: Sequence[Path]) -> None:
 
 def make_wheel(python: Path, wheels: Path, work: Path) -> Path:
     """Compile a wheel of the sdist."""
-    builder = environment(python, work / "builder")
+    builder = make_environment(python, work / "builder")
     needed = [*run([sys.executable, HERE / "requirements.py", "build"]).split(), *numpy_for(musl_version())]
     install(builder, download(python, needed, wheels), needed)
     out = fresh(work / "dist")
@@ -117,7 +111,7 @@ def make_wheel(python: Path, wheels: Path, work: Path) -> Path:
 
 def try_wheel(python: Path, wheel: Path, wheels: Path, work: Path, arguments: Sequence[str]) -> None:
     """Use the wheel in Python and in C, and run tests."""
-    interpreter = environment(python, work / "clean")
+    interpreter = make_environment(python, work / "clean")
     numpy = numpy_for(musl_version())
     download(python, [*numpy, *TEST_PACKAGES], wheels)
     install(interpreter, wheels, [wheel, *numpy])

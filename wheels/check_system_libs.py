@@ -77,8 +77,7 @@ def check(directory: Path, env: dict[str, str]) -> None:
     jobs = f"-j{len(os.sched_getaffinity(0))}"
     run(["make", "-s", "-k", jobs, "-C", "csrc", "check", "lib", *places, *native], env)
     package = directory / "package"
-    setup = ["build", "--build-base", str(directory / "temp"), "--build-lib", str(package)]
-    run([sys.executable, "setup.py", "--quiet", *setup], env)
+    run([sys.executable, "setup.py", "--quiet", "build", "--build-lib", str(package)], env)
     env = env | {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(package)}
     run([sys.executable, "-c", ORIGIN], env)
     run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS], env)

@@ -123,11 +123,12 @@ class _Task(Generic[Item, Result]):
         finally:
             del self  # no circle of the error, its traceback and this
 
-    def give_up(self) -> None:
-        """See to it that the call is not under way in a thread, and never will be."""
+    def give_up(self) -> BaseException | None:
+        """See to it that the call is not under way in a thread, and never will be; return what it raised."""
         if self._taken.setdefault(None, "nobody") == "thread":
             while not self._end.wait():
                 pass
+        return self._error
 
 
 def _do_all(tasks: SimpleQueue[_Task[Item, Result] | None]) -> None:
@@ -143,7 +144,8 @@ def in_threads(
     """Return the function of each item, in order, computed by several threads a few items ahead.
 
     Where the system has no more threads, those that there are do the work, and this one.  When this ends, for
-    whatever reason, the function is not at work any more.
+    whatever reason, the function is not at work any more.  What is raised is the first error in order, unless
+    the function has raised one like KeyboardInterrupt for a later item.
     """
     items = iter(items)
     first = [*islice(items, 2)]
@@ -170,6 +172,11 @@ def in_threads(
         while waiting:
             yield waiting[0].result()
             waiting.popleft()
+    except Exception:
+        for error in [task.give_up() for task in waiting]:
+            if error is not None and not isinstance(error, Exception):
+                raise error from None
+        raise
     finally:
         for task in waiting:
             task.give_up()

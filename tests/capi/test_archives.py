@@ -287,15 +287,15 @@ def test_hostile_archives_are_refused(library: Any, error_of: Any, tmp_path: Pat
 
 
 def test_a_small_archive_does_not_become_large(library: Any, error_of: Any, tmp_path: Path) -> None:
-    """A gigabyte of zeros in the place of a chunk of 32 bytes."""
+    """Megabytes of zeros in the place of a chunk of 32 bytes."""
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("zarr.json", ROOT)
         file.writestr("a/zarr.json", in_rows(2))
         with file.open(KEY, "w", force_zip64=True) as entry:
-            for _ in range(1 << 10):
+            for _ in range(1 << 6):
                 entry.write(bytes(1 << 20))
-    assert path.stat().st_size < 2 << 20
+    assert path.stat().st_size < 1 << 17
     with pytest.raises(LibraryError, match=rf"\({SIZE}, "):
         read_all(library, error_of, path)
 

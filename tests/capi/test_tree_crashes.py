@@ -95,7 +95,7 @@ def test_every_node_is_old_or_new_after_a_crash(prefix: Path, consolidated: bool
     here = Path(__file__).parent
     codes = {name: code for name, (code, _) in CHANGES.items()}
     setup = (str(library), [str(here), str(here.parent / "shared")], NEW, codes)
-    found_after = replayed(PROGRAM, {"setup": setup}, compiled(tmp_path), tmp_path, names=[*CHANGES])
+    found_after = replayed(PROGRAM, {"setup": setup}, compiled(), tmp_path, names=[*CHANGES])
     for name, left, has_ended in found_after:
         after = CHANGES[name][1]
         for path, found in seen(left, [*{**TREE, **after}]).items():

@@ -45,7 +45,7 @@ def run_corpus(result: Path) -> dict:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(WARM), str(package)))}
     options = ["--module", "zarrcore_in_use", "-j", "2", "--json", str(result)]
     done = subprocess.run(
-        [sys.executable, "run_corpus.py", ".", *options],
+        [sys.executable, WARM / "forking_runner.py", ".", *options],
         cwd=CORPUS,
         env=environment,
         capture_output=True,

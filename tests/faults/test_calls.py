@@ -25,7 +25,7 @@ SEED = os.environ.get("ZC_SEED", "20261123")
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_calls_that_fail(layout: str, tmp_path: Path, record_property: pytest.RecordProperty) -> None:
-    shim = compiled(tmp_path)
+    shim = compiled()
     (tmp_path / "stores").mkdir()
     program = Path(__file__).with_name("failing_calls.py")
     found = json.loads(

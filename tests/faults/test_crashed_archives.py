@@ -60,7 +60,7 @@ def test_an_archive_that_opens_after_a_crash_has_all_that_it_lists(tmp_path: Pat
             zarrcore.create_array(at, name="a", data=OLD, chunks=(4, 5))
     codes = {name: code for name, (code, _) in OPERATIONS.items()}
     found: dict[str, set[str]] = {name: set() for name in OPERATIONS}
-    for name, left, has_ended in replayed(PROGRAM, codes, compiled(tmp_path), tmp_path):
+    for name, left, has_ended in replayed(PROGRAM, codes, compiled(), tmp_path):
         archive = left.get("old.zip2" if name == "new" else "old.zip")
         state = state_of(archive, OPERATIONS[name][1])
         assert state == "new" or not has_ended, name

@@ -35,7 +35,7 @@ for name, source in json.loads(sys.argv[2]).items():
 
 
 def test_a_cache_shows_what_its_source_has_after_a_crash(tmp_path: Path) -> None:
-    shim, source, near = compiled(tmp_path), tmp_path / "source", tmp_path / "near"
+    shim, source, near = compiled(), tmp_path / "source", tmp_path / "near"
     far = LocalStore(source)
     for key, value in VALUES.items():
         far.set(key, value)

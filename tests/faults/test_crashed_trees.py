@@ -146,8 +146,8 @@ for name, (code, locks, all_options) in json.loads(sys.argv[2]).items():
 
 
 @pytest.fixture(scope="module")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("shim"))
+def shim() -> Path:
+    return compiled()
 
 
 def make_tree(root: Path, layout: str) -> None:

@@ -147,8 +147,8 @@ def is_one_of(found: np.ndarray, arrays: list[np.ndarray], chunk: tuple[int, int
 
 
 @pytest.fixture(scope="module")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("shim"))
+def shim() -> Path:
+    return compiled()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -71,4 +71,4 @@ def test_a_link_that_cannot_be_looked_at_is_not_taken_for_something_else(
     change: str, is_right: str, tmp_path: Path
 ) -> None:
     root = tmp_path / "root"
-    assert int(run_under(compiled(tmp_path), PROGRAM, root, change, is_right, root=root)) > 0
+    assert int(run_under(compiled(), PROGRAM, root, change, is_right, root=root)) > 0

@@ -32,7 +32,7 @@ def synced(tmp_path: Path, *codes: str, **options: object) -> list[Counter[str]]
     """Return what was synced in each step: how many files, directories with chunks, and other ones."""
     root, log = tmp_path / "root", tmp_path / "log"
     zarrcore.create_array(root, shape=(8, 8, 8), chunks=(2, 2, 2), dtype="i4", **options)
-    run_under(compiled(tmp_path), PROGRAM, root, *codes, root=root, log=log)
+    run_under(compiled(), PROGRAM, root, *codes, root=root, log=log)
     steps: list[Counter[str]] = []
     for line in log.read_text().splitlines():
         what, _, path, _, _ = line.split("\t")
@@ -67,7 +67,7 @@ def test_more_directories_than_a_call_holds_open(tmp_path: Path, threads: int) -
     root = tmp_path / "root"
     zarrcore.create_array(root, shape=(10, 10, 2), chunks=(1, 1, 1), dtype="i4")
     code = f"array.write(..., numpy.ones((10, 10, 2)), threads={threads})"
-    run_under(compiled(tmp_path), PROGRAM, root, code, root=root, log=tmp_path / "log")
+    run_under(compiled(), PROGRAM, root, code, root=root, log=tmp_path / "log")
     lines = [line.split("\t") for line in (tmp_path / "log").read_text().splitlines()]
     last_change = {
         str(Path(second).parent): n for n, (what, _, _, second, _) in enumerate(lines) if what == "rename"

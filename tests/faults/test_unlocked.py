@@ -28,4 +28,4 @@ print(failed, array[1])
 def test_a_lock_that_cannot_be_given_up_is_closed(tmp_path: Path) -> None:
     """The descriptor was kept for the next lock, and other processes waited until its array was closed."""
     root = tmp_path / "root"
-    assert run_under(compiled(tmp_path), UNLOCKING_FAILS, root, root=root) == "1 7\n"
+    assert run_under(compiled(), UNLOCKING_FAILS, root, root=root) == "1 7\n"

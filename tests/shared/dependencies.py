@@ -61,6 +61,7 @@ def way_round(graph: Graph, start: str) -> list[str]:
 # ---- Python ------------------------------------------------------------------------------------------
 
 
+@cache
 def python_files() -> dict[str, Path]:
     """The files of the package by their name below it, such as ``arrays/array.py``."""
     return {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import platform
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
@@ -23,8 +26,12 @@ needs_shim = [
 ]
 
 
-def compiled(directory: Path) -> Path:
-    library = directory / "shim.so"
+@cache
+def compiled() -> Path:
+    """Return the library, compiled once for all tests of a process."""
+    directory = mkdtemp()
+    atexit.register(shutil.rmtree, directory)
+    library = Path(directory, "shim.so")
     command = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-o", str(library), str(SOURCE)]
     subprocess.run([*command, "-ldl", "-pthread"], check=True)
     return library

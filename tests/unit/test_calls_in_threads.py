@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from threading import Barrier, get_ident, main_thread
 from time import sleep
 from typing import Any
 
 import pytest
 
 from zarrcore import _awaited, _threads
+from zarrcore._core import engine
 from zarrcore._pools import Pool
 from zarrcore._threads import in_threads
 from zarrcore.storage import loops
@@ -83,6 +86,39 @@ def test_no_call_is_under_way_when_its_caller_goes_on() -> None:
     with pytest.raises(OSError, match="item 3"):
         list(in_threads(work, range(30), 4))
     assert under_way == {3}
+
+
+def test_an_interrupt_of_a_later_item_was_lost_behind_a_failure() -> None:
+    both = Barrier(2, timeout=60)
+
+    def work(n: int) -> None:
+        if n < 2:
+            both.wait()
+            raise [OSError("item 0"), KeyboardInterrupt][n]
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        list(in_threads(work, range(9), 2))
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("handled", [TimeoutError, KeyboardInterrupt])
+def test_what_a_signal_handler_raised_was_lost_behind_a_failure(handled: type[BaseException]) -> None:
+    def handle(*_: object) -> None:
+        raise handled("of a signal")
+
+    def work(n: int) -> None:
+        if get_ident() != main_thread().ident:
+            raise OSError(f"item {n}")
+        while not engine.is_ending():
+            sleep(1e-4)
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        with pytest.raises(handled, match="of a signal"):
+            engine.call_parallel(work, 2, 2)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("start", [refuse, die])

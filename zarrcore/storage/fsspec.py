@@ -17,7 +17,7 @@ from zarrcore._locks import RLock, forkable
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import BaseZarrError, StoreError, masked, shown
-from zarrcore.storage import file_caches, files, single_files
+from zarrcore.storage import files, filesystems, single_files
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -25,8 +25,8 @@ from zarrcore.storage.byte_range import (
     SuffixByteRequest,
     as_request,
 )
-from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, refuse_without, unwrapped
-from zarrcore.storage.file_caches import protocols
+from zarrcore.storage.credentials import WITHHELD, Credentials, has_credentials, unwrapped
+from zarrcore.storage.filesystems import Withheld, blocking, is_local, layers, protocols
 from zarrcore.storage.loops import Unawaited, run_to_end
 from zarrcore.storage.remote import RemoteStore, concurrency, lists_documents, reads_at_once
 from zarrcore.storage.servers import KINDS, SCHEMES, place_of_files
@@ -48,8 +48,6 @@ ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
 """Exceptions that mean, by default, that there is no value at a key."""
 
 _MUCH = 1 << 26
-_OVER_OTHERS = {*file_caches.KINDS, "dir"}  # filesystems that have another one, `fs`
-_WITH_STATE = {"reference", "dir"}  # asynchronous ones that have values in memory, or ask one of these
 _NO_BUCKET = re.compile("(?i)specified (bucket|container) does not exist")  # which is no absent value
 _FTP_ABSENT = re.compile("(?i)550 (?!.*(denied|permission))")
 _SECRET = re.compile("key|secret|token|pass|user|cred|sas|auth|anon|asynchronous|loop|session|cache|listing")
@@ -237,7 +235,7 @@ class FsspecStore(RemoteStore):
         read = partial(self._call, "cat_ranges", paths, starts, stops, on_error="return", **limit)
         if (cache := self._cache) is None:
             return read()  # type: ignore[no-any-return]
-        return file_caches.read_through(self._files, cache, paths, read)
+        return filesystems.read_through(self._files, cache, paths, read)
 
     def _range(self, request: tuple[str, int | None, int | None]) -> Any:
         try:
@@ -262,7 +260,7 @@ class FsspecStore(RemoteStore):
         if absent is ALLOWED_EXCEPTIONS and self._is_local and not is_document(key):
             absent = (FileNotFoundError,)
         if isinstance(answer, absent) and not self._is_failure(answer):
-            if self._cache is not None and not file_caches.is_trusted(self._cache):
+            if self._cache is not None and not filesystems.is_trusted(self._cache):
                 below = self._below_cache
                 return below._answer(key, span, below._range((key, *span)))
             self._refuse_hidden(key)
@@ -459,14 +457,14 @@ class FsspecStore(RemoteStore):
 
     def __getstate__(self) -> dict[str, Any]:
         state, fs = {**vars(self), "_blocking": None, "_here": None, "_found_at": None}, self.fs
-        if isinstance(fs, _Withheld):
+        if isinstance(fs, Withheld):
             return state
         given = getattr(fs, "storage_args", ()), getattr(fs, "storage_options", {}), self.path
         if not has_credentials(given):
             return state
         kept = {name: state[name] for name in ("fs", "path", "_root")}
         instead = {
-            "fs": _Withheld(type(fs), shown(self)),
+            "fs": Withheld(type(fs), shown(self)),
             "path": masked(self.path),
             "_root": masked(self._root),
         }
@@ -475,7 +473,7 @@ class FsspecStore(RemoteStore):
     def __setstate__(self, state: dict[str, Any]) -> None:
         kept = unwrapped(state.pop("kept", WITHHELD))
         vars(self).update(state if kept is WITHHELD else {**state, **kept})
-        if not isinstance(self.fs, _Withheld):
+        if not isinstance(self.fs, Withheld):
             single_files.take(self.fs)
 
     def _lasting_name(self) -> str | None:
@@ -520,10 +518,10 @@ class FsspecStore(RemoteStore):
 
     def _address(self, path: str) -> str:
         fs, root = self._below_others
-        if _is_local(fs):
+        if is_local(fs):
             return files.real_directory(f"{root}/{path}")
         if self._found_at is None:
-            given = {} if isinstance(fs, _Withheld) else fs.storage_options
+            given = {} if isinstance(fs, Withheld) else fs.storage_options
             place = place_of_files(protocols(fs), given, root)
             self._found_at = shown(place or fs.unstrip_protocol(root or fs.root_marker))
         return f"{join_path(self._found_at, path)}/"
@@ -558,7 +556,7 @@ class FsspecStore(RemoteStore):
     def _files(self) -> Any:
         """The filesystem in the form whose methods any thread of this process may call."""
         if self._blocking is None or self._blocking[0] != os.getpid():
-            self._blocking = os.getpid(), _blocking(self.fs)
+            self._blocking = os.getpid(), blocking(self.fs)
         return self._blocking[1]
 
     @property
@@ -571,12 +569,12 @@ class FsspecStore(RemoteStore):
     @property
     def _is_local(self) -> bool:
         """Whether files may be looked at without the filesystem: not past what a user's class replaces."""
-        return _is_local(self._files) and type(self._files).__module__.startswith("fsspec.")
+        return is_local(self._files) and type(self._files).__module__.startswith("fsspec.")
 
     @property
     def _cache(self) -> Any | None:
         """The filesystem, if it keeps files of another one."""
-        return file_caches.cache_of(self._files)
+        return filesystems.cache_of(self._files)
 
     @property
     def _below_cache(self) -> FsspecStore:
@@ -586,11 +584,8 @@ class FsspecStore(RemoteStore):
     @property
     def _below_others(self) -> tuple[Any, str]:
         """The filesystem that has the values, below caches and directories, and the root there."""
-        fs, root = self._files, self._root
-        while not (isinstance(fs, _Withheld) or _OVER_OTHERS.isdisjoint(protocols(fs))):
-            root = fs._join(root) if "dir" in protocols(fs) else root
-            fs = fs.fs
-        return fs, root
+        *_, lowest = layers(self._files, self._root)
+        return lowest
 
     @property
     def _is_web(self) -> bool:
@@ -620,32 +615,6 @@ def _with_connections(url: str, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "config_kwargs": {**_CONNECTIONS, **(options.get("config_kwargs") or {})}}
 
 
-class _Withheld:
-    """A filesystem that came out of a pickle without its credentials: it refuses all requests."""
-
-    def __init__(self, kind: Any, url: str) -> None:
-        self._kind, self._url = kind, url
-
-    def __reduce__(self) -> Any:
-        return type(self), (self._kind, self._url)
-
-    def unstrip_protocol(self, path: str) -> str:
-        return self._url
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if name not in ("protocol", "root_marker", "async_impl"):
-            refuse_without(self._url)
-        return getattr(self._kind, name)
-
-
-def _is_local(fs: Any) -> bool:
-    from fsspec.implementations.local import LocalFileSystem
-
-    return isinstance(fs, LocalFileSystem)
-
-
 _Span = tuple[int | None, int | None]
 
 
@@ -665,33 +634,3 @@ def _span(byte_range: ByteRange | None) -> _Span | None:
 def _is_listed(path: str) -> bool:
     """False for the names of files that are being written, and for directories."""
     return not path.endswith("/") and not files.is_own(path.rpartition("/")[2])
-
-
-def _blocking(fs: Any) -> Any:
-    """The twin for synchronous calls of a filesystem that was made for an event loop, or before a fork."""
-    if isinstance(fs, _Withheld):
-        return fs
-    wrapped = getattr(fs, "sync_fs", None)
-    if wrapped is not None:
-        return wrapped
-    return _synchronous(fs)
-
-
-def _synchronous(fs: Any) -> Any:
-    is_of_loop = fs.async_impl and (fs.asynchronous or getattr(fs, "_pid", os.getpid()) != os.getpid())
-    if not is_of_loop:
-        return fs
-    if _WITH_STATE.isdisjoint(protocols(fs)):  # its sessions belong to its loop: the twin opens its own
-        return type(fs)(*fs.storage_args, **{**fs.storage_options, "asynchronous": False})
-    from fsspec.asyn import get_loop, mirror_sync_methods
-
-    # Made once more it would have the references that the other one began with, and keep what is written.
-    twin = object.__new__(type(fs))
-    own = {name: value for name, value in vars(fs).items() if not hasattr(type(fs), f"_{name}")}
-    vars(twin).update(own, asynchronous=False, _loop=get_loop(), _pid=os.getpid())
-    mirror_sync_methods(twin)  # those of the other one, which are attributes of it, call it
-    if "dir" in protocols(fs):
-        twin.fs = _synchronous(fs.fs)
-    else:
-        twin.fss = {protocol: _synchronous(target) for protocol, target in fs.fss.items()}
-    return twin

@@ -12,8 +12,7 @@ from typing import Any
 
 from zarrcore._locks import RLock, forkable
 from zarrcore.errors import StoreError, masked
-from zarrcore.storage import file_caches
-from zarrcore.storage.file_caches import protocols
+from zarrcore.storage.filesystems import layers, protocols
 
 _FOR_A_THREAD = {"tar", "libarchive", "ftp"}
 _FOR_A_PROCESS = _FOR_A_THREAD | set(
@@ -91,8 +90,4 @@ def of_this_process(fs: Any) -> Any:
 
 def _inner(fs: Any) -> Any | None:
     """Return the filesystem with one file or connection, of those that a filesystem lies over."""
-    while _FOR_A_PROCESS.isdisjoint(protocols(fs)):
-        if {"dir", *file_caches.KINDS}.isdisjoint(protocols(fs)):
-            return None
-        fs = fs.fs
-    return fs
+    return next((one for one, _ in layers(fs) if not _FOR_A_PROCESS.isdisjoint(protocols(one))), None)

@@ -7,6 +7,7 @@ import ftplib
 import io
 import multiprocessing
 import os
+import pickle
 import tarfile
 import threading
 import time
@@ -737,3 +738,12 @@ def test_what_ends_the_event_loop_of_a_filesystem_is_not_waited_for_without_end(
         else:
             with pytest.raises(zarrcore.errors.NodeIOError, match="event loop"):
                 zarrcore.open_array(store)
+
+
+def test_a_directory_of_a_filesystem_refuses_without_its_credentials() -> None:
+    """It has no filesystem below it any more."""
+    fs = DirFileSystem("d", fsspec.filesystem("memory"), token="secret")
+    store = pickle.loads(pickle.dumps(FsspecStore(fs, path="a")))
+    for call in (store.get, store.exists, store.list_dir, store.delete):
+        with pytest.raises(StoreError, match="without the credentials"):
+            list(call("b"))

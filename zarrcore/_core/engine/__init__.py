@@ -9,6 +9,7 @@ from zarrcore._core import load_modules
 load_modules(
     __name__,
     {
+        "sessions": "FileSpan OpenFile trust",
         "threads": "Decoding available_cpus call_parallel close_collected count is_ending is_in_call metrics "
         "num_threads set_num_threads thread_number",
         "codecs": "check_options decode_bytes decode_into encode_bytes encode_into is_plain libraries "
@@ -17,7 +18,6 @@ load_modules(
         "shape_is_stale wait_for_writes while_changing",
         "files": "age_by_mtime make_below open_below read_file remove_file size_below which_below write_file "
         "write_parts writer_lives",
-        "sessions": "FileSpan OpenFile trust",
         "sources": "Feed LocalSource MemorySource StoreSource",
         "chains": "Chain Shard",
         "cache": "ChunkCache byte_limit",

@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from zarrcore._core.engine.csrc cimport *
-from zarrcore._core.engine.threads cimport _Calls, poll_calls
+from zarrcore._core.engine.sessions cimport Session, poll_session
 
 import sys
 
@@ -251,8 +251,8 @@ cdef Py_ssize_t _run_codec(zc_codec *codec, str name, const Py_buffer *data, voi
                            bint decode, int threads) except -1:
     """Encode (cap is at least the bound) or decode to dst; returns how many bytes these are."""
     cdef bint shared = threads != 1 and name == "blosc"        # whose blocks know nothing of each other
-    cdef _Calls calls = _Calls() if shared else None           # is asked for signals
-    cdef zc_sharing sharing = zc_sharing(threads, poll_calls, <void *>calls)
+    cdef Session call = Session.__new__(Session) if shared else None       # is asked for signals
+    cdef zc_sharing sharing = zc_sharing(threads, poll_session, <void *>call)
     cdef zc_error err
     cdef zc_workspace *ws
     cdef size_t written = 0
@@ -276,8 +276,8 @@ cdef Py_ssize_t _run_codec(zc_codec *codec, str name, const Py_buffer *data, voi
             else:
                 status = zc_codec_encode(codec, ws, src, n, <uint8_t *>dst, cap, &written, &err)
             zc_pool_release(ws)
-    if shared and calls.error is not None:
-        raise calls.error
+    if shared and call.error is not None:
+        raise call.error
     if status != ZC_OK:
         raise _codec_error(status, &err, name, decode)
     return written

@@ -5,7 +5,7 @@ from zarrcore._core.engine.csrc cimport zc_error, zc_status, zc_store, zc_value
 
 
 cdef class Session:
-    cdef object source
+    cdef object source        # of the values; the function where Python is called
     cdef object error
     cdef object memory        # the array that is written; None: another kind of call
     cdef object token         # the call ends when its attribute `cancelled` is true; None: there is none

@@ -2,10 +2,10 @@
 """The threads of the pool: how many there are, and Python calls on them."""
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.string cimport memset
 
 from zarrcore._core.engine.csrc cimport *
+from zarrcore._core.engine.sessions cimport Session, poll_session
 
 from operator import index as as_index
 
@@ -137,65 +137,37 @@ def close_collected(self) -> None:
 
 # ---- calls -------------------------------------------------------------------------------------------------------
 
-cdef class _Calls:
-    """A function, and the exception of its calls that they end with."""
-
-    cdef zc_status call(self, size_t item) noexcept:
-        try:
-            self.function(item)
-        except BaseException as error:
-            self.keep(error)
-            return ZC_ERR_CALLBACK
-        return ZC_OK
-
-    cdef int keep(self, object error) except -1:
-        """Remember the first one, or one like KeyboardInterrupt, which no failure may hide.
-
-        Calls fail on several threads at once, and there may be no GIL.
-        """
-        with cython.critical_section(self):
-            if self.error is None or isinstance(self.error, Exception) and not isinstance(error, Exception):
-                self.error = error
-        return 0
-
-
-cdef zc_status _call_item(void *job, size_t item, zc_workspace *ws, zc_error *err) noexcept nogil:
-    with gil:
-        return (<_Calls>job).call(item)
-
-
-cdef int poll_calls(void *calls) noexcept nogil:
-    with gil:
-        try:
-            PyErr_CheckSignals()
-        except BaseException as error:
-            (<_Calls>calls).keep(error)
-            return 1
-    return 0
+cdef zc_status _call_item(void *job, size_t item, zc_workspace *ws, zc_error *err) noexcept with gil:
+    cdef Session call = <Session>job
+    try:
+        call.source(item)
+    except BaseException as error:
+        return call.fail(error, err)
+    return ZC_OK
 
 
 def call_parallel(function, Py_ssize_t n, int threads=0) -> None:
     """Call function(0) to function(n - 1) on the threads of the pool, the calling one included.
 
-    It pays if most of each call runs without the GIL.  The first exception ends the whole.
+    It pays if most of each call runs without the GIL.  The first exception ends the whole, or one that interrupts.
     """
-    cdef _Calls calls = _Calls()
+    cdef Session call = Session.__new__(Session)
     cdef zc_run job
     cdef zc_error err
     cdef zc_status status
-    calls.function = function
+    call.source = function
     memset(&job, 0, sizeof(job))
     job.task = _call_item
-    job.job = <void *>calls
+    job.job = <void *>call
     job.n_items = n
     job.threads = threads
-    job.poll = poll_calls
-    job.poll_arg = <void *>calls
+    job.poll = poll_session
+    job.poll_arg = <void *>call
     zc_error_clear(&err)
     with nogil:
         status = zc_pool_run(&job, NULL, &err)
-    if calls.error is not None:
-        raise calls.error
+    if call.error is not None:
+        raise call.error
     if status == ZC_ERR_MEMORY:
         raise MemoryError(message(&err))
     if status != ZC_OK:
