@@ -600,7 +600,7 @@ typedef struct uneven {
     atomic_int begun, inside, most, met, units, lending;
 } uneven;
 
-/* Waits, for long if need be, until another thread works on the same. */
+/* Waits until another thread works on the same. */
 static zc_status meet(void *job, size_t item, zc_workspace *ws, zc_error *err)
 {
     uneven *const u = job;
