@@ -222,6 +222,25 @@ bool zc_job_nothing_left(const zc_job *j)
     return atomic_load(&j->stop) || is_used_up(j);
 }
 
+bool zc_pool_may_lend(void)
+{
+    const zc_job *const j = zc_current_job;
+
+    if (j == NULL || j->order.threads == 1) {
+        return false;
+    }
+    const uint64_t turns = zc_order_turns(&j->order), threads = (uint64_t)j->order.threads;
+    uint64_t turn = atomic_load_explicit(&j->turns, memory_order_relaxed), left = 0;
+
+    if (turn + 2 * threads < turns) {        /* of each round no more than one turn is without a unit, but for the last */
+        return false;
+    }
+    for (; turn < turns && left < threads; turn++) {
+        left += zc_order_unit(&j->order, turn) < j->order.n_units;
+    }
+    return left < threads;
+}
+
 void zc_pool_order(const zc_run *run, zc_order *out)
 {
     const int threads = run->n_items == 1 || run->threads == 1 ? 1

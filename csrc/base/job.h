@@ -33,6 +33,7 @@ typedef struct zc_job {
     _Atomic int helpers;
     int wanted;                  /* more helpers that would be of use */
     bool relieved;               /* a worker has been asked in place of the caller */
+    int spare;                   /* of the outermost job: threads that may work for it and have nothing to do */
 
     _Atomic bool waits_for_slow; /* items may turn out to be slow (zc_run.most), and have not yet */
     int64_t since_ns;            /* when the job was begun, where they may */

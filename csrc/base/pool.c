@@ -96,6 +96,49 @@ static void want_locked(zc_job *j, int wanted)
     update_poorest_locked();
 }
 
+static zc_job *outermost(zc_job *j)
+{
+    while (j->outer != NULL) {
+        j = j->outer;
+    }
+    return j;
+}
+
+/* The job inside of another one to which a thread of that one is lent: of those that have something left the one with the fewest
+ * helpers.  NULL: there is none. */
+static zc_job *borrower_locked(const zc_job *top)
+{
+    zc_job *found = NULL;
+
+    for (zc_job *j = pool.jobs; j != NULL; j = j->next) {
+        const int helpers = j->helpers + j->wanted;
+        if (j->run->lent && outermost(j) == top && helpers < j->order.threads - 1 && !zc_job_nothing_left(j) &&
+            (found == NULL || helpers < found->helpers + found->wanted)) {
+            found = j;
+        }
+    }
+    return found;
+}
+
+/* Lend what threads are to spare. */
+static void lend_locked(zc_job *top)
+{
+    for (zc_job *j; top->spare > 0 && (j = borrower_locked(top)) != NULL; top->spare--) {
+        zc_count_add(ZC_COUNT_HELPERS, 1);
+        want_locked(j, j->wanted + 1);
+    }
+}
+
+/* The job wants no more helpers: these, and n threads that have left it, are to spare. */
+static void spare_locked(zc_job *j, int n)
+{
+    zc_job *const top = outermost(j);
+
+    top->spare += j->wanted + n;
+    want_locked(j, 0);
+    lend_locked(top);
+}
+
 static int to_wake_locked(void)
 {
     const int n = pool.wanted < pool.sleeping ? pool.wanted : pool.sleeping;
@@ -183,7 +226,11 @@ static void leave_locked(zc_job *j, bool moving)
 {
     const int left = atomic_fetch_sub(&j->helpers, 1) - 1;
 
-    want_locked(j, moving ? j->wanted + 1 : 0);
+    if (moving) {
+        want_locked(j, j->wanted + 1);
+    } else {
+        spare_locked(j, 1);
+    }
     if (left == 0) {
         zc_cond_signal(&j->idle);            /* under the lock: the job may be gone right after it */
     }
@@ -284,19 +331,23 @@ static void grow(int n)
 
 static void post(zc_job *j)
 {
-    zc_count_add(ZC_COUNT_HELPERS, (size_t)j->order.threads - 1);
+    const int helpers = j->run->lent ? 0 : j->order.threads - 1;
+
+    zc_count_add(ZC_COUNT_HELPERS, (size_t)helpers);
     zc_mutex_lock(&pool.lock);
     zc_job **last = &pool.jobs;
     while (*last != NULL) {
         last = &(*last)->next;
     }
     *last = j;
-    want_locked(j, j->order.threads - 1);
+    want_locked(j, helpers);
+    lend_locked(outermost(j));
+    const bool lent = j->run->lent && j->wanted > 0;
     const int n_wake = to_wake_locked();
     zc_mutex_unlock(&pool.lock);
 
     wake(n_wake);
-    grow(j->order.threads - 1);
+    grow(lent ? outermost(j)->order.threads : helpers);      /* one in place of a caller who waits */
 }
 
 static void withdraw_locked(zc_job *j)
@@ -368,12 +419,27 @@ static void wait_for_helper_locked(zc_job *j)
     zc_mutex_lock(&pool.lock);
 }
 
+/* Nothing is left to do: lend those that have not come, and the place of the outermost caller, who waits.  How many workers there have
+ * to be for that. */
+static int lend_rest_locked(zc_job *j)
+{
+    const int others = pool.wanted - j->wanted;
+
+    spare_locked(j, j->outer == NULL && !j->relieved && j->helpers > 0);
+    return pool.wanted > others ? outermost(j)->order.threads : 0;
+}
+
 /* Wait until no helper is inside.  True (and the job is off the list) if nothing is left to do. */
 static bool await_helpers(zc_job *j)
 {
     zc_mutex_lock(&pool.lock);
-    if (zc_job_nothing_left(j)) {
-        want_locked(j, 0);
+    const int workers = zc_job_nothing_left(j) ? lend_rest_locked(j) : 0;
+    if (workers > 0) {
+        const int n_wake = to_wake_locked();
+        zc_mutex_unlock(&pool.lock);
+        wake(n_wake);
+        grow(workers);
+        zc_mutex_lock(&pool.lock);
     }
     while (atomic_load(&j->helpers) > 0) {
         wait_for_helper_locked(j);

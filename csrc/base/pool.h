@@ -33,6 +33,7 @@ typedef struct zc_run {
     void *poll_arg;
     int most;                /* threads, once items turn out to take several times as long as item_ns; fewer than `threads`: no more */
     double item_ns;
+    bool lent;               /* in a task: helped by none but threads that find nothing left to do in the jobs around it */
 } zc_run;
 
 /*
@@ -76,6 +77,9 @@ const zc_watch *zc_pool_watched(void);
 
 /* Is this thread neither in a job nor a worker, nor in a function of the user's (zc_foreign)? */
 bool zc_pool_is_outside(void);
+
+/* Are so few items left of the job around that some of its threads will soon have nothing to do, and may be lent? */
+bool zc_pool_may_lend(void);
 
 /* Whether the call that this thread works for has failed or was cancelled, so that it ends as soon as its threads have. */
 bool zc_pool_is_ending(void);

@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "codecs/contexts.h"
 #include "codecs/deflate_repeat.h"
+#include "codecs/inflate_repeat.h"
 #include "kernels/byte_order.h"
 #include "kernels/repeats.h"
 
@@ -93,10 +94,47 @@ static bool decode_all(zc_deflate_container container, const zc_coding *c, const
     return in == c->n;               /* not with zeros as part of it */
 }
 
+/* The header that says least, and what follows the stream: RFC 1950 and RFC 1952. */
+static const uint8_t zlib_header[] = {0x78, 0x01}, gzip_header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
+enum { ZLIB_TRAILER = 4, GZIP_TRAILER = 8, GZIP_FLAGS_AT = 3 };
+
+/* Does src begin with a header after which the stream comes at once? */
+static bool has_short_header(zc_deflate_container container, const uint8_t *src)
+{
+    if (container == ZC_DEFLATE_GZIP) {
+        return memcmp(src, gzip_header, GZIP_FLAGS_AT + 1) == 0;
+    }
+    return src[0] == zlib_header[0] && (src[1] & 0x20) == 0 && (src[0] << 8 | src[1]) % 31 == 0;
+}
+
+/* Does what follows the stream fit what was decoded? */
+static bool fits_trailer(zc_deflate_container container, const uint8_t *trailer, const uint8_t *data, size_t n)
+{
+    if (container == ZC_DEFLATE_GZIP) {
+        return zc_load_le32(trailer) == libdeflate_crc32(0, data, n) && zc_load_le32(trailer + 4) == (uint32_t)n;
+    }
+    return ZC_BSWAP32(zc_load_le32(trailer)) == libdeflate_adler32(1, data, n);
+}
+
+/* One stream of little but repetitions. */
+static bool decode_repeat(zc_deflate_container container, const zc_coding *c, size_t *written)
+{
+    const bool gzip = container == ZC_DEFLATE_GZIP;
+    const size_t header = gzip ? sizeof gzip_header : sizeof zlib_header, trailer = gzip ? GZIP_TRAILER : ZLIB_TRAILER;
+    size_t taken;
+
+    return c->n > header + trailer && zc_inflate_repeat_pays(c->n, c->cap) && has_short_header(container, c->src) &&
+           zc_inflate_repeat(c->src + header, c->n - header - trailer, c->dst, c->cap, &taken, written) &&
+           header + taken + trailer == c->n && fits_trailer(container, c->src + header + taken, c->dst, *written);
+}
+
 bool zc_deflate_whole_decode(zc_deflate_container container, const zc_coding *c, size_t *written)
 {
     if (c->n == 0 || c->cap == 0 || c->cap > DECODE_UP_TO) {
         return false;
+    }
+    if (decode_repeat(container, c, written)) {
+        return true;
     }
     uint8_t *const copy = is_better_copied(c->n, c->cap) ? zc_scratch_push(c->ws, c->n + ZEROS, NULL) : NULL;
     if (copy == NULL) {
@@ -144,10 +182,6 @@ static struct libdeflate_compressor *compressor_for(zc_workspace *ws, int level)
     }
     return e->compressor;
 }
-
-/* The header that says least, and what follows the stream: RFC 1950 and RFC 1952. */
-static const uint8_t zlib_header[] = {0x78, 0x01}, gzip_header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
-enum { ZLIB_TRAILER = 4, GZIP_TRAILER = 8 };
 
 static bool encode_repeat(zc_deflate_container container, const zc_coding *c, size_t *written)
 {

@@ -9,6 +9,7 @@
 #include "codecs/abi.h"
 #include "codecs/classes.h"
 #include "codecs/contexts.h"
+#include "codecs/zstd_repeat.h"
 #include "kernels/repeats.h"
 
 #define DECODE_STREAM_FROM ((size_t)128 << 20)
@@ -222,11 +223,8 @@ static size_t encode_stream_from(int level)
     return level <= 12 ? (size_t)4 << 20 : (size_t)256 << 10;
 }
 
-/* What repeats a few bytes becomes one match at every level, soonest at the first. */
-static int level_for(const zc_coding *c)
-{
-    return c->codec->level > 1 && zc_repeats(c->src, c->n) ? 1 : c->codec->level;
-}
+/* What repeats a few bytes becomes one match at every level from this one on, soonest here. */
+enum { LEVEL_OF_REPEATS = 3 };
 
 /* In pieces; the size is pledged, so that the frame states it as a one-call frame does. */
 static size_t encode_stream(ZSTD_CCtx *context, const zc_coding *c, zc_status *status)
@@ -252,13 +250,18 @@ static size_t encode_stream(ZSTD_CCtx *context, const zc_coding *c, zc_status *s
 
 static zc_status zstd_encode(const zc_coding *c, size_t *written)
 {
+    const bool repeats = zc_repeats(c->src, c->n);
+    const int level = repeats ? LEVEL_OF_REPEATS : c->codec->level;
     zc_status status = ZC_OK;
-    ZSTD_CCtx *context = zc_context_get(c->ws, ZC_CONTEXT_ZSTD_ENCODE, encoder_new, encoder_delete, c->err);
 
+    *written = repeats && !c->codec->checksum ? zc_zstd_repeat(c->src, c->n, c->dst, c->cap) : 0;
+    if (*written > 0) {
+        return ZC_OK;
+    }
+    ZSTD_CCtx *context = zc_context_get(c->ws, ZC_CONTEXT_ZSTD_ENCODE, encoder_new, encoder_delete, c->err);
     if (context == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const int level = level_for(c);
     ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
     size_t size = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
     if (!ZSTD_isError(size)) {

@@ -14,7 +14,7 @@
 typedef struct zc_context {
     const zc_call *call;
     const void *fill;
-    bool split;              /* too few chunks for the threads: work on inner chunks in parallel */
+    bool split;              /* too few chunks for the threads: work on inner chunks in parallel; else with threads that are lent */
     bool prefetch;           /* decode into the cache, and place nothing */
     bool tries;              /* find out whether the chunk can be decoded: nobody looks at what is placed */
     bool keeps_beyond;       /* what lies beyond the array, as the call knows it, may have been written by others */

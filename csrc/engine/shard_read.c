@@ -535,7 +535,7 @@ static zc_status read_runs(shard *s)
 
     if (s->threads > 1 && s->n_runs > 1) {
         s->split = s->n_runs < (size_t)s->threads;
-        const zc_run job = {.task = shard_task, .job = s, .n_items = s->n_runs, .threads = s->threads,
+        const zc_run job = {.task = shard_task, .job = s, .n_items = s->n_runs, .threads = s->threads, .lent = !s->ctx->split,
                             .poll = call->poll, .poll_arg = call->poll_arg};
         return zc_pool_run(&job, NULL, s->ctx->err);
     }

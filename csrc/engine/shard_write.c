@@ -274,7 +274,7 @@ static zc_status make_range(void *job, size_t task, zc_workspace *ws, zc_error *
 static zc_status make_in_parallel(shard *s, size_t *end)
 {
     const zc_call *call = s->ctx->call;
-    const zc_run run = {.task = make_range, .job = s, .n_items = s->n_tasks, .threads = s->threads,
+    const zc_run run = {.task = make_range, .job = s, .n_items = s->n_tasks, .threads = s->threads, .lent = !s->ctx->split,
                         .poll = call->poll, .poll_arg = call->poll_arg};
     zc_status status = zc_pool_run(&run, NULL, s->ctx->err);
 
@@ -323,7 +323,9 @@ static int threads_for(const shard *s)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < s->n_inner && s->ctx->split; i++) {
+    const bool shares = s->ctx->split || zc_pool_may_lend();
+
+    for (size_t i = 0; i < s->n_inner && shares; i++) {
         n += is_given(s, i);
     }
     return zc_part_threads(s->ctx, s->chain->inner, n, n * s->chain->inner_size, true);

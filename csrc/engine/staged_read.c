@@ -311,7 +311,7 @@ static zc_status read_parts(reading *all, reader *r)
     if (threads == 1) {
         return read_part(all, all->job, r, &all->range);
     }
-    const zc_run run = {.task = part_task, .job = all, .threads = threads, .n_items = parts_of(all),
+    const zc_run run = {.task = part_task, .job = all, .threads = threads, .n_items = parts_of(all), .lent = !all->job->ctx->split,
                         .poll = call->poll, .poll_arg = call->poll_arg};
     return zc_pool_run(&run, NULL, all->job->ctx->err);
 }

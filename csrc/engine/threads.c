@@ -287,7 +287,7 @@ int zc_part_threads(const zc_context *ctx, const zc_chain *chain, size_t n, size
     const bool copied = is_copied(chain);
     const double parts = (double)n, bytes = (double)nbytes;
 
-    if (!ctx->split || n < 2) {
+    if (n < 2 || !(ctx->split || zc_pool_may_lend())) {
         return 1;
     }
     const double moved = ctx->call->array->chain->sharded ? moved_ns(ctx->call) : COPIED_NS;

@@ -207,6 +207,35 @@ static void blosc_ranges(void)
 }
 
 /* One value in several frames or members, as parallel compressors write it. */
+/* A few bytes over and over are a few bytes for each 128 KiB, whatever the level: of eight there were thousands at the first one. */
+static void zstd_repetitions(void)
+{
+    static const size_t sizes[] = {1024, 1041, 65791, 65792, 110880, 131072, 131073, 131327, 131328, 1 << 20};
+    static const int levels[] = {-5, 0, 1, 3, 9};
+    uint8_t *data = case_exact(NULL, 1 << 20), *decoded = case_exact(NULL, 1 << 20);
+
+    for (int i = 0; i < 10 * 5 * 5 * 2; i++) {
+        const size_t size = sizes[i % 10], period = (size_t)1 << (i / 10 % 5), wanted = size < 5000 ? size : size - 777;
+        const zc_codec codec = case_codec("zstd", levels[i / 50 % 5], i / 250 == 1);
+        size_t n = 0;
+        for (size_t k = 0; k < size; k++) {
+            data[k] = k < period ? (uint8_t)(7 + 31 * k) : data[k - period];
+        }
+        uint8_t *encoded = case_encode(&codec, ws, data, size, &n, &err);
+        CHECK(n <= 64 + 16 * (size / 131072) + size % 131072 % 256);
+        CHECK(zc_codec_decode_exact(&codec, ws, encoded, n, decoded, size, &err) == ZC_OK);
+        CHECK(memcmp(decoded, data, size) == 0);
+        const zc_coding start = {.codec = &codec, .decode = true, .ws = ws, .src = encoded, .n = n, .dst = decoded, .cap = wanted,
+                                 .err = &err};
+        memset(decoded, 0, size);
+        CHECK(codec.cls->decode_start(&start, size) == !codec.checksum);
+        CHECK(codec.checksum || memcmp(decoded, data, wanted) == 0);
+        free(encoded);
+    }
+    free(data);
+    free(decoded);
+}
+
 static void concatenated_streams(void)
 {
     uint8_t data[3000];
@@ -485,6 +514,7 @@ int main(void)
     RUN(zstd_large_contexts);
     RUN(blosc_typesizes);
     RUN(blosc_ranges);
+    RUN(zstd_repetitions);
     RUN(concatenated_streams);
     RUN(zstd_skippable_frames);
     RUN(foreign_streams);

@@ -593,6 +593,61 @@ static void workers_go_where_they_are_needed(void)
     CHECK(p.done == 400);
 }
 
+/* ---- threads that are lent ---- */
+
+typedef struct uneven {
+    bool long_by_caller;             /* else by the worker */
+    atomic_int begun, inside, most, met, units, lending;
+} uneven;
+
+/* Waits until another thread works on the same. */
+static zc_status meet(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    uneven *const u = job;
+    const int64_t ends = now_ns() + soon(10000);
+    const int inside = atomic_fetch_add(&u->inside, 1) + 1;
+
+    (void)item, (void)ws, (void)err;
+    if (inside > u->most) {
+        u->most = inside;
+    }
+    for (u->met += inside > 1; u->met == 0 && now_ns() < ends;) {
+        sleep_ms(1);
+    }
+    atomic_fetch_sub(&u->inside, 1);
+    atomic_fetch_add(&u->units, 1);
+    return ZC_OK;
+}
+
+/* Of two items one is over at once, the other one has parts. */
+static zc_status uneven_item(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    uneven *const u = job;
+    const zc_run parts = {.task = meet, .job = u, .n_items = 40, .threads = 4, .lent = true};
+
+    (void)item, (void)ws;
+    for (atomic_fetch_add(&u->begun, 1); u->begun < 2;) {
+        sleep_ms(1);
+    }
+    atomic_fetch_add(&u->lending, zc_pool_may_lend());
+    return pthread_equal(pthread_self(), caller) == u->long_by_caller ? zc_pool_run(&parts, NULL, err) : ZC_OK;
+}
+
+/* The thread whose item is over helps with the parts of the other one, and no other thread does. */
+static void an_idle_thread_is_lent(void)
+{
+    caller = pthread_self();
+    for (int i = 0; i < 4; i++) {
+        uneven u = {.long_by_caller = i % 2 == 0};
+        const zc_run run = {.task = uneven_item, .job = &u, .n_items = 2, .threads = 2};
+        zc_counts_reset();
+        CHECK(zc_pool_run(&run, NULL, NULL) == ZC_OK);
+        CHECK(u.units == 40 && u.met > 0 && u.most == 2 && u.lending == 2);
+        CHECK(!ZC_ASSERTIONS || zc_counted(ZC_COUNT_HELPERS) == 2);
+    }
+    CHECK(!zc_pool_may_lend());
+}
+
 /* ---- workers ---- */
 
 static zc_status look_at_mask(void *job, size_t item, zc_workspace *ws, zc_error *err)
@@ -762,6 +817,7 @@ int main(void)
     RUN(interrupt_reaches_nested_jobs);
     RUN(many_threads_submit_at_once);
     RUN(workers_go_where_they_are_needed);
+    RUN(an_idle_thread_is_lent);
     RUN(workers_take_no_signals);
     RUN(workspaces_are_reused);
     RUN(child_has_its_own_pool);

@@ -48,7 +48,8 @@ step(lambda: None, lambda: array[5], lambda: array.read(threads=1))
 """
 READ = 3  # open, read, close
 READ_SHARD = READ + 2  # its size, and its index
-WRITE = 7  # open and close the directory, the number of the process; make, write, close and rename a file
+LOOK = 1  # at the document, before a write that comes 10 ms after the last look, as on a busy machine
+WRITE = 7 + LOOK  # open and close the directory, the number of the process; make, write, close, rename a file
 PATCH = READ + 1 + WRITE  # the size of what there was
 PATCH_SHARD = READ_SHARD + 1 + WRITE  # the inner chunks before and after the patched one
 OPEN = READ + 1  # the size of the document; a long one takes another read
