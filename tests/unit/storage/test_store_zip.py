@@ -15,6 +15,7 @@ import pytest
 import zarrcore
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage import LocalStore, StorePath, ZipStore
+from zarrcore.storage.zip_directory import Directory
 from zarrcore.testing.process import in_child
 
 
@@ -255,7 +256,7 @@ def test_an_entry_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
-            patch.setattr(zipfile.ZipFile, "writestr", fail)
+            patch.setattr(zipfile.ZipInfo, "FileHeader", fail)
             with pytest.raises(OSError, match="No space"):
                 store.set("k", b"new")
         assert bytes(store.get("k")) == b"old"
@@ -330,14 +331,14 @@ def test_an_archive_that_cannot_be_completed_stays_as_it_was(path):
     assert keys_of(path) == ["a", "b"]
 
 
-@pytest.mark.parametrize("failing", ["open", "_RealGetContents"])
+@pytest.mark.parametrize("failing", ["_start_of", "_RealGetContents"])
 def test_errors_of_the_system_name_the_archive(path, monkeypatch, failing):
     def fail(*_):
         raise OSError(5, "Input/output error")
 
     with ZipStore(path, mode="w") as store:
         store.set("a", b"value")
-    monkeypatch.setattr(zipfile.ZipFile, failing, fail)
+    monkeypatch.setattr(Directory, failing, fail)
     with pytest.raises(OSError, match=f"Input/output error.*{path}"):
         ZipStore(path).get("a")
 
