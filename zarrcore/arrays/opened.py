@@ -369,18 +369,24 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
 
 
 def array_read(
-    metadata: ArrayMetadata, place: StorePath, config: ArrayConfigLike | None, *, losses: int | None
+    metadata: ArrayMetadata,
+    place: StorePath,
+    config: ArrayConfigLike | None,
+    *,
+    losses: int | None,
+    is_copy: bool = False,
 ) -> OpenArray:
-    """Return the array whose own document was just read."""
+    """Return the array whose own document, or one of consolidated metadata, was just read."""
     seen = document_noticed(metadata, place)
-    return OpenArray(metadata, place, config, losses=losses, documented=True, seen=seen)
+    documented = not is_copy or seen is not None
+    return OpenArray(metadata, place, config, losses=losses, documented=documented, seen=seen)
 
 
 def document_noticed(metadata: ArrayMetadata, place: StorePath) -> tuple[str, Any] | None:
-    """Return an array's document and what distinguishes it from others; None where that is a request."""
+    """Return an array's document and what distinguishes it; None if there is none, or that is a request."""
     store, key = place.store, document_key(metadata, place)
     noticed = None if store._concurrent_requests() else store._noticed(key)
-    return None if noticed is None else (key, noticed)
+    return (key, noticed) if noticed else None
 
 
 def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:

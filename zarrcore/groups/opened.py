@@ -82,9 +82,7 @@ def opened_node(
 ) -> OpenArray | OpenGroup:
     """Return the array or group that metadata describe; `copy` and `losses` are as in `nodes.walk.Found`."""
     if is_array_metadata(metadata):
-        if copy is None:
-            return array_read(metadata, place, config, losses=losses)
-        return OpenArray(metadata, place, config, losses=losses)
+        return array_read(metadata, place, config, losses=losses, is_copy=copy is not None)
     return OpenGroup(metadata, place, copy)
 
 
