@@ -275,6 +275,8 @@ class ZipStore(Store):
                 except zipfile.LargeZipFile as error:
                     reason = f"{error}: allowZip64=True allows that"
                     raise StoreError(f"{self}: key {key!r}: {reason}", key=key) from error
+                except zipfile.BadZipFile as error:
+                    raise StoreError(f"{self}: key {key!r:.200}: {error}", key=key) from error
                 return True
 
     def delete(self, key: str) -> None:

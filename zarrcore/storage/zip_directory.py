@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import zipfile
@@ -22,6 +23,7 @@ _MOST_WITHOUT_ZIP64 = (1 << 31) - 1
 _ZIP64_END = b"PK\6\6"
 _ENDS_WITH_A_MARK = 0x2  # a flag of LZMA
 _ENTRY_ROOM = 256  # bytes that an entry takes in addition to its value and twice its name, at most
+_LONGEST_NAME = 0xFFFF  # bytes
 _ALL, _MOST_BEFORE_ZIP64 = -1, 0xFFFF  # entries
 _MOST_COMPARED = 1 << 14  # entries
 
@@ -257,6 +259,8 @@ class Directory(zipfile.ZipFile):
         Not by zipfile, which lists what was begun.  The bytes of the old one stay in the file.
         """
         name, nbytes = info.filename, len(data)
+        if len(name.encode()) > _LONGEST_NAME:
+            raise zipfile.BadZipFile(f"a name of an entry has at most {_LONGEST_NAME} bytes")
         self._check_room(nbytes + 2 * len(name) + _ENTRY_ROOM)
         info.file_size, info.CRC, stored = nbytes, zlib.crc32(data), data
         compressor = zipfile._get_compressor(info.compress_type)  # type: ignore[attr-defined]
@@ -268,9 +272,11 @@ class Directory(zipfile.ZipFile):
         file = self._file_here
         self._didModify = True
         file.seek(info.header_offset)
-        file.write(info.FileHeader())
+        file.write(header := info.FileHeader())
         file.write(stored)
         end, old = file.tell(), self.NameToInfo.get(name)
+        if end != self.start_dir + len(header) + len(stored):
+            raise OSError(errno.EIO, "the file took a part of what was written")  # one without a buffer may
         entries = self.filelist if old is None else [one for one in self.filelist if one is not old]
         # No signal handler is called between these lines.
         self.start_dir, self.NameToInfo[name], self.filelist = end, info, entries

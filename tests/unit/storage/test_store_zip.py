@@ -263,6 +263,26 @@ def test_an_entry_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
     assert zipfile.ZipFile(tmp_path / "a.zip").namelist() == ["k"]
 
 
+def test_a_file_that_took_a_part_of_an_entry_was_taken_for_complete(path):
+    class Short(io.FileIO):
+        def write(self, data):
+            return super().write(data[: 1 << 16])
+
+    with Short(path, "w+") as file, ZipStore(file, mode="w") as store:
+        store.set("a", b"value")
+        with pytest.raises(OSError, match="a part of what was written"):
+            store.set("b", bytes(1 << 17))
+    assert keys_of(path) == ["a"]
+
+
+def test_a_name_too_long_for_an_archive_names_the_key(path):
+    with ZipStore(path, mode="w") as store:
+        with pytest.raises(StoreError, match=r"key 'aaa.*at most 65535 bytes"):
+            store.set("a" * 70_000, b"value")
+        store.set("b", b"value")
+    assert keys_of(path) == ["b"]
+
+
 @contextlib.contextmanager
 def files_of_at_most(nbytes):
     """As on a disk that is full."""
