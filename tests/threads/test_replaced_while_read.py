@@ -547,6 +547,28 @@ def test_an_array_that_was_replaced_before_its_first_use(tmp_path: Path, how: st
     assert values_of(zarrcore.open_array(tmp_path / "g" / "a")[:]) == {2}
 
 
+OF_FILES: dict[str, Callable[[Path], Any]] = {
+    "wrapped": lambda path: WrapperStore(LocalStore(path)),
+    "fsspec": lambda path: FsspecStore(pytest.importorskip("fsspec").filesystem("file"), path=str(path)),
+    "obstore": lambda path: ObjectStore(pytest.importorskip("obstore.store").LocalStore(path)),
+    "archive": lambda path: ZipStore(path.with_suffix(".zip")),
+}
+
+
+@pytest.mark.parametrize("store", OF_FILES)
+def test_files_by_another_store_that_were_replaced_before_their_first_use(tmp_path: Path, store: str) -> None:
+    for name, dtype in (("a", "i4"), ("b", "f4")):
+        make(tmp_path / name, None, 1, dtype=dtype, compressors=None)
+        with ZipStore(tmp_path / f"{name}.zip", mode="w") as archive:
+            zarrcore.copy_store(LocalStore(tmp_path / name), archive)
+    array = zarrcore.open_array(OF_FILES[store](tmp_path / "a"), mode="r")
+    by_another_process(tmp_path / "a", tmp_path / "b")
+    (tmp_path / "b.zip").replace(tmp_path / "a.zip")
+    array.store.close()
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
+        array[2]
+
+
 def test_attributes_and_rows_of_others_before_the_first_use_are_no_replacement(tmp_path: Path) -> None:
     make(tmp_path / "a", None, 1, compressors=None)
     arrays = [zarrcore.open_array(tmp_path / "a") for _ in range(2)]

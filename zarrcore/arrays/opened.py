@@ -385,7 +385,8 @@ def array_read(
 def document_noticed(metadata: ArrayMetadata, place: StorePath) -> tuple[str, Any] | None:
     """Return an array's document and what distinguishes it; None if there is none, or that is a request."""
     store, key = place.store, document_key(metadata, place)
-    noticed = None if store._concurrent_requests() else store._noticed(key)
+    is_far = store._concurrent_requests() and not store._has_directories
+    noticed = None if is_far else store._noticed(key)
     return (key, noticed) if noticed else None
 
 
