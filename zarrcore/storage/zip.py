@@ -479,6 +479,8 @@ class _Archive:
     def _opened(self) -> Directory:
         mode = self.mode
         if isinstance(self.target, str):
+            if os.path.exists(self.target) and not os.path.isfile(self.target):  # it may block
+                raise StoreError(f"{printable(self.target)} is no file, and so no ZIP archive")
             # Before a new archive is begun, or one is taken for empty, in whose place another one is begun.
             if mode in ("w", "x") or (mode == "a" and _is_empty(self.target)):
                 self._lock_of_writer.take(self.target, os.O_CREAT | (os.O_EXCL if mode == "x" else 0))

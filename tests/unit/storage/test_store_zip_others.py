@@ -510,3 +510,11 @@ def test_a_damaged_name_was_an_absent_chunk_through_a_url_of_fsspec(path):
         array = zarrcore.open_array(url, mode="r")
         with pytest.raises(ChunkIOError, match="local header"):
             array[:]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs")
+@pytest.mark.parametrize("mode", ["r", "w", "a"])
+def test_a_fifo_in_the_place_of_an_archive_was_waited_for(path, mode):
+    os.mkfifo(path)
+    with pytest.raises(StoreError, match="is no file"):
+        ZipStore(path, mode=mode).get("a")
