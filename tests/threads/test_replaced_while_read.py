@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -511,6 +512,74 @@ def test_a_handle_of_an_array_that_another_process_has_replaced_by_another_kind(
         array[:]
 
 
+FIRST = {
+    "read of one chunk": lambda array: array[2],
+    "read": lambda array: array[:],
+    "points": lambda array: array.vindex[[0, 5]],
+    "write": lambda array: array.__setitem__(slice(0, 2), 3),
+    "writer": lambda array: array.writer().__enter__().__setitem__(slice(0, 2), 3),
+    "copied": lambda array: zarrcore.from_array({}, data=array),
+}
+
+
+@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize("how", "opened created pickled pickled-after configured member copy".split())
+def test_an_array_that_was_replaced_before_its_first_use(tmp_path: Path, how: str, first: str) -> None:
+    """Its chunks were read, and written, as the array had them that was there when it was opened."""
+    array = make(tmp_path / "g", "a", 1, compressors=None)
+    if how == "created":
+        array = make(tmp_path / "g", "a", None, compressors=None)
+    elif how != "pickled-after":
+        array = zarrcore.open_array(tmp_path / "g" / "a")
+    if how == "configured":
+        array = array.with_config({"write_empty_chunks": True})
+    if how == "copy":
+        array = zarrcore.consolidate_metadata(tmp_path / "g")["a"]
+    if how == "member":
+        array = zarrcore.open_group(tmp_path / "g")["a"]
+    text = pickle.dumps(array)
+    make(tmp_path / "b", None, 2, dtype="f4", compressors=None)
+    by_another_process(tmp_path / "g" / "a", tmp_path / "b")
+    if how.startswith("pickled"):
+        array = pickle.loads(text)
+    with pytest.raises((ArrayNotFoundError, CopyError), match="replaced by another one"):
+        FIRST[first](array)
+    assert values_of(zarrcore.open_array(tmp_path / "g" / "a")[:]) == {2}
+
+
+OF_FILES: dict[str, Callable[[Path], Any]] = {
+    "wrapped": lambda path: WrapperStore(LocalStore(path)),
+    "fsspec": lambda path: FsspecStore(pytest.importorskip("fsspec").filesystem("file"), path=str(path)),
+    "obstore": lambda path: ObjectStore(pytest.importorskip("obstore.store").LocalStore(path)),
+    "archive": lambda path: ZipStore(path.with_suffix(".zip")),
+}
+
+
+@pytest.mark.parametrize("store", OF_FILES)
+def test_files_by_another_store_that_were_replaced_before_their_first_use(tmp_path: Path, store: str) -> None:
+    for name, dtype in (("a", "i4"), ("b", "f4")):
+        make(tmp_path / name, None, 1, dtype=dtype, compressors=None)
+        with ZipStore(tmp_path / f"{name}.zip", mode="w") as archive:
+            zarrcore.copy_store(LocalStore(tmp_path / name), archive)
+    array = zarrcore.open_array(OF_FILES[store](tmp_path / "a"), mode="r")
+    by_another_process(tmp_path / "a", tmp_path / "b")
+    (tmp_path / "b.zip").replace(tmp_path / "a.zip")
+    array.store.close()
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
+        array[2]
+
+
+def test_attributes_and_rows_of_others_before_the_first_use_are_no_replacement(tmp_path: Path) -> None:
+    make(tmp_path / "a", None, 1, compressors=None)
+    arrays = [zarrcore.open_array(tmp_path / "a") for _ in range(2)]
+    arrays[1] = pickle.loads(pickle.dumps(arrays[1]))
+    make(tmp_path / "b", None, 1, compressors=None, attributes={"n": 1}).append(np.full(2, 5, "i4"))
+    by_another_process(tmp_path / "a", tmp_path / "b")
+    for array in arrays:
+        array[0] = 3
+        assert array[:].tolist() == [3, *[1] * (2 * N - 1)]
+
+
 def test_attributes_and_rows_of_another_process_are_no_replacement(tmp_path: Path) -> None:
     """A sparse array whose document changes each time that it is read."""
     array = make(tmp_path / "a", None, None)
@@ -575,9 +644,15 @@ def test_a_handle_wrote_over_the_array_in_the_place_of_its_own(tmp_path: Path, k
     assert values_of(zarrcore.open_array(tmp_path / "a")[:]) == {2}
 
 
+@pytest.mark.parametrize("is_used", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_handle_made_chunks_of_an_array_that_another_process_had_removed(tmp_path: Path, kind: str) -> None:
-    array = opened(make(tmp_path / "a", None, 1, kind=kind))
+def test_a_handle_made_chunks_of_an_array_that_another_process_had_removed(
+    tmp_path: Path, kind: str, is_used: bool
+) -> None:
+    make(tmp_path / "a", None, 1, kind=kind)
+    array = zarrcore.open_array(tmp_path / "a")
+    if is_used:
+        array[:1]
     shutil.rmtree(tmp_path / "a")
     with pytest.raises(ArrayNotFoundError):
         array[:2] = np.full(2, 3).astype("U1" if kind == "strings" else "i4")

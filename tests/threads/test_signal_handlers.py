@@ -7,6 +7,7 @@ import itertools
 import os
 import sys
 import threading
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -16,10 +17,11 @@ import pytest
 
 import zarrcore
 from zarrcore.config import Config, config
-from zarrcore.storage import CacheStore, FsspecStore, ManagedMemoryStore, MemoryStore, Store
+from zarrcore.errors import StoreError
+from zarrcore.storage import CacheStore, FsspecStore, ManagedMemoryStore, MemoryStore, Store, ZipStore
 from zarrcore.storage.caching import CacheStore as KeptInStore
 
-HOME = os.path.dirname(zarrcore.__file__)
+HOMES = os.path.dirname(zarrcore.__file__), os.path.dirname(zipfile.__file__)
 NUMBERS = itertools.count()
 
 
@@ -66,7 +68,7 @@ def of_an_object_store(_: Path) -> Callable[[], object]:
 
 
 def interrupted(use: Callable[[], object], handler: Callable[[], object] | None = None) -> int:
-    """Use it once more, or call a handler, at each line of zarrcore that it runs; returns at how many."""
+    """Use it once more, or call a handler, at each line of zarrcore and zipfile; returns at how many."""
     count, is_inside = 0, False
 
     def at_line(frame: FrameType, event: str, _: Any) -> Any:
@@ -82,7 +84,7 @@ def interrupted(use: Callable[[], object], handler: Callable[[], object] | None 
         return at_line
 
     def begin(frame: FrameType, *_: Any) -> Any:
-        return at_line if frame.f_code.co_filename.startswith(HOME) else None
+        return at_line if frame.f_code.co_filename.startswith(HOMES) else None
 
     known = sys.gettrace()
     sys.settrace(begin)
@@ -120,11 +122,44 @@ def test_what_a_handler_set_was_lost_in_a_change_of_settings() -> None:
     assert own.to_dict() == {"a": 1} | {f"b{number}": 1 for number in range(20)}
 
 
+OTHERS = [lambda store: store.get("a", (1, 3)), lambda store: store.set("n", b"new"), ZipStore.close]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=["reads", "writes", "closes"])
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_handler_ruined_an_archive_that_was_being_written(
+    other: Callable[[ZipStore], object], compression: int, tmp_path: Path
+) -> None:
+    """It moved the position in the file: what was written next went to another place."""
+    store = ZipStore(tmp_path / "a.zip", mode="w", compression=compression)
+    store.set("a", b"a" * 40)
+    answers: list[object] = []
+
+    def handler() -> None:
+        try:
+            answers.append(other(store))
+        except StoreError as error:
+            assert "is in use" in str(error)
+
+    assert interrupted(lambda: store.set("b", b"b" * 40), handler) > 20
+    try:
+        assert interrupted(lambda: answers.append(store.get("b") == b"b" * 40), handler) > 10
+    except StoreError as error:
+        assert other is ZipStore.close and "was closed while it was used" in str(error)
+    assert answers and False not in answers and set(answers) <= {None, True, b"aaa"}
+    store.close()
+    archive = zipfile.ZipFile(tmp_path / "a.zip")
+    assert archive.testzip() is None
+    values = {"a": b"a" * 40, "b": b"b" * 40, "n": b"new"}
+    assert {name: archive.read(name) for name in archive.namelist()}.items() <= values.items()
+    assert {"a", "b"} <= {*archive.namelist()}
+
+
 def test_every_lock_is_one_that_its_thread_may_take_again() -> None:
     """Of those that are held while anything is called; asyncio and threads have others, for turns."""
     found = [
         path.name
-        for path in Path(HOME).rglob("*.py")
+        for path in Path(HOMES[0]).rglob("*.py")
         if path.name not in ("_threads.py", "_awaited.py", "loops.py")
         and any(words in path.read_text() for words in ("allocate_lock", "threading.Lock", " Lock()"))
     ]

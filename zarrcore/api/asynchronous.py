@@ -101,10 +101,8 @@ async def _opened(
         return AsyncGroup._of(OpenGroup(found.metadata, place, copy))
     if found.metadata.separator_is_open:  # the store is asked for more
         raise Elsewhere
-    documented = found.documented
-    return AsyncArray._of(
-        OpenArray(found.metadata, place, found.config, losses=losses, documented=documented)
-    )
+    opened = OpenArray(found.metadata, place, found.config, losses=losses, documented=found.documented)
+    return AsyncArray._of(opened)
 
 
 def _synchronous(value: Any) -> Any:

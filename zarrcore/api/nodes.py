@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from zarrcore._typing import ArrayLike, Overwrite
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.config import ArrayConfigLike
-from zarrcore.arrays.opened import OpenArray, open_array_at
+from zarrcore.arrays.opened import array_read, open_array_at
 from zarrcore.arrays.options import (
     IgnoredOptions,
     OpenGroupOptions,
@@ -103,7 +103,7 @@ def open(
             mode = "w-"  # there is nothing: it is not looked for again
         else:
             if is_array_metadata(metadata):
-                return Array._of(OpenArray(metadata, found, config, losses=losses, documented=True))
+                return Array._of(array_read(metadata, found, config, losses=losses))
             opened = found, metadata, changes
     if config is not None:
         raise TypeError("open: config is for arrays; groups have no run-time settings")

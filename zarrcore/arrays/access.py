@@ -252,11 +252,11 @@ def put_by(
         with under_way:
             if MOVING:
                 refuse_while_moving(array)
+            array.check_writable()
             array.follow()
-            if select is plain_selection and step is None and not fields:
-                array.check_writable()
-                if array.engine().put(selection, value, writes_empty_chunks(array), threads):
-                    return
+            is_plain = select is plain_selection and step is None and not fields
+            if is_plain and array.engine().put(selection, value, writes_empty_chunks(array), threads):
+                return
             put(array, select(selection, array.shape), value, fields, threads, step)
     finally:
         writes.pop(under_way, None)

@@ -16,7 +16,7 @@ from zarrcore import indexing
 from zarrcore.arrays.access import get_by, put_by
 from zarrcore.arrays.face import ArrayFace
 from zarrcore.arrays.inspectable import AsyncInspectable
-from zarrcore.arrays.opened import OpenArray, open_array_at
+from zarrcore.arrays.opened import OpenArray, array_read, open_array_at
 from zarrcore.node import AsynchronousNode, in_thread, to_end
 from zarrcore.nodes import users
 from zarrcore.nodes.open import open_array_node
@@ -90,7 +90,7 @@ class AsyncArray(ArrayFace, AsyncInspectable, AsynchronousNode):
         with suppress(Elsewhere):
             found, metadata = await awaited(place, open_array_node, zarr_format)
             if not metadata.separator_is_open:  # else the store is asked for more
-                return cls._of(OpenArray(metadata, found, config, losses=losses, documented=True))
+                return cls._of(array_read(metadata, found, config, losses=losses))
         return cls._of(await in_thread(open_array_at, place, zarr_format, config=config))
 
     async def _save_metadata(self, metadata: ArrayMetadata, ensure_parents: bool = False) -> None:

@@ -21,7 +21,7 @@ from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.copying import copy_values
 from zarrcore.arrays.description import ArrayDescription
-from zarrcore.arrays.opened import OpenArray
+from zarrcore.arrays.opened import OpenArray, document_noticed
 from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.sources import places_within
 from zarrcore.arrays.trial import refuse_misread_codecs, refuse_unusable_codecs, warn_of_unknown_codecs
@@ -434,7 +434,9 @@ def create_new(
     if values is None or not write_data:
         refuse_unusable_codecs(metadata)
         create_node(place, metadata, overwrite=overwrite, group=group)
-        return _stored(place, metadata, config)
+        array = _stored(place, metadata, config)
+        array.seen = document_noticed(metadata, place)
+        return array
     # An array of ours has had this shape; if it has another one by now, that is noticed at the end.
     by_regions = isinstance(state_of(values), OpenArray) or (
         not isinstance(values, np.ndarray) and getattr(values, "shape", None) == metadata.shape
@@ -457,6 +459,7 @@ def create_new(
         else:
             store_values(array, selection, values, threads)
     array.forget_engine()  # which was made when there was no document that reads could compare
+    array.seen = document_noticed(array.metadata, place)
     return array
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike, parse_array_config
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.engine.base import Engine
-from zarrcore.engine.build import build_engine
+from zarrcore.engine.build import build_engine, document_key
 from zarrcore.engine.projection import axes_of
 from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
 from zarrcore.metadata.common import ArrayMetadata
@@ -46,6 +46,8 @@ class OpenArray(ArrayDescription):
         array.  Others may be known from consolidated metadata alone.
     stored : tuple
         Metadata that were stored by this object, and the documents that they became.
+    seen : tuple or None
+        The document, and what distinguished it when it was read, until an engine looks itself.
     """
 
     __slots__ = (
@@ -60,6 +62,7 @@ class OpenArray(ArrayDescription):
         "dtype_in_memory",
         "get",
         "losses",
+        "seen",
         "stored",
     )
 
@@ -76,9 +79,11 @@ class OpenArray(ArrayDescription):
         *,
         losses: int | None = None,
         documented: bool = False,
+        seen: tuple[str, Any] | None = None,
     ) -> None:
         self._store_path = store_path
         self.documented = documented
+        self.seen = seen
         self._config = parse_array_config(config)
         self.cache = cache
         self._awaited: OpenArray | None = None
@@ -90,7 +95,10 @@ class OpenArray(ArrayDescription):
         """Return the same array with other settings, or in a store that stands for its own."""
         losses = self.losses  # before the metadata, which know of at least so many
         place = self._store_path if place is None else place
-        return OpenArray(self._metadata, place, config, cache, losses=losses, documented=self.documented)
+        documented, seen = self.documented, self.seen
+        return OpenArray(
+            self._metadata, place, config, cache, losses=losses, documented=documented, seen=seen
+        )
 
     def _with_metadata(self, metadata: ArrayMetadata) -> OpenArray:
         return OpenArray(metadata, self._store_path, self._config, self.cache, documented=self.documented)
@@ -242,13 +250,37 @@ class OpenArray(ArrayDescription):
                 metadata = self._with_separator(metadata)
                 self._metadata = metadata
             engine = self._build(metadata)
+            self._compare_seen()
             with BINDING:
                 self.dtype_in_memory = metadata.np_dtype
                 if self.losses != users.losses:  # of this array, perhaps, which nobody could tell of it
                     engine = None
                 elif self._metadata is metadata:  # else another thread has given the array a new shape
+                    self.seen = None
                     self._bind(engine)
         return engine
+
+    def _compare_seen(self, *, to_write: bool = False) -> None:
+        """Have the metadata looked at if another process has stored others since the array was opened.
+
+        Where there are none any more, reads find that out themselves.
+        """
+        if self.seen is None:
+            return
+        key, version = self.seen
+        now = self._store_path.store._noticed(key)
+        if now != version and (now or to_write):
+            self.seen, self.losses = None, -1
+
+    def seen_now(self) -> tuple[str, Any] | None:
+        """Return what `seen` is to be for the pickle of an array: what means something elsewhere, too."""
+        seen, engine = self.seen, self._engine
+        if seen is None and engine is not None and self.documented:
+            seen = document_noticed(self._metadata, self._store_path)
+            engine.confirm()
+            if seen is not None and engine.is_stale:
+                return seen[0], False  # another one is there by now, which has to be looked at
+        return seen if seen is not None and isinstance(seen[1], tuple) else None
 
     def first_get(self, selection: Any) -> Any:
         """Compile the engine, and read as :attr:`get` does from then on."""
@@ -307,6 +339,7 @@ class OpenArray(ArrayDescription):
 
         With `or_larger` it may where the array has grown, as whoever only reads may use it.
         """
+        self._compare_seen()
         try:
             self.follow()
         except ArrayNotFoundError as error:
@@ -322,6 +355,7 @@ class OpenArray(ArrayDescription):
         self._store_path.store._check_writable()
         if self._metadata.zarr_format == 1:
             raise ReadOnlyError(f"array {self.path or '/'!r}: arrays of format 1 can be read only")
+        self._compare_seen(to_write=True)
 
     def __repr__(self) -> str:
         return f"<OpenArray {self._store_path} shape={self.shape} dtype={self.dtype}>"
@@ -331,7 +365,29 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
     """Open the array at a place; the errors are those of :func:`zarrcore.nodes.open.open_array_node`."""
     losses = users.losses
     place, metadata = open_array_node(place, zarr_format)
-    return OpenArray(metadata, place, config, losses=losses, documented=True)
+    return array_read(metadata, place, config, losses=losses)
+
+
+def array_read(
+    metadata: ArrayMetadata,
+    place: StorePath,
+    config: ArrayConfigLike | None,
+    *,
+    losses: int | None,
+    is_copy: bool = False,
+) -> OpenArray:
+    """Return the array whose own document, or one of consolidated metadata, was just read."""
+    seen = document_noticed(metadata, place)
+    documented = not is_copy or seen is not None
+    return OpenArray(metadata, place, config, losses=losses, documented=documented, seen=seen)
+
+
+def document_noticed(metadata: ArrayMetadata, place: StorePath) -> tuple[str, Any] | None:
+    """Return an array's document and what distinguishes it; None if there is none, or that is a request."""
+    store, key = place.store, document_key(metadata, place)
+    is_far = store._concurrent_requests() and not store._has_directories
+    noticed = None if is_far else store._noticed(key)
+    return (key, noticed) if noticed else None
 
 
 def engine_of_whole_chunks(array: OpenArray, metadata: ArrayMetadata) -> Any:

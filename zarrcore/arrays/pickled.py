@@ -29,8 +29,8 @@ def array_parts(array: OpenArray) -> tuple[Any, ...]:
         config.sharding_coalesce_max_bytes,
     )
     attributes = None if text is None else metadata.attributes
-    known = users.pickled_losses(array.losses)
-    return (metadata if text is None else text), attributes, place.store, place.path, settings, known
+    losses, known = users.pickled_losses(array.losses), (array.documented, array.seen_now())
+    return (metadata if text is None else text), attributes, place.store, place.path, settings, losses, known
 
 
 def unpickled_array(
@@ -40,6 +40,7 @@ def unpickled_array(
     path: str,
     settings: tuple[Any, ...],
     losses: tuple[bytes, int] | None,
+    known: tuple[bool, tuple[str, Any] | None] = (False, None),
     *others: object,
 ) -> OpenArray:
     """Return the array of :func:`array_parts`.
@@ -53,6 +54,8 @@ def unpickled_array(
         raise MetadataValidationError("the array was pickled by another version of zarrcore")
     if isinstance(metadata, bytes):
         metadata = pickled.of_text(metadata, {} if attributes is None else attributes)
-    array = OpenArray(metadata, StorePath._of(store, path), _config(*settings))
+    documented, seen = known
+    place = StorePath._of(store, path)
+    array = OpenArray(metadata, place, _config(*settings), documented=documented, seen=seen)
     array.losses = users.unpickled_losses(losses)
     return array

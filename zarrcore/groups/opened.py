@@ -7,7 +7,7 @@ from typing import Any
 from weakref import ref
 
 from zarrcore._locks import Rank, forkable, lock
-from zarrcore.arrays.opened import OpenArray
+from zarrcore.arrays.opened import OpenArray, array_read
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
 from zarrcore.nodes.consolidated import with_consolidated
@@ -82,7 +82,7 @@ def opened_node(
 ) -> OpenArray | OpenGroup:
     """Return the array or group that metadata describe; `copy` and `losses` are as in `nodes.walk.Found`."""
     if is_array_metadata(metadata):
-        return OpenArray(metadata, place, config, losses=losses, documented=copy is None)
+        return array_read(metadata, place, config, losses=losses, is_copy=copy is not None)
     return OpenGroup(metadata, place, copy)
 
 

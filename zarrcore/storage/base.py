@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from zarrcore.storage.pinned import Changed
     from zarrcore.storage.versions import Fetched
 
+_MOST_REPEATS = 1_000  # of keys in a listing, besides each one's second time
 _CREATING = forkable(RLock())  # held while a store without a way of its own creates a key
 
 
@@ -93,6 +94,7 @@ class Store(ABC):
     supports_consolidated_metadata: bool = True
     _nodes_first: bool = False  # whether chunks are refused as long as their array has no document
     _is_near: bool = False  # whether reading one more document costs next to nothing
+    _lists_once: bool = False  # its listing is known to repeat no key
     _knows_documents: bool = False  # whether an array has no document where `_document_in` finds none
     _has_directories: bool = False  # whether something else than a value may be in the place of one
     _in_process: bool = False  # whether other processes that get the store write into a copy of it
@@ -266,7 +268,7 @@ class Store(ABC):
             ``""`` for all keys, or ``"a/b/"``.  A missing slash at the end is added.
         """
         prefix = validate_prefix(prefix)
-        return (key for key in self.list() if key.startswith(prefix))
+        return (key for key in self._once(self.list()) if key.startswith(prefix))
 
     def list_dir(self, prefix: str) -> Iterator[str]:
         """Return an iterator over the names of keys and prefixes directly below `prefix`.
@@ -560,12 +562,25 @@ class Store(ABC):
         Chunks of another array would be copied, or removed, as those of the one below the prefix.
         """
         start = validate_prefix(prefix)
-        for key in self.list_prefix(prefix):
+        keys = self.list_prefix(prefix)
+        for key in keys if self._lists_once else self._once(keys):
             if not isinstance(key, str):
                 raise kind(f"expected the names of keys from a listing, got {describe(key)}")
             if not key.startswith(start):
                 raise StoreError(f"prefix {start!r}: {self} lists what is not below: {key!r:.200}")
             yield key
+
+    def _once(self, keys: Iterable[Any]) -> Iterator[Any]:
+        """Yield each key of a listing once; one that repeats itself without end is an error."""
+        found, repeats = set[str](), 0
+        for key in keys:
+            if not isinstance(key, str):
+                yield key  # whoever asks has an error for it
+            elif key not in found:
+                found.add(key)
+                yield key
+            elif (repeats := repeats + 1) > len(found) + _MOST_REPEATS:
+                raise StoreError(f"{self} lists the same keys again and again, as {key!r:.200}")
 
     def _unreadable_names(self, prefix: str) -> Iterable[str]:
         """Return the names, directly below a prefix, of what :meth:`list_dir` leaves out for that reason."""

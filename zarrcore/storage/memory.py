@@ -149,6 +149,10 @@ class MemoryStore(Store):
     def list(self) -> Iterator[str]:
         return own_form(self, "list_prefix", "")  # type: ignore[no-any-return]
 
+    @property
+    def _lists_once(self) -> bool:  # type: ignore[override]
+        return type(self._store_dict) in (dict, _ManagedDict)
+
     def list_prefix(self, prefix: str) -> Iterator[str]:
         prefix, skip = self._start + validate_prefix(prefix), len(self._start)
         # A copy, so that the caller may set and delete while iterating, and other threads too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from inspect import signature
@@ -17,6 +18,7 @@ from zarrcore.storage.obstore import ObjectStore
 from zarrcore.storage.options import UnknownOptionError, for_pages, is_of_obstore
 from zarrcore.storage.place import StorePath, is_archive
 from zarrcore.storage.validation import join_path
+from zarrcore.storage.zip import ZipStore
 
 
 def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> Store:
@@ -34,12 +36,14 @@ def store_of_url(url: str, storage_options: Mapping[str, Any] | None = None) -> 
     StoreError
         If the package that is needed is not installed, or does not know the scheme or an option.
     """
+    if url.startswith("zip::") and not storage_options:
+        path = url.removeprefix("zip::").removeprefix("file://")
+        if os.path.isfile(path):  # it is checked by more than what fsspec's filesystem looks at
+            return ZipStore(path)
     options = dict(storage_options or {})
     immutable = bool(options.pop("immutable", False))
     kind = buckets.kind_of(url)
     if is_archive(url) and (kind is not None or "::" not in url):  # which is in addresses of IPv6 as well
-        from zarrcore.storage.zip import ZipStore
-
         above, _, name = url.rpartition("/")
         name = unquote(name) if url.lower().startswith("http") else name
         return ZipStore(StorePath(store_of_url(f"{above}/", storage_options), name))

@@ -53,7 +53,6 @@ _UNFINISHED = "is not a ZIP archive, or an unfinished one"
 _STEP = 1 << 20
 _SMALL_SHARD = 1 << 18  # bytes, decoded, that come sooner as a whole than by an index and ranges
 _LZMA_HEADER = 9  # a version, the size of the properties, and these
-_ENTRY_ROOM = 256  # bytes that an entry takes in addition to its value and twice its name, at most
 
 
 class ZipStore(Store):
@@ -243,6 +242,14 @@ class ZipStore(Store):
             info = archive.NameToInfo.get(validate_key(key))
         return None if info is None else info.file_size
 
+    def _noticed(self, key: str) -> Any:
+        """Return which entry it is: another archive may have its name once this one was closed."""
+        if self._ranges is not None:
+            return None
+        with self._archive.held() as archive:
+            info = archive.NameToInfo.get(key)
+        return () if info is None else (info.header_offset, info.CRC, info.file_size)
+
     def set(self, key: str, value: Buffer) -> None:
         self._set(key, value)
 
@@ -268,6 +275,8 @@ class ZipStore(Store):
                 except zipfile.LargeZipFile as error:
                     reason = f"{error}: allowZip64=True allows that"
                     raise StoreError(f"{self}: key {key!r}: {reason}", key=key) from error
+                except zipfile.BadZipFile as error:
+                    raise StoreError(f"{self}: key {key!r:.200}: {error}", key=key) from error
                 return True
 
     def delete(self, key: str) -> None:
@@ -344,6 +353,7 @@ class _Archive:
         self._state: tuple[int, ...] | None = None  # of the file when its directory was read
         self._end = 0, b""  # of an archive that is appended to: where its directory is, and what is in it
         self._lock = RLock()
+        self._is_busy = False  # with what a signal handler in between would spoil
         self._pid = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -356,21 +366,30 @@ class _Archive:
 
     @holding
     def held(self) -> Iterator[Directory]:
-        """Yield the archive, which is opened if it was not; other threads wait."""
+        """Yield the archive, which is opened if it was not; other threads wait.
+
+        What interrupts this thread may read meanwhile, unless the archive is being opened, changed or closed.
+        """
         if self._pid != os.getpid():  # the parent shares the offset, and may have held the lock
             if self.mode != "r" or not isinstance(self.target, str):
                 path = printable(str(self.target))
                 raise StoreError(f"{path} was opened in another process; this one cannot use it")
             self._reset()
         with self._lock:
-            if self._file is None:
-                self._file = self._open()
+            if self._is_busy:
+                path = printable(str(self.target))
+                raise StoreError(f"{path} is in use: this is called from inside of another call for it")
             try:
-                yield self._file
+                self._is_busy = True
+                file = self._file = self._file or self._open()
+                self._is_busy = not file.reads_anywhere
+                yield file
             except OSError as error:
                 if (with_name := named(error, str(self.target))) is not error:
                     raise with_name from None
                 raise
+            finally:
+                self._is_busy = False
 
     def close(self) -> None:
         if self._pid != os.getpid():
@@ -379,14 +398,23 @@ class _Archive:
             if self._file is None and self.mode not in ("w", "x"):
                 return
             with self.held() as file:  # an archive without entries is an archive all the same
-                self._file = None
-                try:
-                    file.close()
-                except BaseException:
+                self._complete(file)
+
+    def _complete(self, file: Directory) -> None:
+        self._is_busy, self._file = True, None
+        try:
+            is_lost = file.is_changed and isinstance(self.target, str) and not file.is_at(self.target)
+            try:
+                file.close()
+            except BaseException:
+                if not file.is_complete:
                     self._restore()
-                    raise
-                finally:
-                    self._lock_of_writer.release()
+                raise
+        finally:
+            self._lock_of_writer.release()
+        if is_lost:
+            reason = "was replaced or removed while it was written to: what was written is lost"
+            raise StoreError(f"{printable(str(self.target))} {reason}")
 
     @contextmanager
     def locked(self) -> Iterator[Directory]:
@@ -394,16 +422,25 @@ class _Archive:
 
         What others have appended since it was opened is in it.  If nothing is written, others still may.
         """
-        assert self._file is not None
+        self._is_busy = True
+        if self._file is None:  # what has interrupted this has closed it
+            self._file = self._open()
         if isinstance(self.target, str) and not self._lock_of_writer.is_held:
             self._lock_of_writer.take(self.target)
             if state_of(self.target) != self._state:
                 _announced(f"zip:{id(self)}/", self._reopen)
+            self._refuse_unlocked(self._file)
         try:
             yield self._file
         finally:
             if not self._file.is_changed:
                 self._lock_of_writer.release()
+
+    def _refuse_unlocked(self, file: Directory) -> None:
+        """Refuse to write where another file has taken the name between the lock and the opening."""
+        if self._lock_of_writer.is_held and not self._lock_of_writer.is_of(file.fileno()):
+            self._lock_of_writer.release()
+            raise StoreError(f"{printable(str(self.target))} was replaced while it was opened")
 
     def _reopen(self) -> None:
         assert self._file is not None
@@ -416,7 +453,7 @@ class _Archive:
         """Have an archive end as it did, if it could not be completed with what was appended."""
         at, data = self._end
         if data:
-            with open(str(self.target), "r+b") as file:
+            with self._lock_of_writer.opened() as file:  # not by its name, which may be that of another file
                 file.truncate(at + len(data))
                 file.seek(at)
                 file.write(data)
@@ -427,8 +464,8 @@ class _Archive:
     def restart(self) -> None:
         if not isinstance(self.target, str):
             raise StoreError("an archive in a file object cannot be cleared")
-        with self.held():  # opened first, so that mode "x" still refuses a file that is not ours
-            self.close()
+        with self.held() as file:  # opened first, so that mode "x" still refuses a file that is not ours
+            self._complete(file)
             self.mode = "w"
             self._file = self._open()
 
@@ -442,6 +479,8 @@ class _Archive:
     def _opened(self) -> Directory:
         mode = self.mode
         if isinstance(self.target, str):
+            if os.path.exists(self.target) and not os.path.isfile(self.target):  # it may block
+                raise StoreError(f"{printable(self.target)} is no file, and so no ZIP archive")
             # Before a new archive is begun, or one is taken for empty, in whose place another one is begun.
             if mode in ("w", "x") or (mode == "a" and _is_empty(self.target)):
                 self._lock_of_writer.take(self.target, os.O_CREAT | (os.O_EXCL if mode == "x" else 0))
@@ -453,6 +492,7 @@ class _Archive:
             file = Directory(self.target, mode, self.compression, self._allow_zip64)
         if isinstance(self.target, str) and not self._lock_of_writer.is_held and file.was_taken_for_empty():
             raise StoreError(f"{printable(self.target)} {_UNFINISHED}")
+        self._refuse_unlocked(file)
         file.lock, file.syncs = self._lock_of_writer, self._fsync
         _check_names(file, str(file.filename))
         self._end = 0, b""
@@ -530,9 +570,13 @@ def _read(archive: Directory, info: zipfile.ZipInfo, byte_range: ByteRange | Non
     if most is not None and info.file_size > most:
         raise zipfile.BadZipFile(too_large(info.file_size, most))
     start, stop = resolve_range(byte_range, info.file_size)
-    is_plain = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
-    if stop - start < info.file_size and is_plain and not info.flag_bits & UNUSUAL:
-        return archive.part(info, start, stop)
+    if info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & UNUSUAL:
+        if info.compress_size != info.file_size:
+            raise zipfile.BadZipFile(f"expected {info.file_size} bytes, found {info.compress_size}")
+        value = archive.part(info, start, stop)
+        if stop - start == info.file_size:
+            _check_sum(info, zlib.crc32(value))
+        return value
     # Not all at once, whatever the entry claims: what follows, or comes after its end, is not decompressed.
     found, parts = 0, []
     for part in _steps(archive, info, stop):
@@ -557,19 +601,44 @@ def _steps(archive: Directory, info: zipfile.ZipInfo, stop: int) -> Iterator[byt
     at, crc, is_whole = info.compress_size - rest, 0, stop == info.file_size
     while stop > 0 and not decompressor.eof:
         data = b""
-        if decompressor.needs_input and not (
-            data := archive.part(info, at, min(at + _STEP, info.compress_size))
-        ):
-            return
-        at += len(data)
+        if decompressor.needs_input:
+            data = archive.part(info, at, min(at + _STEP, info.compress_size))
+            at += len(data)
         part = decompressor.decompress(data, min(_STEP, stop))
         if not part and not data:
             return
         crc = zlib.crc32(part, crc)
         stop -= len(part)
         yield part
-    if is_whole and stop == 0 and crc != info.CRC:
+    if is_whole and stop == 0:
+        _check_sum(info, crc)
+
+
+def _check_sum(info: zipfile.ZipInfo, found: int) -> None:
+    if found != info.CRC:
         raise zipfile.BadZipFile("the value does not have the checksum stored with it")
+
+
+class _Inflate:
+    """A decompressor with the methods of those of bz2 and lzma."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._stream.unconsumed_tail
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        return self._stream.decompress(self._stream.unconsumed_tail + data, most)
+
+
+def _deflate(archive: Directory, info: zipfile.ZipInfo) -> tuple[Any, int]:
+    return _Inflate(), info.compress_size
 
 
 def _bzip2(archive: Directory, info: zipfile.ZipInfo) -> tuple[Any, int]:
@@ -602,7 +671,11 @@ def _zstandard(archive: Directory, info: zipfile.ZipInfo) -> tuple[Any, int]:
     return zstd.ZstdDecompressor(), info.compress_size
 
 
-_DECOMPRESSORS: dict[int, Any] = {zipfile.ZIP_BZIP2: _bzip2, zipfile.ZIP_LZMA: _lzma}
+_DECOMPRESSORS: dict[int, Any] = {
+    zipfile.ZIP_DEFLATED: _deflate,
+    zipfile.ZIP_BZIP2: _bzip2,
+    zipfile.ZIP_LZMA: _lzma,
+}
 if hasattr(zipfile, "ZIP_ZSTANDARD"):  # of Python 3.14
     _DECOMPRESSORS[zipfile.ZIP_ZSTANDARD] = _zstandard  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -628,20 +701,4 @@ def _append(archive: Directory, key: str, data: bytes | memoryview) -> None:
     info = zipfile.ZipInfo(key, date_time=time.localtime()[:6])
     info.compress_type = archive.compression
     info.external_attr = 0o644 << 16
-    # The entry that is replaced leaves the central directory; only its bytes stay in the file.
-    old, entries, end = archive.NameToInfo.pop(key, None), archive.filelist, archive.start_dir
-    if old is not None:
-        archive.filelist = [entry for entry in entries if entry is not old]
-    try:
-        archive.check_room(len(data) + 2 * len(info.filename) + _ENTRY_ROOM)
-        archive.writestr(info, data)
-    except BaseException:
-        # zipfile lists an entry that was begun, with the size and the checksum of the whole.
-        if old is not None:
-            archive.filelist, archive.NameToInfo[key] = entries, old
-        else:
-            archive.NameToInfo.pop(key, None)
-            if entries and entries[-1] is info:
-                entries.pop()
-        archive.start_dir = end  # the next one takes its place
-        raise
+    archive.append(info, data)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import zipfile
+import zlib
 from bisect import bisect_right
 from typing import Any
 
@@ -19,6 +21,9 @@ _STREAMED = 0x8  # a flag: sizes and checksum come after the value
 _UTF_8 = 0x800
 _MOST_WITHOUT_ZIP64 = (1 << 31) - 1
 _ZIP64_END = b"PK\6\6"
+_ENDS_WITH_A_MARK = 0x2  # a flag of LZMA
+_ENTRY_ROOM = 256  # bytes that an entry takes in addition to its value and twice its name, at most
+_LONGEST_NAME = 0xFFFF  # bytes
 _ALL, _MOST_BEFORE_ZIP64 = -1, 0xFFFF  # entries
 _MOST_COMPARED = 1 << 14  # entries
 
@@ -32,6 +37,7 @@ class Directory(zipfile.ZipFile):
 
     lock: WriteLock | None = None  # which keeps other writers out
     syncs = False  # whether an archive that is complete is one on the disk
+    is_complete = False  # its directory was written when it was closed
     _offsets: list[int] | None = None
     _misnamed: set[str] | None = None  # what :meth:`check_absent` found
 
@@ -59,15 +65,34 @@ class Directory(zipfile.ZipFile):
         A child made by fork leaves that to its parent, which goes on writing.
         """
         if self._pid == os.getpid():
-            super().close()
+            try:
+                self._complete()
+            finally:
+                self._didModify = False
+                super().close()
         else:
             self._abandon()
         if self.lock is not None:
             self.lock.release()
 
+    def _complete(self) -> None:
+        """Write the directory, without which all entries are lost; who interrupts that waits for it."""
+        if self.fp is None or not self._didModify:
+            return
+        try:
+            self._write_end_record()
+        except Exception:
+            raise
+        except BaseException:
+            self._write_end_record()
+            self.is_complete = True
+            raise
+        self.is_complete = True
+
     def _write_end_record(self) -> None:
         """Write the directory, which a crash leaves on the disk only if all entries are there."""
         self._sync()
+        self._file_here.seek(self.start_dir)
         super()._write_end_record()  # type: ignore[misc]
         self._sync()
         if self.syncs and os.name != "nt":
@@ -106,10 +131,22 @@ class Directory(zipfile.ZipFile):
         """Whether it is a file of a path that this object has not written to: who writes keeps others out."""
         return not self._filePassed and not self._didModify  # type: ignore[attr-defined]
 
+    @property
+    def reads_anywhere(self) -> bool:
+        """Whether it is read without a position, which another use of it in between would move."""
+        return not self._filePassed and hasattr(os, "pread")  # type: ignore[attr-defined]
+
+    @property
+    def _file_here(self) -> Any:
+        if self.fp is None:
+            raise zipfile.BadZipFile("the archive was closed while it was used")
+        return self.fp
+
     def _bytes_at(self, at: int, n: int) -> bytes:
-        file = self.fp
-        assert file is not None
-        if self._others_may_write and hasattr(os, "pread"):
+        file = self._file_here
+        if self.reads_anywhere:
+            if self._didModify:
+                file.flush()
             parts = []  # past Python's buffer, which may have what was there before
             while n > 0 and (part := os.pread(file.fileno(), n, at)):
                 parts.append(part)
@@ -117,7 +154,7 @@ class Directory(zipfile.ZipFile):
                 n -= len(part)
             return b"".join(parts)
         file.seek(at)
-        return file.read(n)
+        return bytes(file.read(n))
 
     def _start_of(self, info: zipfile.ZipInfo) -> tuple[int, bytes]:
         """Return where the value of an entry begins, and its local header, which is the one of this entry."""
@@ -178,6 +215,17 @@ class Directory(zipfile.ZipFile):
         at = bisect_right(self._offsets, info.header_offset)
         return self._offsets[at] if at < len(self._offsets) else self.start_dir
 
+    def fileno(self) -> int:
+        """Return the descriptor of the file."""
+        return int(self._file_here.fileno())
+
+    def is_at(self, path: str) -> bool:
+        """Return whether a path is that of the file that is open."""
+        try:
+            return os.path.samestat(os.fstat(self.fileno()), os.stat(path))
+        except FileNotFoundError:
+            return False
+
     @property
     def is_changed(self) -> bool:
         """Whether anything was written."""
@@ -199,13 +247,46 @@ class Directory(zipfile.ZipFile):
 
         Somebody else has begun to write to it then.
         """
-        is_new: bool = self._didModify  # type: ignore[has-type]
+        is_new = bool(self._didModify)
         if is_new:
             self._didModify = False
             self.close()
         return is_new
 
-    def check_room(self, nbytes: int) -> None:
+    def append(self, info: zipfile.ZipInfo, data: bytes | memoryview) -> None:
+        """Append an entry, in the place of the one that has its name; one that fails is not there.
+
+        Not by zipfile, which lists what was begun.  The bytes of the old one stay in the file.
+        """
+        name, nbytes = info.filename, len(data)
+        if len(name.encode()) > _LONGEST_NAME:
+            raise zipfile.BadZipFile(f"a name of an entry has at most {_LONGEST_NAME} bytes")
+        self._check_room(nbytes + 2 * len(name) + _ENTRY_ROOM)
+        info.file_size, info.CRC, stored = nbytes, zlib.crc32(data), data
+        compressor = zipfile._get_compressor(info.compress_type)  # type: ignore[attr-defined]
+        if compressor is not None:
+            stored = compressor.compress(data) + compressor.flush()
+        if info.compress_type == zipfile.ZIP_LZMA:
+            info.flag_bits |= _ENDS_WITH_A_MARK
+        info.compress_size, info.header_offset = len(stored), self.start_dir
+        file = self._file_here
+        self._didModify = True
+        file.seek(info.header_offset)
+        file.write(header := info.FileHeader())
+        file.write(stored)
+        end, old = file.tell(), self.NameToInfo.get(name)
+        if end != self.start_dir + len(header) + len(stored):
+            raise OSError(errno.EIO, "the file took a part of what was written")  # one without a buffer may
+        entries = self.filelist if old is None else [one for one in self.filelist if one is not old]
+        # No signal handler is called between these lines.
+        self.start_dir, self.NameToInfo[name], self.filelist = end, info, entries
+        entries.append(info)
+
+    def _check_room(self, nbytes: int) -> None:
         """Refuse an entry after which an archive without zip64 could not be completed."""
-        if not self._allowZip64 and self.start_dir + nbytes > _MOST_WITHOUT_ZIP64:  # type: ignore[attr-defined]
+        if self._allowZip64:  # type: ignore[attr-defined]
+            return
+        if self.start_dir + nbytes > _MOST_WITHOUT_ZIP64:
             raise zipfile.LargeZipFile("the archive would have more than 2 GiB")
+        if len(self.filelist) >= _MOST_BEFORE_ZIP64:
+            raise zipfile.LargeZipFile(f"the archive would have more than {_MOST_BEFORE_ZIP64} entries")

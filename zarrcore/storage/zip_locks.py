@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from io import FileIO
+from typing import IO
 
 from zarrcore.errors import StoreError, printable
 from zarrcore.storage.inherited import NO_LOCKS, locked, opened_here
@@ -42,6 +43,16 @@ class WriteLock:
             finally:
                 if self._file is not file:
                     file.close()
+
+    def is_of(self, fd: int) -> bool:
+        """Return whether what is open there is the file that is locked."""
+        file = self._file
+        return file is not None and os.path.samestat(os.fstat(file.fileno()), os.fstat(fd))
+
+    def opened(self) -> IO[bytes]:
+        """Return the file that is locked, to be written to."""
+        assert self._file is not None
+        return open(os.dup(self._file.fileno()), "r+b")
 
     def release(self) -> None:
         """Unlock the file; nothing happens if it is not locked, and in a child made by fork."""

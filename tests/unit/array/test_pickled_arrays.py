@@ -195,7 +195,7 @@ def test_what_another_version_has_pickled_is_a_typed_error(change: Any, error: t
     with pytest.raises(MetadataValidationError, match="pickled by another version"):
         function(text, *others, "more")
     with pytest.raises(MetadataValidationError, match="pickled by another version"):
-        function(text, *others[:-2], (*others[-2], "more"), None)
+        function(text, *others[:3], (*others[3], "more"), *others[4:])
 
 
 def test_stores_keep_their_settings_and_their_class(tmp_path: Path) -> None:

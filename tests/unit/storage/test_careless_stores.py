@@ -221,6 +221,42 @@ def test_a_batch_without_end_ends(layout: str) -> None:
         array[...]
 
 
+class Repeating(Careless):
+    """Lists its keys twice, or again and again."""
+
+    times = 2
+
+    def list(self) -> Iterator[str]:
+        return (key for _ in range(self.times) for key in [*self.values])
+
+
+def test_keys_that_a_listing_repeats_were_counted_twice() -> None:
+    store, copy = filled("plain", Repeating)[0], MemoryStore()
+    array = zarrcore.open_array(store, path="a", mode="r")
+    assert array.nchunks_initialized == 6
+    assert array.nbytes_stored() == sum(len(store.values[key]) for key in store.list_prefix("a"))
+    assert zarrcore.copy_store(store, copy)[0] == len(store.values) == len([*copy.list()])
+
+
+LISTING: dict[str, Callable[[Store, zarrcore.Array], object]] = {
+    "chunks": lambda store, array: array.nchunks_initialized,
+    "copy": lambda store, array: zarrcore.copy_store(store, MemoryStore()),
+    "members": lambda store, array: [*zarrcore.open_group(store, mode="r")],
+    "remove": lambda store, array: zarrcore.open_group(store).__delitem__("a"),
+    "move": lambda store, array: zarrcore.open_group(store).move("a", "b"),
+}
+
+
+@pytest.mark.parametrize("ask", LISTING)
+def test_a_listing_that_repeats_itself_without_end_ends(ask: str) -> None:
+    store = filled("plain", Repeating)[0]
+    array = zarrcore.open_array(store, path="a", mode="r")
+    store.times = 1 << 62
+    with pytest.raises(BaseZarrError, match="the same keys again and again"):
+        LISTING[ask](store, array)
+    assert array[...].tolist() == VALUES.tolist()
+
+
 @pytest.mark.parametrize(
     "wrap", [lambda store: store, WrapperStore, LoggingStore], ids=["bare", "wrapped", "logged"]
 )

@@ -15,6 +15,7 @@ import pytest
 import zarrcore
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage import LocalStore, StorePath, ZipStore
+from zarrcore.storage.zip_directory import Directory
 from zarrcore.testing.process import in_child
 
 
@@ -255,11 +256,31 @@ def test_an_entry_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
-            patch.setattr(zipfile.ZipFile, "writestr", fail)
+            patch.setattr(zipfile.ZipInfo, "FileHeader", fail)
             with pytest.raises(OSError, match="No space"):
                 store.set("k", b"new")
         assert bytes(store.get("k")) == b"old"
     assert zipfile.ZipFile(tmp_path / "a.zip").namelist() == ["k"]
+
+
+def test_a_file_that_took_a_part_of_an_entry_was_taken_for_complete(path):
+    class Short(io.FileIO):
+        def write(self, data):
+            return super().write(data[: 1 << 16])
+
+    with Short(path, "w+") as file, ZipStore(file, mode="w") as store:
+        store.set("a", b"value")
+        with pytest.raises(OSError, match="a part of what was written"):
+            store.set("b", bytes(1 << 17))
+    assert keys_of(path) == ["a"]
+
+
+def test_a_name_too_long_for_an_archive_names_the_key(path):
+    with ZipStore(path, mode="w") as store:
+        with pytest.raises(StoreError, match=r"key 'aaa.*at most 65535 bytes"):
+            store.set("a" * 70_000, b"value")
+        store.set("b", b"value")
+    assert keys_of(path) == ["b"]
 
 
 @contextlib.contextmanager
@@ -330,14 +351,14 @@ def test_an_archive_that_cannot_be_completed_stays_as_it_was(path):
     assert keys_of(path) == ["a", "b"]
 
 
-@pytest.mark.parametrize("failing", ["open", "_RealGetContents"])
+@pytest.mark.parametrize("failing", ["_start_of", "_RealGetContents"])
 def test_errors_of_the_system_name_the_archive(path, monkeypatch, failing):
     def fail(*_):
         raise OSError(5, "Input/output error")
 
     with ZipStore(path, mode="w") as store:
         store.set("a", b"value")
-    monkeypatch.setattr(zipfile.ZipFile, failing, fail)
+    monkeypatch.setattr(Directory, failing, fail)
     with pytest.raises(OSError, match=f"Input/output error.*{path}"):
         ZipStore(path).get("a")
 

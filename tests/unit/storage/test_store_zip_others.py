@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ChunkIOError, StoreError
+from zarrcore.errors import ArrayNotFoundError, ChunkIOError, StoreError
 from zarrcore.storage import LocalStore, StorePath, ZipStore, local
 from zarrcore.testing.process import in_child
 
@@ -438,3 +438,83 @@ def test_an_archive_that_was_replaced_while_it_was_young_is_noticed(
     write(path, scale=2)
     with pytest.raises(ChunkIOError, match="has been replaced"):
         array[...]
+
+
+def test_what_was_written_to_an_archive_that_is_gone_was_lost_without_a_word(path):
+    for take_away in (path.unlink, lambda: (path.parent / "other").replace(path)):
+        (path.parent / "other").write_bytes(b"other")
+        store = ZipStore(path, mode="w")
+        store.set("a", b"value")
+        take_away()
+        with pytest.raises(StoreError, match="was replaced or removed while it was written to"):
+            store.close()
+        path.unlink(missing_ok=True)
+
+
+def test_an_archive_that_could_not_be_completed_was_restored_into_another_file(path, monkeypatch):
+    write(path)
+    store = ZipStore(path, mode="a")
+    store.set("k", b"value")
+    path.rename(path.parent / "old")
+    path.write_bytes(b"other" * 10_000)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "_write_end_record", fail)
+    with pytest.raises(OSError, match="No space"):
+        store.close()
+    assert path.read_bytes() == b"other" * 10_000
+    assert "k" not in [*ZipStore(path.parent / "old").list()]
+
+
+@pytest.mark.parametrize("mode", ["w", "a"])
+def test_an_interrupt_while_an_archive_was_completed_lost_all_entries(path, monkeypatch, mode):
+    write(path)
+    store = ZipStore(path, mode=mode)
+    store.set("k", b"value")
+    complete, done = zipfile.ZipFile._write_end_record, []
+
+    def interrupted_once(archive):
+        if not done:
+            done.append(archive.fp.write(b"a part of it"))
+            raise KeyboardInterrupt
+        complete(archive)
+
+    monkeypatch.setattr(zipfile.ZipFile, "_write_end_record", interrupted_once)
+    with pytest.raises(KeyboardInterrupt):
+        store.close()
+    assert ZipStore(path).get("k") == b"value"
+
+
+def test_an_array_was_read_with_the_metadata_of_another_archive(path):
+    with ZipStore(path, mode="w") as store:
+        zarrcore.from_array(store, data=VALUES, chunks=8)
+    store = ZipStore(path)
+    array = zarrcore.open_array(store, mode="r")
+    assert (array[:] == VALUES).all()
+    store.close()
+    path.unlink()
+    with ZipStore(path, mode="w") as other:
+        zarrcore.from_array(other, data=VALUES.astype("f4"), chunks=8)
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
+        array[:]
+
+
+def test_a_damaged_name_was_an_absent_chunk_through_a_url_of_fsspec(path):
+    with ZipStore(path, mode="w") as store:
+        zarrcore.from_array(store, data=VALUES, chunks=8)
+    data = path.read_bytes()
+    path.write_bytes(data[::-1].replace(b"1/c", b"1_c", 1)[::-1])  # in the directory, at the end
+    for url in (f"zip::{path}", f"zip::file://{path}"):
+        array = zarrcore.open_array(url, mode="r")
+        with pytest.raises(ChunkIOError, match="local header"):
+            array[:]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs")
+@pytest.mark.parametrize("mode", ["r", "w", "a"])
+def test_a_fifo_in_the_place_of_an_archive_was_waited_for(path, mode):
+    os.mkfifo(path)
+    with pytest.raises(StoreError, match="is no file"):
+        ZipStore(path, mode=mode).get("a")
