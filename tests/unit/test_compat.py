@@ -157,6 +157,7 @@ with zarrcore.compat.stand_in():
     from zarr.core.dtype.registry import DataTypeRegistry
     from zarr.core.dtype.wrapper import ZDType
     from zarr.experimental import ChunkGrid, ChunkSpec
+    from zarr.metadata.migrate_v3 import migrate_v2_to_v3, remove_metadata
     assert ChunkGrid is same and issubclass(UInt64, ZDType) and UInt64 is zarrcore.dtype.UInt64
     array = zarrcore.create_array({}, shape=4, dtype="i4")
     assert isinstance(array.attrs, Attributes) and isinstance(array.metadata, Metadata)
