@@ -145,13 +145,14 @@ class Values(theirs.ZarrArrayWrapper):
 class Whole(indexing.LazilyIndexedArray):
     """All values of an array of Zarr, lazily; parts of them are made of it as of xarray's own class."""
 
-    __slots__ = ()
+    __slots__ = ("dtype", "shape")  # asked for often, by properties that ask others
 
     def __init__(self, array: Any, key: indexing.ExplicitIndexer | None = None) -> None:
         if _ARE_KNOWN and key is None and type(array) is Values:  # nothing has to be worked out from slices
             self.array, self.key, self._shape = array, _all_of(len(array.shape)), array.shape
         else:
             super().__init__(array, key)
+        self.dtype, self.shape = self.array.dtype, self._shape  # type: ignore[misc]
 
 
 def lazy_variable(
