@@ -7,9 +7,15 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 _PLACES = {
+    "codecs.crc32c_": "codecs",
+    "codecs.vlen_utf8": "codecs",
+    "core.attributes": "attributes",
+    "core.dtype.registry": "dtypes.registry",
     "metadata.migrate_v3": "compat.migrating",
     "storage._common": "compat.places",
 }
+for _part in ("", ".bool", ".bytes", ".complex", ".float", ".int", ".string", ".structured", ".time"):
+    _PLACES[f"core.dtype.npy{_part}"] = "core.dtype"
 """Parts of zarr-python that other packages import, and that have other names here."""
 
 

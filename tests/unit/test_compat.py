@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 import zarrcore
 import zarrcore.compat
+from zarrcore.abc.metadata import Metadata
+from zarrcore.experimental import ChunkGrid
 
 
 def run(program: str, tmp_path: Path) -> str:
@@ -134,6 +137,76 @@ except FileNotFoundError:
     print(parse_shapelike(3), parse_named_configuration({"name": "a", "configuration": {"b": 1}}, "a"))
 """
     assert run(program, tmp_path) == "(3,) ('a', {'b': 1})\n"
+
+
+def test_names_that_packages_import_from_parts_of_zarr_python_were_missing(tmp_path: Path) -> None:
+    program = """
+import zarrcore, zarrcore.compat
+with zarrcore.compat.stand_in():
+    from zarr.abc.codec import CodecJSON, CodecJSON_V2, CodecJSON_V3
+    from zarr.abc.metadata import Metadata
+    from zarr.abc.numcodec import Numcodec, _is_numcodec, _is_numcodec_cls
+    from zarr.codecs.crc32c_ import Crc32cCodec
+    from zarr.codecs.vlen_utf8 import VLenBytesCodec, VLenUTF8Codec
+    from zarr.core.attributes import Attributes
+    from zarr.core.chunk_grids import ChunkGrid as same
+    from zarr.core.dtype import TBaseDType, TBaseScalar, ZDTypeLike
+    from zarr.core.dtype.npy.int import UInt64
+    from zarr.core.dtype.npy.string import VariableLengthUTF8
+    from zarr.core.dtype.npy.structured import Structured, StructuredJSON_V2
+    from zarr.core.dtype.registry import DataTypeRegistry
+    from zarr.core.dtype.wrapper import ZDType
+    from zarr.experimental import ChunkGrid, ChunkSpec
+    from zarr.metadata.migrate_v3 import migrate_v2_to_v3, remove_metadata
+    assert ChunkGrid is same and issubclass(UInt64, ZDType) and UInt64 is zarrcore.dtype.UInt64
+    array = zarrcore.create_array({}, shape=4, dtype="i4")
+    assert isinstance(array.attrs, Attributes) and isinstance(array.metadata, Metadata)
+    assert not isinstance(4, Metadata)
+    import numcodecs
+    assert _is_numcodec(numcodecs.Zstd()) and not _is_numcodec(numcodecs.Zstd) and not _is_numcodec(4)
+    print(VLenUTF8Codec is zarrcore.codecs.VLenUTF8Codec)
+"""
+    assert run(program, tmp_path) == "True\n"
+
+
+def test_what_is_written_as_json_is_made_of_its_fields() -> None:
+    class Inner(Metadata):
+        pass
+
+    @dataclass(frozen=True)
+    class Outer(Metadata):
+        name: str
+        parts: tuple[Any, ...]
+
+    assert Outer("a", (Inner(), 1)).to_dict() == {"name": "a", "parts": ({}, 1)}
+    assert Outer.from_dict({"name": "a", "parts": (1,)}) == Outer("a", (1,))
+    assert not issubclass(Inner, Outer)
+
+
+@pytest.mark.parametrize("sizes", [(4, 3), (4, (3, 1, 1)), ((1, 9), (2, 4))])
+def test_a_grid_of_chunks_is_asked_where_they_lie(sizes: Any) -> None:
+    pytest.importorskip("zarr", minversion="3.4")
+    theirs = pytest.importorskip("zarr.core.chunk_grids")
+    own, other = (cls.from_sizes((10, 5), sizes) for cls in (ChunkGrid, theirs.ChunkGrid))
+    for name in ("ndim", "grid_shape", "chunk_sizes", "is_regular"):
+        assert getattr(own, name) == getattr(other, name)
+    assert own.get_nchunks() == other.get_nchunks()
+    assert list(own.all_chunk_coords()) == list(other.all_chunk_coords())
+    part: dict[str, Any] = {"origin": (1, 0), "selection_shape": (1, 2)}
+    assert list(own.iter_chunk_regions(**part)) == list(other.iter_chunk_regions(**part))
+    names = ("slices", "shape", "codec_shape", "is_boundary")
+    found = [[[getattr(spec, name) for name in names] for spec in grid] for grid in (own, other)]
+    assert found[0] == found[1]
+    assert own[(9, 9)] is other[(9, 9)] is None
+    for grid in (own, other):
+        with pytest.raises(IndexError):
+            grid.all_chunk_coords(origin=(1, 1), selection_shape=(9, 1))
+        with pytest.raises(ValueError, match="coord"):
+            grid[0]
+        if not own.is_regular:
+            with pytest.raises(ValueError, match="chunk_shape"):
+                _ = grid.chunk_shape
+    assert not own.is_regular or own.chunk_shape == other.chunk_shape
 
 
 def test_what_stores_return_need_not_be_awaited_by_sync(tmp_path: Path) -> None:

@@ -5,6 +5,6 @@ from __future__ import annotations
 from zarrcore._lazy import attach
 
 HOMES: dict[str, str] = {}
-MODULES = "buffer codec store"
+MODULES = "buffer codec metadata numcodec store"
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES, modules=MODULES)

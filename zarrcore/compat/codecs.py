@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, Self, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
+from zarrcore._typing import Buffer
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, BytesBytesCodec
 from zarrcore.codecs.base import Codec as BaseCodec
 from zarrcore.codecs.chain import CodecChain
@@ -27,6 +28,16 @@ CodecInput = np.ndarray | bytes | bytearray | memoryview
 
 CodecOutput = np.ndarray | bytes | bytearray | memoryview
 """What codecs make."""
+
+
+CodecJSON_V2: TypeAlias = Mapping[str, Any]
+"""What describes a codec in format 2: an object with its name as ``id``."""
+
+CodecJSON_V3: TypeAlias = str | Mapping[str, Any]
+"""What describes a codec in format 3: its name, or an object with ``name`` and ``configuration``."""
+
+CodecJSON: TypeAlias = str | Mapping[str, Any]
+"""What describes a codec in any format."""
 
 
 class BatchedCodecPipeline(tuple[Codec, ...]):
@@ -88,6 +99,52 @@ class SupportsSyncCodec(Protocol):
         ...
 
 
+class Numcodec(Protocol):
+    """A codec of numcodecs, or one that behaves like it; wherever zarrcore takes codecs, it takes these.
+
+    Examples
+    --------
+    >>> import numcodecs
+    >>> codec: Numcodec = numcodecs.Zstd(level=3)
+    >>> zarrcore.create_array({}, shape=4, dtype="u1", compressors=codec, zarr_format=2).compressors[0].level
+    3
+    """
+
+    codec_id: str
+
+    def encode(self, buf: Buffer) -> Any:
+        """Encode bytes."""
+        ...
+
+    def decode(self, buf: Buffer, out: Buffer | None = None) -> Any:
+        """Decode what :meth:`encode` made, into `out` if that is there."""
+        ...
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the JSON object that describes the codec, with its name as `id`."""
+        ...
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Return the codec that a JSON object describes."""
+        ...
+
+
+def _is_numcodec_cls(obj: object) -> bool:
+    """Return whether an object is the class of such codecs; packages of codecs ask it."""
+    methods = ("encode", "decode", "get_config", "from_config")
+    return (
+        isinstance(obj, type)
+        and isinstance(getattr(obj, "codec_id", None), str)
+        and all(callable(getattr(obj, name, None)) for name in methods)
+    )
+
+
+def _is_numcodec(obj: object) -> bool:
+    """Return whether an object is such a codec."""
+    return _is_numcodec_cls(type(obj))
+
+
 __all__ = [
     "ArrayArrayCodec",
     "ArrayBytesCodec",
@@ -98,6 +155,9 @@ __all__ = [
     "BytesBytesCodec",
     "Codec",
     "CodecInput",
+    "CodecJSON",
+    "CodecJSON_V2",
+    "CodecJSON_V3",
     "CodecOutput",
     "CodecPipeline",
     "GetResult",

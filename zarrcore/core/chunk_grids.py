@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from zarrcore.arrays.indexers import ChunkGrid
+from zarrcore.arrays.indexers import ChunkGrid, ChunkSpec
 from zarrcore.grids import RectilinearGrid, RegularGrid
 
-__all__ = ["ChunkGrid", "RectilinearChunkGrid", "RectilinearGrid", "RegularChunkGrid", "RegularGrid"]
+__all__ = [
+    "ChunkGrid",
+    "ChunkSpec",
+    "RectilinearChunkGrid",
+    "RectilinearGrid",
+    "RegularChunkGrid",
+    "RegularGrid",
+]
 
 RegularChunkGrid = RegularGrid
 RectilinearChunkGrid = RectilinearGrid

@@ -1,1 +1,5 @@
 """What zarr-python calls experimental, under its names."""
+
+from zarrcore.arrays.indexers import ChunkGrid, ChunkSpec
+
+__all__ = ["ChunkGrid", "ChunkSpec"]

@@ -77,6 +77,7 @@ def _rebound(function: Any, **names: Any) -> Any:
 _created = _rebound(theirs.ZarrStore._create_new_array, _put_attrs=lambda array, _: array)
 _stored = _rebound(theirs.ZarrStore.store, attempt_import=lambda _: zarrcore)
 _opened = _rebound(theirs._get_open_params, attempt_import=lambda _: zarrcore)
+_OPENING = [name for name in detect_parameters(_opened) if name not in ("store", "mode")]
 
 
 def _with_groups_below(group: Group, path: NodePath) -> Iterator[tuple[str, Group]]:
@@ -88,8 +89,7 @@ def _with_groups_below(group: Group, path: NodePath) -> Iterator[tuple[str, Grou
 
 def _opening(store: Any, mode: str, options: dict[str, Any]) -> Group:
     """Open the group that xarray asks for; leave in `options` what goes to the data store."""
-    names = [name for name in detect_parameters(_opened) if name not in ("store", "mode")]
-    asked = {name: options.pop(name, None) for name in names}
+    asked = {name: options.pop(name, None) for name in _OPENING}
     group, consolidate, close, mask = _opened(store, mode, **asked)
     options.update(
         consolidate_on_close=consolidate, close_store_on_close=close, use_zarr_fill_value_as_mask=mask

@@ -73,7 +73,7 @@ def _lengths(variables: dict[Any, Variable]) -> dict[Any, int]:
 
 def _is_plain(variable: Variable, is_masked: bool) -> bool:
     """Return whether decoding would leave a variable as it is, but for a fill value that is NaN."""
-    dtype, attributes = variable.dtype, variable.attrs
+    dtype, attributes = variable._data.dtype, variable._attrs or {}
     if dtype.kind not in "biufc" or not dtype.isnative or not _CF_ATTRIBUTES.isdisjoint(attributes):
         return False
     units = attributes.get("units")

@@ -145,13 +145,14 @@ class Values(theirs.ZarrArrayWrapper):
 class Whole(indexing.LazilyIndexedArray):
     """All values of an array of Zarr, lazily; parts of them are made of it as of xarray's own class."""
 
-    __slots__ = ()
+    __slots__ = ("dtype", "shape")  # asked for often, by properties that ask others
 
     def __init__(self, array: Any, key: indexing.ExplicitIndexer | None = None) -> None:
         if _ARE_KNOWN and key is None and type(array) is Values:  # nothing has to be worked out from slices
             self.array, self.key, self._shape = array, _all_of(len(array.shape)), array.shape
         else:
             super().__init__(array, key)
+        self.dtype, self.shape = self.array.dtype, self._shape  # type: ignore[misc]
 
 
 def lazy_variable(
@@ -160,9 +161,58 @@ def lazy_variable(
     """Return a variable of parts that nobody else has, which the constructor of `Variable` would copy."""
     if not _ARE_KNOWN or len(set(dimensions)) != len(values.shape):
         return Variable(dimensions, Whole(values), attributes, encoding, fastpath=True)
-    made: Any = object.__new__(Variable)
-    made._dims, made._data, made._attrs, made._encoding = dimensions, Whole(values), attributes, encoding
+    return _of_parts(_Opened, dimensions, Whole(values), attributes, encoding)
+
+
+def _of_parts(cls: type[Variable], *parts: Any) -> Variable:
+    made: Any = object.__new__(cls)
+    made._dims, made._data, made._attrs, made._encoding = parts
     return made  # type: ignore[no-any-return]
+
+
+class _Opened(Variable):
+    """A variable as xarray gets it from here, whose data it wraps; then it takes a copy, a plain variable.
+
+    Its own ways to do so look at data that may be anything, which takes a tenth of the time of opening.
+    """
+
+    __slots__ = ()
+
+    @property
+    def data(self) -> Any:
+        return super().data
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        if _is_wrapper(data, self._data):
+            self._data = data
+        else:
+            Variable.data.fset(self, data)  # type: ignore[attr-defined]
+
+    def _copy(self, deep: bool = True, data: Any = None, memo: Any = None) -> Any:
+        own: Any = self._data
+        plain: Any = _of_parts(Variable, self._dims, own, self._attrs, self._encoding)
+        if deep or data is not None:
+            return plain._copy(deep, data, memo)
+        if type(own) is indexing.MemoryCachedArray:  # a copy has a cache of its own
+            plain._data = object.__new__(indexing.MemoryCachedArray)
+            plain._data.array = own.array
+        plain._attrs, plain._encoding = _copied(self._attrs), _copied(self._encoding)
+        return plain
+
+
+_Opened.__name__ = Variable.__name__  # what its representation begins with
+
+
+def _copied(members: dict[Any, Any] | None) -> dict[Any, Any] | None:
+    return None if members is None else members.copy()
+
+
+def _is_wrapper(data: Any, wrapped: Any) -> bool:
+    """Return whether xarray has put nothing but its copying and caching around what a variable has."""
+    if type(data) is indexing.MemoryCachedArray:
+        data = data.array
+    return type(data) is indexing.CopyOnWriteArray and data.array is wrapped
 
 
 def _slots_of(cls: type) -> set[str]:
@@ -170,9 +220,11 @@ def _slots_of(cls: type) -> set[str]:
 
 
 # Whether the objects of this version of xarray consist of what is set above.
-_ARE_KNOWN = _slots_of(Variable) == {"_dims", "_data", "_attrs", "_encoding"} and _slots_of(
-    indexing.LazilyIndexedArray
-) == {"array", "key", "_shape"}
+_ARE_KNOWN = (
+    _slots_of(Variable) == {"_dims", "_data", "_attrs", "_encoding"}
+    and _slots_of(indexing.LazilyIndexedArray) == {"array", "key", "_shape"}
+    and _slots_of(indexing.MemoryCachedArray) == {"array"}
+)
 
 
 @cache

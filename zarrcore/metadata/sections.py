@@ -8,9 +8,10 @@ whole is valid and means the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
-from zarrcore._core.json_text import objects_in
+from zarrcore._core.json_text import objects_in, unshared
 from zarrcore._typing import Buffer
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.documents import decode_document, load_document, parse_document, stored_bytes
@@ -18,6 +19,10 @@ from zarrcore.metadata.documents import decode_document, load_document, parse_do
 _MARK = b'"consolidated_metadata"'
 
 Span = tuple[int, int]
+
+_LONGEST_KEPT = 1 << 20  # bytes
+#: The last text with sections, its store key, and its document: whoever opens a group often opens it again.
+_latest: list[tuple[bytes, str, dict[str, Any]]] = [(b"", "", {})]
 
 
 class Section(Mapping[str, Any]):
@@ -74,8 +79,17 @@ def load_group_document(data: Buffer, *, where: str) -> dict[str, Any]:
     raw = stored_bytes(data, where=where)
     if _MARK not in raw:
         return load_document(raw, where=where)
+    latest, place, document = _latest[0]
+    if latest == raw and place == where:  # comparing takes a fiftieth of the time
+        return unshared(document)  # type: ignore[no-any-return]
     text = decode_document(raw, where=where)
-    return _in_sections(text.encode(), where) or parse_document(text, where=where)
+    found = _in_sections(text.encode(), where)
+    if found is None:
+        return parse_document(text, where=where)
+    if len(raw) <= _LONGEST_KEPT:
+        with suppress(RecursionError):  # attributes that are nested very deeply: parsed each time
+            _latest[0] = raw, where, unshared(found)
+    return found
 
 
 def _in_sections(text: bytes, where: str) -> dict[str, Any] | None:

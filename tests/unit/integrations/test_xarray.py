@@ -360,6 +360,42 @@ def test_variables_are_made_in_the_ways_of_other_versions_of_xarray(
     xr.testing.assert_identical(read.load(), again.load())
 
 
+def test_opening_looked_twice_at_data_of_each_variable_that_it_had_just_made(
+    ds: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[str] = []
+    looks = xr.core.variable.as_compatible_data
+
+    def looking(data: Any, fastpath: bool = False) -> Any:
+        looked_at.append(type(data).__name__)
+        return looks(data, fastpath=fastpath)
+
+    store: dict[str, bytes] = {}
+    ours.to_zarr(xr.Dataset({f"v{number}": ds.t.drop_vars(ds.t.coords) for number in range(3)}), store)
+    monkeypatch.setattr(xr.core.variable, "as_compatible_data", looking)
+    read = xr.open_dataset(store, engine=ENGINE)
+    assert looked_at == []
+    assert {type(variable) for variable in read.variables.values()} == {xr.Variable}
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_variable_behaves_as_xarrays_own(ds: Any, indexed: bool, cached: bool) -> None:
+    store: dict[str, bytes] = {}
+    ours.to_zarr(ds.drop_vars("level"), store)  # with whose name all variables would be decoded
+    with xr.open_dataset(store, engine=ENGINE, cache=cached, create_default_indexes=indexed) as read:
+        one = read.n.variable
+        for other in (one.copy(deep=False), one.copy(), pickle.loads(pickle.dumps(one)), one[...]):
+            other.attrs["more"] = other.encoding["more"] = True
+            assert "more" not in one.attrs and "more" not in one.encoding
+            np.testing.assert_array_equal(other, ds.n)
+            assert one._in_memory is False or cached is False
+        with pytest.raises(ValueError, match="must match"):
+            one.data = np.zeros(1)
+        one.data = np.zeros(one.shape)
+        assert not one.values.any() and repr(one).startswith("<xarray.Variable")
+
+
 def test_the_document_of_a_new_array_is_stored_once(ds: Any) -> None:
     stored: list[str] = []
 

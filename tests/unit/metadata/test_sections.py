@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import zarrcore
 from zarrcore.errors import MetadataValidationError
-from zarrcore.metadata import load_document, parse_v3_node
+from zarrcore.metadata import load_document, parse_v3_node, sections
 from zarrcore.metadata.sections import Section, load_group_document
 from zarrcore.storage import MemoryStore
 
@@ -206,3 +206,18 @@ def test_what_stands_beside_a_node_is_not_lost(before: str, after: str) -> None:
             plain(load_group_document(damaged, where="zarr.json"))
     else:
         assert plain(load_group_document(damaged, where="zarr.json")) == expected
+
+
+def test_a_group_that_was_opened_again_was_taken_apart_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bytes] = []
+    apart = sections.objects_in
+    monkeypatch.setattr(sections, "objects_in", lambda raw, *names: taken.append(raw) or apart(raw, *names))
+    raw = text(group({"a": array()}, attributes={"list": [1]}))
+    first = load_group_document(raw, where="again/zarr.json")
+    first["attributes"]["list"].append(2)  # belongs to who has opened the group
+    again = load_group_document(bytes(bytearray(raw)), where="again/zarr.json")
+    assert len(taken) == 1 and plain(again) == json.loads(raw)
+    load_group_document(raw, where="other/zarr.json")  # messages name another place
+    changed = text(group({"a": array(), "b": array()}))
+    assert plain(load_group_document(changed, where="other/zarr.json")) == json.loads(changed)
+    assert len(taken) == 3

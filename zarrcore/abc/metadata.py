@@ -1,0 +1,5 @@
+"""The names of ``zarr.abc.metadata``."""
+
+from zarrcore.compat.json import Metadata
+
+__all__ = ["Metadata"]
