@@ -296,3 +296,17 @@ def test_what_is_made_at_a_place_that_was_cleared_is_replaced_too(
         found = zarrcore.create_array(store, name="x", zarr_format=2, overwrite=True, **options)[...]
         assert found.tolist() == [float(with_values)] * 3
     assert zarrcore.verify(store).ok
+
+
+def test_an_array_that_was_being_made_was_not_found_once_another_one_was_removed(store: Any) -> None:
+    """It looked for its document, which is stored last, before its first chunk."""
+    root = zarrcore.create_group(store)
+    root.create_array("other", shape=4, dtype="i4")
+
+    class Removing(Source):
+        def __getitem__(self, region: tuple[slice, ...]) -> Any:
+            if "other" in root:
+                del root["other"]
+            return np.ones(SHAPE, "i4")[region]
+
+    assert root.create_array("a", data=Removing())[...].tolist() == [1] * 40
