@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -11,6 +12,10 @@ from pathlib import Path
 import pytest
 
 import zarrcore
+from zarrcore import _locks
+from zarrcore.nodes import copies, users
+from zarrcore.storage import clients, inherited, under_way
+from zarrcore.testing.process import in_child
 
 PROGRAM = """
 import sys
@@ -38,3 +43,20 @@ def test_the_gil_stays_off(name: str) -> None:
 
 def test_every_module_is_asked() -> None:
     assert MODULES == ["engine", "json_text", "kernels", "vlen"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_of_a_fork_waited_for_a_table_that_a_thread_of_its_parent_had_locked() -> None:
+    """Without a GIL each dictionary and set has a lock, which may be left locked: the child has others."""
+    emptied = {"writes": users, "MOVING": users, "_tasks": under_way}
+    kept = [_locks._forkable, inherited._opened, clients._clients, copies._copies, users.COMPILED]
+    tables = {name: getattr(module, name) for name, module in emptied.items()}
+    with zarrcore.create_array({}, shape=(4,), dtype="i4").writer() as writer:
+        users.note_growth(writer, is_under_way=True)
+        assert users.growing_at(writer.array.store_path) == [writer]
+        assert in_child(lambda: users.growing_at(writer.array.store_path) == [])
+        users.note_growth(writer, is_under_way=False)
+    sets = [(weak, weak._refs, [*weak]) for weak in kept]
+    assert in_child(lambda: all(getattr(emptied[name], name) is not tables[name] for name in tables))
+    assert in_child(lambda: all(weak._refs is not refs for weak, refs, _ in sets))
+    assert in_child(lambda: all({*map(id, weak)} == {*map(id, items)} for weak, _, items in sets))
