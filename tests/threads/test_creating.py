@@ -16,7 +16,7 @@ import pytest
 import zarrcore
 from zarrcore.errors import BaseZarrError, ChunkLockError, ContainsArrayError, ContainsGroupError
 from zarrcore.metadata import GroupMetadata
-from zarrcore.nodes import create, reserved
+from zarrcore.nodes import create, reserved, users
 from zarrcore.storage import MemoryStore, WrapperStore
 
 SHAPE = (40,)
@@ -310,3 +310,27 @@ def test_an_array_that_was_being_made_was_not_found_once_another_one_was_removed
             return np.ones(SHAPE, "i4")[region]
 
     assert root.create_array("a", data=Removing())[...].tolist() == [1] * 40
+
+
+def test_an_array_that_nobody_touched_seemed_to_be_replaced_where_two_threads_removed_others() -> None:
+    """The second loss was told before the first one, and who knew neither could not know both."""
+    root = zarrcore.create_group({})
+    arrays = [root.create_array(f"kept{k}", shape=4, dtype="i4") for k in range(20)]
+    assert all(array[0] == 0 for array in arrays)
+    gone = root.create_array("gone", shape=4, dtype="i4").store_path
+
+    def lose() -> None:
+        for _ in range(100):
+            users.note_loss(gone)
+
+    threads = [threading.Thread(target=lose) for _ in range(3)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not any(array._opened.lost_since() for array in arrays)

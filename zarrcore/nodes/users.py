@@ -75,17 +75,15 @@ def note_loss(place: StorePath, *, is_shrinking: bool = False) -> None:
     from zarrcore._core import engine
 
     global losses
-    with BINDING:
-        losses += 1  # before that of C, which asks for this one
-        now, compiled = losses, list(COMPILED)
-    engine.note_loss()
     scope = _scope(place)
-    for array in compiled:
-        with BINDING:
+    with BINDING:  # of two threads, the second one finds what the first one has told all others
+        losses += 1  # before that of C, which asks for this one
+        engine.note_loss()
+        for array in COMPILED:
             if array.store_path is place or _scope(array.store_path).startswith(scope):
                 (array.forget_engine if is_shrinking else array.leave_engine)()
-            elif array.losses == now - 1:
-                array.losses = now
+            elif array.losses == losses - 1:
+                array.losses = losses
 
 
 def _scope(place: StorePath) -> str:
