@@ -16,7 +16,7 @@ from enum import IntEnum
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from zarrcore._weak import WeakSet
+from zarrcore._weak import HAS_GIL, WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -143,19 +143,14 @@ def _free_all() -> None:
         lock._at_fork_reinit()
 
 
-def fresh_in_child(module: dict[str, Any], *names: str, keeps: bool = False) -> None:
-    """Have the child of a fork begin with other dictionaries under some names of a module, empty or copied.
+def fresh_in_child(module: dict[str, Any], *names: str, are_caches: bool = False) -> None:
+    """Have the child of a fork begin with other dictionaries, empty ones, under some names of a module.
 
     They are not cleared: without a GIL CPython locks a dictionary while it is used, and hands that lock to a
-    thread that waits, which need not be in the child.  To walk one takes no lock.
+    thread that waits, which need not be in the child.  With a GIL caches stay.
     """
-
-    def renew() -> None:
-        for name in names:
-            module[name] = {key: item for key, item in module[name].items() if keeps}
-
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=renew)
+    if hasattr(os, "register_at_fork") and not (are_caches and HAS_GIL):
+        os.register_at_fork(after_in_child=lambda: module.update({name: {} for name in names}))
 
 
 if hasattr(os, "register_at_fork"):

@@ -153,7 +153,7 @@ def _first_of_equals(owner: Any, found: np.dtype) -> np.dtype:
 
 _MOST_KNOWN = 1000
 _first: dict[tuple[type, Any], np.dtype] = {}
-fresh_in_child(globals(), "_first", keeps=True)
+fresh_in_child(globals(), "_first", are_caches=True)
 
 
 _RESULTS: dict[str, Result] = {

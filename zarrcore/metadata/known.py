@@ -30,7 +30,7 @@ _DERIVED = ("_chain", "np_dtype", "fill_bytes", "chunk_grid", "chunk_key_encodin
 _kept: dict[tuple[object, bytes], tuple[dict[str, Any], list[Departure]]] = {}
 _texts: dict[Any, Any] = {}  # of (registrations, text); under None the one found last, with these two
 _chains: dict[Any, CodecChain] = {}
-fresh_in_child(globals(), "_kept", "_texts", "_chains", keeps=True)
+fresh_in_child(globals(), "_kept", "_texts", "_chains", are_caches=True)
 
 
 def key_of(document: Mapping[str, Any], names: Iterable[str]) -> tuple[object, bytes] | None:

@@ -18,7 +18,7 @@ from zarrcore.registry import registrations
 _MOST_KEPT, _LONGEST = 256, 4096
 
 _kept: dict[tuple[object, bytes], tuple[type[ArrayMetadata], dict[str, Any]]] = {}
-fresh_in_child(globals(), "_kept", keeps=True)
+fresh_in_child(globals(), "_kept", are_caches=True)
 
 
 def text_of(metadata: ArrayMetadata) -> bytes | None:

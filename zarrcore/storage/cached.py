@@ -504,7 +504,7 @@ class _State:
 
 
 _changed: dict[tuple[str, str], tuple[int, bytes]] = {}
-fresh_in_child(globals(), "_changed", keeps=True)
+fresh_in_child(globals(), "_changed", are_caches=True)
 """For directories and names of values that this process has changed: what has been kept of them since."""
 
 

@@ -309,7 +309,7 @@ def _unpickled(kind: str, args: Any, options: Any, kept: Any, *profile: str | No
 
 
 _shared: dict[Hashable, Client] = {}
-fresh_in_child(globals(), "_shared", keeps=True)
+fresh_in_child(globals(), "_shared", are_caches=True)
 
 
 def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Client:
