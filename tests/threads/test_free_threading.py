@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import threading
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ def test_a_child_of_a_fork_waited_for_a_table_that_a_thread_of_its_parent_had_lo
 
 def test_a_set_that_a_thread_of_the_parent_had_locked_is_another_one_in_the_child() -> None:
     """What it has is looked up before: without a GIL, to walk a dictionary may take its lock."""
-    kept, items = WeakSet[WeakSet[int]](), [WeakSet[int]() for _ in range(3)]
+    kept, items = WeakSet[threading.Event](), [threading.Event() for _ in range(3)]
     for item in items:
         kept.add(item)
     before = kept._refs
