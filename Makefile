@@ -169,7 +169,7 @@ IN_COPY = PYTHONSAFEPATH=1 PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/$(1)/l
 asan: $(ENV)/.complete ## the Python tests under AddressSanitizer and UBSan
 	$(call INSTRUMENTED,address$(comma)undefined,asan)
 	$(call PRELOAD,asan ubsan) $(call IN_COPY,asan,address$(comma)undefined) \
-	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(PYTEST) -s -p no:cacheprovider --timeout=600 $(PYTEST_ARGS)
 
 tsan: $(ENV)/.complete ## the Python tests of concurrency under ThreadSanitizer

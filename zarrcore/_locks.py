@@ -16,7 +16,7 @@ from enum import IntEnum
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from zarrcore._weak import WeakSet
+from zarrcore._weak import HAS_GIL, WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 else:
     from _thread import RLock
 
-__all__ = ["RLock", "Rank", "forkable", "holding", "lock", "ranked"]
+__all__ = ["RLock", "Rank", "forkable", "fresh_in_child", "holding", "lock", "ranked"]
 
 
 class Rank(IntEnum):
@@ -141,6 +141,16 @@ def forkable(lock: AnyLock) -> AnyLock:
 def _free_all() -> None:
     for lock in _forkable:
         lock._at_fork_reinit()
+
+
+def fresh_in_child(module: dict[str, Any], *names: str, are_caches: bool = False) -> None:
+    """Have the child of a fork begin with other dictionaries, empty ones, under some names of a module.
+
+    They are not cleared: without a GIL CPython locks a dictionary while it is used, and hands that lock to a
+    thread that waits, which need not be in the child.  With a GIL caches stay.
+    """
+    if hasattr(os, "register_at_fork") and not (are_caches and HAS_GIL):
+        os.register_at_fork(after_in_child=lambda: module.update({name: {} for name in names}))
 
 
 if hasattr(os, "register_at_fork"):

@@ -29,7 +29,8 @@ def info(message: str, *parts: object) -> None:
 def _tell(level: int, message: str, parts: tuple[object, ...]) -> None:
     global _logger
     if _logger is None:
-        logging: Any = sys.modules.get("logging")
+        # Without a GIL `get` locks this dictionary, which all threads that open nodes ask; `in` does not.
+        logging: Any = sys.modules.get("logging") if "logging" in sys.modules else None
         if logging is None or not hasattr(logging, "getLogger"):  # another thread is importing it
             return
         _logger = logging.getLogger("zarrcore")

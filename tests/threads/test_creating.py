@@ -16,7 +16,7 @@ import pytest
 import zarrcore
 from zarrcore.errors import BaseZarrError, ChunkLockError, ContainsArrayError, ContainsGroupError
 from zarrcore.metadata import GroupMetadata
-from zarrcore.nodes import create, reserved
+from zarrcore.nodes import create, reserved, users
 from zarrcore.storage import MemoryStore, WrapperStore
 
 SHAPE = (40,)
@@ -296,3 +296,41 @@ def test_what_is_made_at_a_place_that_was_cleared_is_replaced_too(
         found = zarrcore.create_array(store, name="x", zarr_format=2, overwrite=True, **options)[...]
         assert found.tolist() == [float(with_values)] * 3
     assert zarrcore.verify(store).ok
+
+
+def test_an_array_that_was_being_made_was_not_found_once_another_one_was_removed(store: Any) -> None:
+    """It looked for its document, which is stored last, before its first chunk."""
+    root = zarrcore.create_group(store)
+    root.create_array("other", shape=4, dtype="i4")
+
+    class Removing(Source):
+        def __getitem__(self, region: tuple[slice, ...]) -> Any:
+            if "other" in root:
+                del root["other"]
+            return np.ones(SHAPE, "i4")[region]
+
+    assert root.create_array("a", data=Removing())[...].tolist() == [1] * 40
+
+
+def test_an_array_that_nobody_touched_seemed_to_be_replaced_where_two_threads_removed_others() -> None:
+    """The second loss was told before the first one, and who knew neither could not know both."""
+    root = zarrcore.create_group({})
+    arrays = [root.create_array(f"kept{k}", shape=4, dtype="i4") for k in range(20)]
+    assert all(array[0] == 0 for array in arrays)
+    gone = root.create_array("gone", shape=4, dtype="i4").store_path
+
+    def lose() -> None:
+        for _ in range(100):
+            users.note_loss(gone)
+
+    threads = [threading.Thread(target=lose) for _ in range(3)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not any(array._opened.lost_since() for array in arrays)

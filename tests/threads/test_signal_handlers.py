@@ -20,6 +20,11 @@ from zarrcore.config import Config, config
 from zarrcore.errors import StoreError
 from zarrcore.storage import CacheStore, FsspecStore, ManagedMemoryStore, MemoryStore, Store, ZipStore
 from zarrcore.storage.caching import CacheStore as KeptInStore
+from zarrcore.storage.ends import Ends
+from zarrcore.storage.loops import own_loop, run_to_end
+from zarrcore.storage.remote import in_parallel
+from zarrcore.storage.tags import Tags
+from zarrcore.storage.versions import Recent
 
 HOMES = os.path.dirname(zarrcore.__file__), os.path.dirname(zipfile.__file__)
 NUMBERS = itertools.count()
@@ -67,6 +72,34 @@ def of_an_object_store(_: Path) -> Callable[[], object]:
     return new_keys(store)
 
 
+def in_threads_of_stores(_: Path) -> Callable[[], object]:
+    return lambda: in_parallel(lambda item: item, [1, 2])
+
+
+def on_a_loop(_: Path) -> Callable[[], object]:
+    async def nothing() -> None:
+        pass
+
+    return lambda: run_to_end(nothing, own_loop())
+
+
+def of_tables(_: Path) -> Callable[[], object]:
+    """The tables of stores over a network, which other threads of one read use as well."""
+    ends, tags, recent = Ends(), Tags(), Recent()
+
+    def use() -> None:
+        key = f"{next(NUMBERS) % 3}"
+        ends.note(key, 4, "tag", b"data")
+        ends.find(key, 4)
+        ends.drop(key)
+        tags.note(key, f"{next(NUMBERS)}", "test_signal_handlers/")
+        tags.drop(key)
+        recent.note(key, b"value", "version", recent.begin())
+        recent.drop(key)
+
+    return use
+
+
 def interrupted(use: Callable[[], object], handler: Callable[[], object] | None = None) -> int:
     """Use it once more, or call a handler, at each line of zarrcore and zipfile; returns at how many."""
     count, is_inside = 0, False
@@ -108,6 +141,25 @@ def test_a_handler_waited_for_a_lock_of_the_code_that_it_interrupted(
     thread.start()
     thread.join(60)
     assert counts and counts[0] > 3
+
+
+@pytest.mark.parametrize(
+    "make", [kept_in_files, of_an_object_store, of_tables, in_threads_of_stores, on_a_loop]
+)
+def test_a_handler_waited_for_a_thread_that_waited_for_the_code_that_it_interrupted(
+    make: Callable[[Path], Callable[[], object]], tmp_path: Path
+) -> None:
+    """Tables had locks, held where a handler may be called: its thread may take them again, others not."""
+    use = make(tmp_path)
+    use()
+
+    def handler() -> None:
+        other = threading.Thread(target=use, daemon=True)
+        other.start()
+        other.join(10)
+        assert not other.is_alive()
+
+    assert interrupted(use, handler) > 3
 
 
 def test_what_a_handler_set_was_lost_in_a_change_of_settings() -> None:

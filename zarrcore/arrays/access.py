@@ -21,7 +21,7 @@ from zarrcore.errors import ChunkError, ChunkIOError
 from zarrcore.indexing import Dim, Fields, Selection, plain_selection
 from zarrcore.metadata import ArrayMetadata, layout
 from zarrcore.nodes import users
-from zarrcore.nodes.users import MOVING, refuse_while_moving
+from zarrcore.nodes.users import refuse_while_moving
 
 if TYPE_CHECKING:
     from zarrcore.progress import Step
@@ -250,7 +250,7 @@ def put_by(
     writes[under_way] = array
     try:
         with under_way:
-            if MOVING:
+            if users.MOVING:
                 refuse_while_moving(array)
             array.check_writable()
             array.follow()

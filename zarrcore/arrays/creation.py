@@ -453,12 +453,12 @@ def create_new(
             for _, key in list(stored_chunks(array)):
                 with storing(place, key):
                     place.store.delete(key)
+        made = array.with_shape_of(metadata)  # it has no document to look at where others lose theirs
         if by_regions:
             with reporting(progress, "writing") as step:
-                copy_values(values, array, threads=threads, progress=step)
+                copy_values(values, made, threads=threads, progress=step)
         else:
-            store_values(array, selection, values, threads)
-    array.forget_engine()  # which was made when there was no document that reads could compare
+            store_values(made, selection, values, threads)
     array.seen = document_noticed(array.metadata, place)
     return array
 

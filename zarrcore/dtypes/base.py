@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 import numpy as np
 
 from zarrcore._extension import ANY, DOCUMENT, JSON_VALUE, NOTHING, Result, guard, instance_of
+from zarrcore._locks import fresh_in_child
 from zarrcore._records import dataclass
 from zarrcore._typing import JSON as JSON
 from zarrcore._typing import DTypeJSON as DTypeJSON
@@ -152,6 +153,7 @@ def _first_of_equals(owner: Any, found: np.dtype) -> np.dtype:
 
 _MOST_KNOWN = 1000
 _first: dict[tuple[type, Any], np.dtype] = {}
+fresh_in_child(globals(), "_first", are_caches=True)
 
 
 _RESULTS: dict[str, Result] = {

@@ -17,6 +17,7 @@ import numpy as np
 
 from zarrcore._core.json_text import unshared
 from zarrcore._extension import is_of_a_user
+from zarrcore._locks import fresh_in_child
 from zarrcore.codecs.base import ArraySpec, Codec
 from zarrcore.codecs.chain import CodecChain, IgnoredCodec, with_held
 from zarrcore.metadata.departures import Departure
@@ -29,6 +30,7 @@ _DERIVED = ("_chain", "np_dtype", "fill_bytes", "chunk_grid", "chunk_key_encodin
 _kept: dict[tuple[object, bytes], tuple[dict[str, Any], list[Departure]]] = {}
 _texts: dict[Any, Any] = {}  # of (registrations, text); under None the one found last, with these two
 _chains: dict[Any, CodecChain] = {}
+fresh_in_child(globals(), "_kept", "_texts", "_chains", are_caches=True)
 
 
 def key_of(document: Mapping[str, Any], names: Iterable[str]) -> tuple[object, bytes] | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore._extension import is_of_a_user
+from zarrcore._locks import fresh_in_child
 from zarrcore.codecs.chain import IgnoredCodec
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.common import ArrayMetadata
@@ -17,6 +18,7 @@ from zarrcore.registry import registrations
 _MOST_KEPT, _LONGEST = 256, 4096
 
 _kept: dict[tuple[object, bytes], tuple[type[ArrayMetadata], dict[str, Any]]] = {}
+fresh_in_child(globals(), "_kept", are_caches=True)
 
 
 def text_of(metadata: ArrayMetadata) -> bytes | None:

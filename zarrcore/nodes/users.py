@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from zarrcore._locks import Rank, RLock, forkable, holding, lock
+from zarrcore._locks import Rank, RLock, forkable, fresh_in_child, holding, lock
 from zarrcore._typed import NamedTuple
 from zarrcore._weak import WeakSet
 from zarrcore.errors import ChunkLockError, NodeNotFoundError
@@ -35,16 +35,14 @@ MOVING: dict[object, str] = {}
 GROWING: WeakSet[Any] = WeakSet()
 """Writers that were given rows which the document of their array does not have yet."""
 
+fresh_in_child(globals(), "writes", "MOVING")
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=MOVING.clear)
-    os.register_at_fork(after_in_child=GROWING.clear)
     os.register_at_fork(after_in_child=lambda: _renew())
 
 
 def _renew() -> None:
-    global _process, writes
+    global _process
     _process = os.urandom(8)
-    writes = {}  # not cleared: without a GIL a thread that is not in the child may have the dictionary locked
 
 
 def process() -> bytes:
@@ -77,17 +75,15 @@ def note_loss(place: StorePath, *, is_shrinking: bool = False) -> None:
     from zarrcore._core import engine
 
     global losses
-    with BINDING:
-        losses += 1  # before that of C, which asks for this one
-        now, compiled = losses, list(COMPILED)
-    engine.note_loss()
     scope = _scope(place)
-    for array in compiled:
-        with BINDING:
+    with BINDING:  # of two threads, the second one finds what the first one has told all others
+        losses += 1  # before that of C, which asks for this one
+        engine.note_loss()
+        for array in COMPILED:
             if array.store_path is place or _scope(array.store_path).startswith(scope):
                 (array.forget_engine if is_shrinking else array.leave_engine)()
-            elif array.losses == now - 1:
-                array.losses = now
+            elif array.losses == losses - 1:
+                array.losses = losses
 
 
 def _scope(place: StorePath) -> str:
@@ -97,15 +93,13 @@ def _scope(place: StorePath) -> str:
 
 def growing_at(place: StorePath) -> list[Any]:
     """Return the writers that make the array at a place grow."""
-    with BINDING:
-        writers = list(GROWING)
+    writers = [writer for writer in GROWING if writer._process == os.getpid()]
     return [writer for writer in writers if _scope(writer.array.store_path) == _scope(place)]
 
 
 def note_growth(writer: Any, *, is_under_way: bool) -> None:
     """Note whether a writer makes its array grow."""
-    with BINDING:
-        (GROWING.add if is_under_way else GROWING.discard)(writer)
+    (GROWING.add if is_under_way else GROWING.discard)(writer)
 
 
 @holding
@@ -166,13 +160,13 @@ def moving(place: StorePath) -> Iterator[None]:
     """Enclose the move of a node: writes under way at it and below are waited for, and others fail."""
     refuse_inside(place)
     # A write registers before it looks here: it is waited for, or sees that it must not begin.
-    token = object()
-    MOVING[token] = _scope(place)
+    token, own = object(), MOVING
+    own[token] = _scope(place)
     try:
         wait_for_writes(place)
         yield
     finally:
-        del MOVING[token]
+        del own[token]
 
 
 def wait_for_writes(place: StorePath) -> bool:

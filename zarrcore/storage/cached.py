@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from math import inf
-from threading import local
+from threading import get_ident, local
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import fresh_in_child
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError, ZarrRuntimeWarning, shown
@@ -35,6 +35,7 @@ T = TypeVar("T")
 
 _TRIES = 4
 _MOST_NOTED = 100_000
+_COUNTED = ("hits", "misses", "hit_bytes", "miss_bytes", "validations", "unversioned")
 
 
 class CacheStore(WrapperStore, announces=False):  # the wrapped store does
@@ -438,7 +439,9 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
             source has named no version), `evictions` (values removed to make room), `damaged` (files with a
             wrong checksum).
         """
-        return {**self._state.counts, "evictions": self._files.evictions, "damaged": self._files.damaged}
+        by_threads = [*self._state.counts.values()]
+        counted = {name: sum(own[name] for own in by_threads) for name in _COUNTED}
+        return {**counted, "evictions": self._files.evictions, "damaged": self._files.damaged}
 
     def clear_cache(self) -> None:
         """Remove all that is kept of this store."""
@@ -489,29 +492,26 @@ class _State:
     """What a process knows and counts, shared by a store and its read-only view."""
 
     def __init__(self) -> None:
-        self.counts = dict.fromkeys(
-            ("hits", "misses", "hit_bytes", "miss_bytes", "validations", "unversioned"), 0
-        )
+        self.counts: dict[int, dict[str, int]] = {}  # by each thread
         self.has_complained = False
         self.read = local()
         self.tags = Tags()
 
     def add(self, **more: int) -> None:
-        with _lock:
-            for name, n in more.items():
-                self.counts[name] += n  # pyright: ignore[reportArgumentType]
+        own = self.counts.setdefault(get_ident(), dict.fromkeys(_COUNTED, 0))
+        for name, n in more.items():
+            own[name] += n
 
 
-_lock = forkable(RLock())
 _changed: dict[tuple[str, str], tuple[int, bytes]] = {}
+fresh_in_child(globals(), "_changed", are_caches=True)
 """For directories and names of values that this process has changed: what has been kept of them since."""
 
 
 def _note(name: tuple[str, str], kept: tuple[int, bytes]) -> None:
-    with _lock:
-        if len(_changed) >= _MOST_NOTED:
-            _changed.clear()
-        _changed[name] = kept
+    if len(_changed) >= _MOST_NOTED:
+        _changed.clear()
+    _changed[name] = kept
 
 
 def _grouped(

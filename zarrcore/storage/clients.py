@@ -12,7 +12,7 @@ from math import ceil
 from time import perf_counter as clock
 from typing import Any
 
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import RLock, forkable, fresh_in_child
 from zarrcore._weak import WeakSet
 from zarrcore.errors import StoreError
 from zarrcore.storage.credentials import (
@@ -28,6 +28,7 @@ from zarrcore.storage.credentials import (
 from zarrcore.storage.ends import Ends
 from zarrcore.storage.servers import server_of
 from zarrcore.storage.tags import Tags
+from zarrcore.storage.versions import oldest
 
 _MOST_SHARED = 64
 _MOST_NOTES = 1000
@@ -315,6 +316,7 @@ def _unpickled(kind: str, args: Any, options: Any, kept: Any, *profile: str | No
 
 
 _shared: dict[Hashable, Client] = {}
+fresh_in_child(globals(), "_shared", are_caches=True)
 
 
 def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Client:
@@ -326,11 +328,9 @@ def shared(kind: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Clie
         return Client(kind, args, options)
     if known is not None:
         return known
-    client = Client(kind, args, options)
-    with _lock:
-        while len(_shared) >= _MOST_SHARED and key not in _shared:
-            del _shared[next(iter(_shared))]
-        return _shared.setdefault(key, client)
+    client = _shared.setdefault(key, Client(kind, args, options))
+    oldest(_shared, _MOST_SHARED)
+    return client
 
 
 def _environment() -> frozenset[tuple[str, str | None]]:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
-from zarrcore._locks import RLock, forkable
-from zarrcore.storage.versions import strong
+from zarrcore.storage.versions import oldest, strong
 
 _MOST_BYTES = 64 << 20
 _NO_CHUNK = b"\xff" * 16  # in an index, in place of an inner chunk that is absent
-
-_lock = forkable(RLock())
 
 
 class Ends:
@@ -29,16 +24,14 @@ class Ends:
 
     def __init__(self, *, trusted: bool = False) -> None:
         self._trusted = trusted
-        self._kept: OrderedDict[str, tuple[str | None, bytes, int]] = OrderedDict()
-        self._nbytes = 0
+        self._kept: dict[str, tuple[str | None, bytes, int]] = {}
+        self._nbytes = 0  # at most: of what was noted since they were counted
 
     def find(self, key: str, nbytes: int, events: int = 0) -> tuple[str | None, bytes] | None:
         """Return the last bytes of a value and the tag of its version, if they are kept."""
-        with _lock:
-            found = self._kept.get(key)
-            if found is None or len(found[1]) != nbytes or found[2] != events or events < 0:
-                return None
-            self._kept.move_to_end(key)
+        found = self._kept.get(key)
+        if found is None or len(found[1]) != nbytes or found[2] != events or events < 0:
+            return None
         return found[:2]
 
     def note(self, key: str, nbytes: int, tag: str | None, data: bytes, events: int = 0) -> None:
@@ -49,20 +42,14 @@ class Ends:
         is_sparse = version is not None and _NO_CHUNK in data
         if len(data) != nbytes or nbytes > _MOST_BYTES // 16 or is_sparse:
             return
-        with _lock:
-            self._remove(key)
-            self._kept[key] = version, data, events
-            self._nbytes += nbytes
-            while self._nbytes > _MOST_BYTES:
-                self._remove(next(iter(self._kept)))
+        self._kept.pop(key, None)
+        self._kept[key] = version, data, events
+        self._nbytes += nbytes
+        while self._nbytes > _MOST_BYTES:
+            self._nbytes = sum(len(end) for _, end, _ in [*self._kept.values()])
+            if self._nbytes > _MOST_BYTES:
+                oldest(self._kept, len(self._kept) - 1)
 
     def drop(self, key: str) -> None:
         """Forget the end of a value, which is being replaced or was found to be another one."""
-        if key in self._kept:
-            with _lock:
-                self._remove(key)
-
-    def _remove(self, key: str) -> None:
-        old = self._kept.pop(key, None)
-        if old is not None:
-            self._nbytes -= len(old[1])
+        self._kept.pop(key, None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
@@ -13,7 +12,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from zarrcore._awaited import WAITER
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import RLock, forkable, fresh_in_child
 from zarrcore._threads import start
 from zarrcore.storage.announced import ENGINE
 
@@ -26,7 +25,8 @@ _STARTING = 5.0  # seconds that a thread may take until its loop runs; if it doe
 #: Modules whose coroutines run on the loops, and wait for nothing; others are called by what waits.
 _AWAITED = frozenset({__name__, "zarrcore.storage.zarr_python"})
 _starting = forkable(RLock())
-_own: tuple[int, list[asyncio.AbstractEventLoop]] = 0, []  # process, and loops that run in threads of it
+_own: dict[asyncio.AbstractEventLoop, None] = {}  # those that run in threads of this process
+fresh_in_child(globals(), "_own")
 _ended: WeakSet[asyncio.AbstractEventLoop] = WeakSet()  # loops of others whose threads have ended
 
 
@@ -44,9 +44,7 @@ class Unawaited(Exception):
 
 def own_loop() -> asyncio.AbstractEventLoop:
     """Return a loop that runs in a thread of its own; after a fork the child makes another one."""
-    with _starting:
-        loops = _of_this_process()
-        return loops[0] if loops else _started(loops)
+    return _found(lambda _: True)
 
 
 def free_loop() -> asyncio.AbstractEventLoop:
@@ -54,20 +52,25 @@ def free_loop() -> asyncio.AbstractEventLoop:
 
     There are as many as there are coroutines in which others are waited for: with most stores one.
     """
-    with _starting:
-        loops = _of_this_process()
-        return next((loop for loop in loops if not _waits_for_us(loop)), None) or _started(loops)
+    return _found(lambda loop: not _waits_for_us(loop))
 
 
-def _of_this_process() -> list[asyncio.AbstractEventLoop]:
-    global _own
-    if _own[0] != os.getpid():
-        _own = os.getpid(), []
-    _own[1][:] = [loop for loop in _own[1] if loop.is_running()]  # others have ended
-    return _own[1]
+def _found(suits: Callable[[asyncio.AbstractEventLoop], bool]) -> asyncio.AbstractEventLoop:
+    """Return a loop of this process that suits, a new one if there is none."""
+    if (found := next(filter(suits, _running()), None)) is None:
+        with _starting:  # held for this alone: signal handlers may wait for others who want a loop
+            found = next(filter(suits, _running()), None) or _started()
+    return found
 
 
-def _started(loops: list[asyncio.AbstractEventLoop]) -> asyncio.AbstractEventLoop:
+def _running() -> list[asyncio.AbstractEventLoop]:
+    for loop in [*_own]:
+        if not loop.is_running():  # it has ended
+            _own.pop(loop, None)
+    return [*_own]
+
+
+def _started() -> asyncio.AbstractEventLoop:
     loop, runs = asyncio.new_event_loop(), threading.Event()
     loop.call_soon(runs.set)
     try:
@@ -78,7 +81,7 @@ def _started(loops: list[asyncio.AbstractEventLoop]) -> asyncio.AbstractEventLoo
     except RuntimeError:
         loop.close()
         raise
-    loops.append(loop)
+    _own[loop] = None
     return loop
 
 

@@ -68,7 +68,7 @@ class ReadObjects(Objects):
         self._note_recent(key, value, version, since)
         return value, version
 
-    def _note_recent(self, key: str, value: bytes | None, version: Any, since: int, **how: bool) -> None:
+    def _note_recent(self, key: str, value: bytes | None, version: Any, since: object, **how: bool) -> None:
         if self._compares and not self._is_here:
             RECENT.note(self._scope("") + key, value, version, since, **how)
 

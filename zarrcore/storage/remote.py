@@ -12,7 +12,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._extension import own_form
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import fresh_in_child
 from zarrcore._patterns import pattern
 from zarrcore._pools import Pool
 from zarrcore.config import config
@@ -39,8 +39,8 @@ R = TypeVar("R")
 
 _WRITES = 64  # at the same time, where no setting has a limit
 _READS = 256
-_pool: tuple[int, int, Pool] | None = None  # process, number of threads, and they
-_lock = forkable(RLock())
+_pools: dict[int, Pool] = {}  # that of the last calls, by its number of threads
+fresh_in_child(globals(), "_pools")
 _MOST_SHOWN = 2000  # characters of an error, in which a server may have its whole page
 _CODE = pattern(r"<Code>(\w{1,99})</Code>")
 
@@ -139,14 +139,12 @@ def interruptibly(call: Callable[[], R]) -> R:
 
 def _threads() -> Pool:
     """Return the threads of this process, kept for the next call; after a fork the child makes its own."""
-    global _pool
-    wanted = os.getpid(), reads_at_once()
-    with _lock:
-        if _pool is None or _pool[:2] != wanted:
-            if _pool is not None and _pool[0] == wanted[0]:
-                _pool[2].end()
-            _pool = *wanted, Pool("zarrcore-store", wanted[1])
-        return _pool[2]
+    wanted = reads_at_once()
+    pool = _pools.get(wanted) or _pools.setdefault(wanted, Pool("zarrcore-store", wanted))
+    for other in [*_pools] if len(_pools) > 1 else ():
+        if other != wanted and (old := _pools.pop(other, None)) is not None:
+            old.end()
+    return pool
 
 
 _UNREACHABLE = pattern(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from threading import local
 
-from zarrcore._locks import RLock, forkable
+from zarrcore.storage.versions import oldest
 
 _MOST = 100_000
-
-_lock = forkable(RLock())
 
 
 class Tags:
@@ -21,7 +18,7 @@ class Tags:
     """
 
     def __init__(self) -> None:
-        self._noted: OrderedDict[str, tuple[str | None, str]] = OrderedDict()
+        self._noted: dict[str, tuple[str | None, str]] = {}
         self._read = local()
         self.wanted = False  # whether there is a cache
 
@@ -34,14 +31,15 @@ class Tags:
 
         If the value was seen just now, this read need not ask for it again.
         """
-        with _lock:
+        own, is_noted, is_other = (tag, scope), False, False
+        while not is_noted:  # each tag that was noted is compared with the next one, also of another thread
             old = self._noted.pop(key, None)
-            self._noted[key] = tag, scope
-            dropped = self._noted.popitem(last=False) if len(self._noted) > _MOST else None
-        if old is not None and (tag is None or old[0] != tag):  # without a tag it may be another value
+            is_other |= old is not None and (tag is None or old[0] != tag)  # without a tag it may be another
+            is_noted = self._noted.setdefault(key, own) is own
+        if is_other:
             announce(scope, key)
-        if dropped is not None:  # nobody can find out any more whether it has changed
-            announce(dropped[1][1], dropped[0])
+        for gone, (_, its_scope) in oldest(self._noted, _MOST):
+            announce(its_scope, gone)  # nobody can find out any more whether it has changed
         if is_seen and (seen := getattr(self._read, "seen", None)) is not None:
             seen.add(key)
 
@@ -51,9 +49,7 @@ class Tags:
 
     def drop(self, key: str) -> None:
         """Forget the tag of a value that this process replaces, which announces that itself."""
-        if key in self._noted:
-            with _lock:
-                self._noted.pop(key, None)
+        self._noted.pop(key, None)
 
     def changed(
         self, keys: Sequence[str], scope: str, ask: Callable[[list[tuple[str, str]]], Sequence[bool]]
@@ -63,8 +59,7 @@ class Tags:
         ``ask`` is given those that this read has not seen, with their tags, and returns which are others now.
         """
         seen: set[str] = getattr(self._read, "seen", set())
-        with _lock:
-            tags = {key: self._noted.get(key, (None, ""))[0] for key in keys if key not in seen}
+        tags = {key: self.noted(key) for key in keys if key not in seen}
         unknown = {key for key, tag in tags.items() if tag is None}  # nobody can ask about them
         asked = [(key, tag) for key, tag in tags.items() if tag is not None]
         found = unknown | {key for (key, _), is_other in zip(asked, ask(asked), strict=True) if is_other}

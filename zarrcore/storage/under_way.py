@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any
 
 from zarrcore._awaited import hands_over
+from zarrcore._locks import fresh_in_child
 
 _LONGEST = 2.0  # seconds that the end of the process waits for answers, and then for what it cancelled
 _AFTER_CANCELLING = 0.05  # seconds in which obstore's threads learn of it
 
 _is_ending = False  # whether no more are to be made
 _tasks: dict[object, tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = {}  # of each request
+fresh_in_child(globals(), "_tasks")
 _last_cancelled = 0.0
 
 
@@ -28,9 +29,9 @@ class Ending(Exception):
 def request() -> Iterator[None]:
     """One or several requests that the running loop awaits; raise Ending where it is too late."""
     global _last_cancelled
-    mark, task = object(), asyncio.current_task()
+    mark, task, own = object(), asyncio.current_task(), _tasks
     assert task is not None  # else nothing could await
-    _tasks[mark] = asyncio.get_running_loop(), task  # before the question: either side sees the other one
+    own[mark] = asyncio.get_running_loop(), task  # before the question: either side sees the other one
     try:
         if _is_ending:
             raise Ending
@@ -39,7 +40,7 @@ def request() -> Iterator[None]:
         _last_cancelled = monotonic()
         raise
     finally:
-        _tasks.pop(mark, None)
+        own.pop(mark, None)
 
 
 @atexit.register
@@ -67,7 +68,3 @@ def _has_ended(seconds: float) -> bool:
             return True
         sleep(0.005)
     return False
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_tasks.clear)

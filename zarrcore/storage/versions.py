@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from time import monotonic as clock
-from typing import Any
+from typing import Any, TypeVar
 
-from zarrcore._locks import RLock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore.errors import ReplacedError
 from zarrcore.storage.byte_range import ByteRequest, OffsetByteRequest, RangeByteRequest, SuffixByteRequest
@@ -14,7 +13,17 @@ _MOST_RECENT = 256
 _MOST_BYTES = 1 << 16  # of a document that is kept
 _SECONDS = 2.0  # servers that ignore conditions lose what others have changed within this time
 
-_lock = forkable(RLock())
+Key = TypeVar("Key")
+Item = TypeVar("Item")
+
+
+def oldest(table: dict[Key, Item], most: int) -> list[tuple[Key, Item]]:
+    """Take an eighth of a table out of it, what was entered first, if it has more items than it may have.
+
+    It needs no lock, for which others would wait while a signal handler waits for them.
+    """
+    keys = [*table][: 1 + most // 8] if len(table) > most else ()
+    return [(key, item) for key in keys if (item := table.pop(key, None)) is not None]
 
 
 class Fetched(NamedTuple):
@@ -67,25 +76,25 @@ class Recent:
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[float, bytes | None, Any]] = {}
-        self._changes = 0
+        self._latest = object()  # of the changes
 
-    def begin(self) -> int:
+    def begin(self) -> object:
         """Return what :meth:`note` wants to know of the time before a request."""
-        return self._changes
+        return self._latest
 
     def note(
-        self, address: str, value: bytes | None, version: Any, since: int, *, is_stored: bool = False
+        self, address: str, value: bytes | None, version: Any, since: object, *, is_stored: bool = False
     ) -> None:
         """Keep a document that was read or stored, unless any was changed meanwhile: it may be this one."""
-        with _lock:
-            self._kept.pop(address, None)
-            is_certain = since == self._changes
-            self._changes += is_stored
-            if not is_certain or version is None or len(value or b"") > _MOST_BYTES:
-                return
-            if len(self._kept) >= _MOST_RECENT:
-                del self._kept[next(iter(self._kept))]
+        is_certain = since is self._latest
+        if is_stored:
+            since = self._latest = object()
+        self._kept.pop(address, None)
+        if is_certain and version is not None and len(value or b"") <= _MOST_BYTES:
             self._kept[address] = clock() + _SECONDS, value, version
+            oldest(self._kept, _MOST_RECENT)
+        if since is not self._latest:  # once it is there: a change of another thread may have missed it
+            self._kept.pop(address, None)
 
     def find(self, address: str) -> tuple[bytes | None, Any] | None:
         """Return a document, None if there was none, and its version; None if it is not kept."""
@@ -94,9 +103,8 @@ class Recent:
 
     def drop(self, address: str) -> None:
         """Forget a document that is about to be changed, or has been."""
-        with _lock:
-            self._changes += 1
-            self._kept.pop(address, None)
+        self._latest = object()
+        self._kept.pop(address, None)
 
 
 RECENT = Recent()

@@ -29,7 +29,8 @@ cdef extern from "Python.h":
 
 cdef cnp.ndarray _copy(const int64_t *data, shape):
     cdef cnp.ndarray out = np.empty(shape, np.int64)
-    memcpy(cnp.PyArray_DATA(out), data, <size_t>cnp.PyArray_NBYTES(out))
+    if data != NULL:                            # as it is where there is nothing
+        memcpy(cnp.PyArray_DATA(out), data, <size_t>cnp.PyArray_NBYTES(out))
     return out
 
 
