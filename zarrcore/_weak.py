@@ -36,9 +36,10 @@ class WeakSet(Generic[Item]):
 
     def _renew(self) -> None:
         """Begin a child of a fork with a dictionary of its own: see `fresh_in_child` in _locks.py."""
-        items, self._refs, self._at_fork = self._at_fork, {}, []
-        for item in items:
+        self._refs = {}
+        for item in self._at_fork:
             self.add(item)
+        self._at_fork.clear()
 
     def add(self, item: Item) -> None:
         self._refs[ref(item, self._refs.pop)] = None
