@@ -52,8 +52,8 @@ LOOK = 1  # at the document, before a write that comes 10 ms after the last look
 WRITE = 7 + LOOK  # open and close the directory, the number of the process; make, write, close, rename a file
 PATCH = READ + 1 + WRITE  # the size of what there was
 PATCH_SHARD = READ_SHARD + 1 + WRITE  # the inner chunks before and after the patched one
-OPEN = READ + 1  # the size of the document; a long one takes another read
-OPEN_V2 = 10  # three documents are looked for
+OPEN = READ + 2  # the size of the document, and which one it is; a long one takes another read
+OPEN_V2 = 11  # three documents are looked for
 ABSENT = 2  # open nothing; look for the document, which is there
 LINKED = 3  # of each path through a link in that of the root: find that out, open and close the root
 

