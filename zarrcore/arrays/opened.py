@@ -265,9 +265,10 @@ class OpenArray(ArrayDescription):
 
         Where there are none any more, reads find that out themselves.
         """
-        if self.seen is None:
+        seen = self.seen  # once: another thread may compile the engine meanwhile
+        if seen is None:
             return
-        key, version = self.seen
+        key, version = seen
         now = self._store_path.store._noticed(key)
         if now != version and (now or to_write):
             self.seen, self.losses = None, -1
