@@ -202,11 +202,11 @@ def _finish_calls() -> None:
         pool.end()
         pool.join()
     latest = monotonic() + _LONGEST
-    while hands_over() and monotonic() < latest:
+    while _hands_over() and monotonic() < latest:
         sleep(0.001)
 
 
-def hands_over() -> bool:
+def _hands_over() -> bool:
     """Return whether a thread that is not one of Python's hands something to an event loop.
 
     A loop may see the answer, and end the request, before the thread that brought it has come back.

@@ -101,8 +101,10 @@ async def _opened(
         return AsyncGroup._of(OpenGroup(found.metadata, place, copy))
     if found.metadata.separator_is_open:  # the store is asked for more
         raise Elsewhere
-    opened = OpenArray(found.metadata, place, found.config, losses=losses, documented=found.documented)
-    return AsyncArray._of(opened)
+    documented = found.documented
+    return AsyncArray._of(
+        OpenArray(found.metadata, place, found.config, losses=losses, documented=documented)
+    )
 
 
 def _synchronous(value: Any) -> Any:

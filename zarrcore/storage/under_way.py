@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any
 
-from zarrcore._awaited import hands_over
+import zarrcore._awaited  # noqa: F401  its end comes after this one, and waits for answers on their way
 from zarrcore._locks import fresh_in_child
 
 _LONGEST = 2.0  # seconds that the end of the process waits for answers, and then for what it cancelled
@@ -60,11 +60,11 @@ def _wait() -> None:
 
 
 def _has_ended(seconds: float) -> bool:
-    """Wait until no request is under way and no answer on its way to a loop; return whether that is so."""
+    """Wait until no request is under way; return whether that is so."""
     latest = monotonic() + seconds
     while monotonic() < latest:
         is_quiet = not any(loop.is_running() for loop, _ in [*_tasks.values()])
-        if is_quiet and monotonic() > _last_cancelled + _AFTER_CANCELLING and not hands_over():
+        if is_quiet and monotonic() > _last_cancelled + _AFTER_CANCELLING:
             return True
         sleep(0.005)
     return False
