@@ -61,6 +61,10 @@ class BaseZarrError(ValueError):
         # Looked up by name, as tblib does to unpickle errors in dask's processes, it would be ValueError's.
         return OSError.__new__(cls) if issubclass(cls, OSError) else super().__new__(cls, *args)
 
+    def __init__(self, *args: object) -> None:
+        # From CPython 3.14 on ValueError has none of its own, and that of OSError leaves the text away.
+        BaseException.__init__(self, *args)
+
 
 class BadConfigError(BaseZarrError):
     """A configuration key was set to a value it cannot have."""
