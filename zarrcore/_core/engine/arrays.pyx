@@ -415,9 +415,9 @@ cdef class NativeArray:
             try:
                 self.run(&selection, thread_number(threads), False, False)
             except errors.ChunkError:
-                if not (self.is_left or self.is_stale):
+                if not self.is_other():
                     raise
-        if self.is_left or self.is_stale:
+        if self.is_other():
             return NotImplemented
         return out[()] if scalar else out
 

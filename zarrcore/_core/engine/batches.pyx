@@ -267,7 +267,7 @@ def get_many(list requests not None, list outs=None, threads=0) -> list | None:
 cdef bint _any_is_other(list requests) except -1:
     cdef NativeArray array
     for array, _ in requests:
-        if array.is_left or array.is_stale:
+        if array.is_other():
             return True
     return False
 
