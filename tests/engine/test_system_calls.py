@@ -69,7 +69,7 @@ def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def counted(counter: Path, program: str, *arguments: object) -> list[int]:
     """Return the calls of the steps of a program after the first, which does nothing.
 
-    Of each step the fewest of several times: on a busy machine it may be time for another look at the document.
+    Of each step the fewest of several times: on a busy machine it may be time for another look at a document.
     """
     run = [str(counter), sys.executable, "-c", STEPS + program, *map(str, arguments)]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
