@@ -2,8 +2,7 @@
  *
  * Memory that is freed all at once.
  */
-#ifndef ZC_BASE_ARENA_H
-#define ZC_BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ void *zc_arena_alloc(zc_arena *arena, size_t size);
 
 /* Free everything and leave the arena empty. */
 void zc_arena_free(zc_arena *arena);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Size arithmetic that reports overflow, allocation of arrays, and byte-order aware loads and stores.
  */
-#ifndef ZC_BASE_ARITH_H
-#define ZC_BASE_ARITH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ static inline void zc_store_le64(void *p, uint64_t v)
     zc_store_le32(p, (uint32_t)v);
     zc_store_le32((uint8_t *)p + 4, (uint32_t)(v >> 32));
 }
-
-#endif

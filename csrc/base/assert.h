@@ -5,8 +5,7 @@
  * They are on in debug builds and in builds with sanitizers, where a mistake ends the process.  In releases they are
  * compiled, so that they stay valid C, but never evaluated.
  */
-#ifndef ZC_BASE_ASSERT_H
-#define ZC_BASE_ASSERT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ static inline bool zc_is_apart(const void *a, size_t n, const void *b, size_t m)
 
     return n == 0 || m == 0 || (first < second ? n <= second - first : m <= first - second);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * How much was done since the last zc_counts_reset, by all threads: tests compare it with what a call needs.  Counted
  * where assertions are on; elsewhere all counts are 0, and counting costs nothing.
  */
-#ifndef ZC_BASE_COUNTS_H
-#define ZC_BASE_COUNTS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -40,5 +39,3 @@ static inline void zc_counts_reset(void)
         atomic_store(&zc_counts[kind], 0);
     }
 }
-
-#endif

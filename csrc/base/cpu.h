@@ -3,8 +3,7 @@
  * What the compiler and the CPU offer.  Compiler facts are macros; CPU facts are asked at run time, so
  * that one binary runs everywhere and uses what it finds.
  */
-#ifndef ZC_BASE_CPU_H
-#define ZC_BASE_CPU_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ uint32_t zc_cpu_features(void);
 
 /* Use only the features in `most` from now on, so that tests reach the code for older CPUs. */
 void zc_cpu_limit(uint32_t most);
-
-#endif

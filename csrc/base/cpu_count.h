@@ -2,8 +2,7 @@
  *
  * How many CPUs this process may use.
  */
-#ifndef ZC_BASE_CPU_COUNT_H
-#define ZC_BASE_CPU_COUNT_H
+#pragma once
 
 #define ZC_CPUS_UNLIMITED 0x7fffffff
 
@@ -16,5 +15,3 @@ int zc_cpus_affinity(void);
  * anything.  Files are looked up below root: "", or a made-up tree in the tests.
  */
 int zc_cpus_quota(const char *root);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Before all other headers: all that the system declares, and offsets of 64 bits.
  */
-#ifndef ZC_BASE_FEATURES_H
-#define ZC_BASE_FEATURES_H
+#pragma once
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -11,5 +10,3 @@
 #define _FILE_OFFSET_BITS 64
 
 typedef int zc_declared;                     /* a translation unit needs a declaration, also where it is for other systems */
-
-#endif

@@ -3,8 +3,7 @@
  * A job is one call of zc_pool_run, and lies on the stack of the thread that made it.  Here is what each thread that works on one does:
  * take items, note the first failure, ask whether to go on.  Which threads do is the pool's business (pool.c).
  */
-#ifndef ZC_BASE_JOB_H
-#define ZC_BASE_JOB_H
+#pragma once
 
 #include "base/os_thread.h"
 #include "base/pool.h"
@@ -72,5 +71,3 @@ bool zc_job_run_items(zc_job *j, size_t begin, size_t end, zc_workspace *ws, zc_
 bool zc_job_run_unit(zc_job *j, zc_workspace *ws, zc_error *err);
 
 bool zc_job_nothing_left(const zc_job *j);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The order in which the tables of the engine are locked (docs/architecture.md), checked in builds with assertions.
  */
-#ifndef ZC_BASE_LOCK_ORDER_H
-#define ZC_BASE_LOCK_ORDER_H
+#pragma once
 
 #include "base/assert.h"
 #include "base/os_thread.h"
@@ -35,5 +34,3 @@ static inline void zc_assert_no_rank(void)
 {
     zc_assert(zc_ranks_held == 0 && "a table is locked while other code runs");
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Memory that grows with the data: scratch, decoded chunks that are kept, values on their way.  All of it comes from here, so that a
  * program may take it from an allocator of its own; what is small (handles, keys, documents) is malloc's.
  */
-#ifndef ZC_BASE_MEMORY_H
-#define ZC_BASE_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void zc_pages_delete(void *memory, size_t n);
 /* Their bytes are not needed any more, but the pages may be again: until they are written to, the system may take them when memory is
  * short.  False: it cannot, or they are not its own. */
 bool zc_pages_rest(void *memory, size_t n);
-
-#endif

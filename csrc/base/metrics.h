@@ -3,8 +3,7 @@
  * What the process has done since it began, as users see it.  Each thread counts for itself, without an atomic operation,
  * and hands over what it has when it hands its workspace back, to a place that it shares with few others or none.
  */
-#ifndef ZC_BASE_METRICS_H
-#define ZC_BASE_METRICS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ typedef struct zc_stopwatch {
 
 zc_stopwatch zc_stopwatch_start(size_t n);
 void zc_stopwatch_stop(zc_stopwatch watch);
-
-#endif

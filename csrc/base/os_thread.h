@@ -2,8 +2,7 @@
  *
  * Threads of the operating system: the little that the core needs, the same on POSIX and Windows.
  */
-#ifndef ZC_BASE_OS_THREAD_H
-#define ZC_BASE_OS_THREAD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -91,5 +90,3 @@ static inline void zc_at_fork_once(_Atomic int *registered, void (*child)(void))
         zc_at_fork(child);
     }
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The process-wide thread pool.  Nothing runs and nothing is allocated before the first job that
  * is worth sharing.
  */
-#ifndef ZC_BASE_POOL_H
-#define ZC_BASE_POOL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -156,5 +155,3 @@ void zc_pool_set_threads(int threads);   /* 0: back to the machine's own number 
 /* End all workers; those that have work end when it is done.  The next job makes new ones.  False: this thread is not outside. */
 bool zc_pool_shutdown(void);
 int zc_pool_cpus(void);                  /* affinity mask and cgroup quota, nothing else */
-
-#endif

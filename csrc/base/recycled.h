@@ -5,8 +5,7 @@
  *
  * Any thread may call these at the same time.
  */
-#ifndef ZC_BASE_RECYCLED_H
-#define ZC_BASE_RECYCLED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ void zc_recycled_limit(size_t most);
 
 /* How many wait. */
 size_t zc_recycled_waiting(void);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Status codes and the error record that every fallible function of the core fills.
  */
-#ifndef ZC_BASE_STATUS_H
-#define ZC_BASE_STATUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ void zc_error_clear(zc_error *err);
 /* Text that was cut anywhere can be decoded as UTF-8 again: a sequence that is torn at the end is dropped, bytes
  * of others become '?'. */
 void zc_mend_utf8(char *text);
-
-#endif

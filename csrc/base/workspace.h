@@ -3,8 +3,7 @@
  * What one thread keeps between chunks: a stack of scratch buffers and the decompression
  * contexts of the linked libraries.  A workspace is used by one thread at a time.
  */
-#ifndef ZC_BASE_WORKSPACE_H
-#define ZC_BASE_WORKSPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ static inline bool zc_workspace_cancelled(const zc_workspace *ws)
 {
     return (ws->cancelled != NULL && *ws->cancelled) || (ws->poll != NULL && ws->poll(ws->watch));
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The write buffer of a handle: writes of parts of chunks are collected, so that each chunk is encoded once.
  */
-#ifndef ZC_CAPI_BUFFER_H
-#define ZC_CAPI_BUFFER_H
+#pragma once
 
 #include "capi/pending.h"
 
@@ -13,5 +12,3 @@ zc_status zc_buffer_run(zc_buffer *buffer, const zc_call *call, bool write, zc_f
 
 /* Store all that is pending: each chunk is tried, and the first failure returned; what failed stays. */
 zc_status zc_buffer_flush(zc_buffer *buffer, const zc_call *call, zc_fault *fault, zc_error *err);
-
-#endif

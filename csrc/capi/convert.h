@@ -2,8 +2,7 @@
  *
  * Numbers of the caller's type for those of an array, and back, under the rules that Python code has (zarrcore.arrays.values).
  */
-#ifndef ZC_CAPI_CONVERT_H
-#define ZC_CAPI_CONVERT_H
+#pragma once
 
 #include "engine/engine.h"
 #include "kernels/cast.h"
@@ -27,5 +26,3 @@ bool zc_typed_may_fail(const zc_numbers *from, const zc_numbers *to);
 /* Convert a region; dst may be NULL: then the numbers are only checked.  ZC_ERR_VALUE names the first that does not fit. */
 zc_status zc_typed_convert(int ndim, const int64_t *shape, char *dst, const int64_t *dst_strides, const zc_numbers *to,
                              const char *src, const int64_t *src_strides, const zc_numbers *from, zc_error *err);
-
-#endif

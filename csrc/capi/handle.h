@@ -2,8 +2,7 @@
  *
  * The contents of a public handle: an array of the engine, and somebody who knows where its chunks are.
  */
-#ifndef ZC_CAPI_HANDLE_H
-#define ZC_CAPI_HANDLE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -120,5 +119,3 @@ bool zc_has_chunk(const zc_array *array, const int64_t *chunk);
 
 /* Number of chunks along a dimension. */
 int64_t zc_grid_chunks(const zc_grid_axis *axis);
-
-#endif

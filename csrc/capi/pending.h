@@ -3,8 +3,7 @@
  * Values on their way to an array: what has been given of chunks that are not stored yet, and the table of them.
  * docs/architecture.md has the place of its locks in the order of all.
  */
-#ifndef ZC_CAPI_PENDING_H
-#define ZC_CAPI_PENDING_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -76,5 +75,3 @@ void zc_pending_overlay(const zc_pending *pending, const zc_selection *region);
 
 /* What is to be written, all or only what was given. */
 void zc_pending_selection(const zc_pending *pending, zc_selection *out, zc_window *window);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What the functions that read and write regions share.
  */
-#ifndef ZC_CAPI_REGIONS_H
-#define ZC_CAPI_REGIONS_H
+#pragma once
 
 #include "capi/convert.h"
 #include "capi/handle.h"
@@ -32,5 +31,3 @@ typedef struct zc_types {
 
 /* Has the array this number of dimensions, and this data type or one that can be converted? */
 zc_status zc_region_types(const zarrcore_array *array, const char *type, int ndim, bool write, zc_types *out, zc_error *err);
-
-#endif

@@ -10,8 +10,7 @@
  * Compiled with both ZC_SYSTEM_LIBS and ZC_CHECK_ABI, the declarations below meet the real ones and the
  * compiler reports any difference.
  */
-#ifndef ZC_CODECS_ABI_H
-#define ZC_CODECS_ABI_H
+#pragma once
 
 #include <stddef.h>
 
@@ -142,5 +141,4 @@ _Static_assert((int)ZSTD_error_checksum_wrong == 22 && (int)ZSTD_error_memory_al
                (int)ZSTD_error_dstSize_tooSmall == 70 && (int)ZSTD_error_srcSize_wrong == 72,
                "zstd has other error codes");
 
-#endif
 #endif

@@ -3,8 +3,7 @@
  * One block of a blosc buffer: its streams decompressed, its items put together again.  The two steps are
  * apart so that a reader of some items undoes the shuffle of those alone.
  */
-#ifndef ZC_CODECS_BLOSC_BLOCK_H
-#define ZC_CODECS_BLOSC_BLOCK_H
+#pragma once
 
 #include "codecs/blosc_format.h"
 
@@ -36,5 +35,3 @@ bool zc_blosc_shuffle_block(const zc_blosc_header *h, const uint8_t *src, size_t
 
 /* ZC_ERR_MEMORY if there is no room for what the library allocates for blocks of that size. */
 zc_status zc_blosc_check_room(size_t blocksize, zc_error *err);
-
-#endif

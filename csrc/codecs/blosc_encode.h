@@ -2,8 +2,7 @@
  *
  * Buffers of blosc are made: what the library decides is left to it, the blocks are compressed here where that is quicker.
  */
-#ifndef ZC_CODECS_BLOSC_ENCODE_H
-#define ZC_CODECS_BLOSC_ENCODE_H
+#pragma once
 
 #include "codecs/blosc_format.h"
 
@@ -14,5 +13,3 @@ bool zc_blosc_plan(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t 
 /* Compress n bytes into `room` bytes; *size is 0 or less if it fails. */
 zc_status zc_blosc_compress(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
                             size_t room, int *size, zc_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * The layout of a blosc buffer (format version 2): read it, check it, wrap one block as a buffer of its own.
  * Nothing is decompressed here.
  */
-#ifndef ZC_CODECS_BLOSC_FORMAT_H
-#define ZC_CODECS_BLOSC_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ zc_status zc_blosc_stream(const zc_blosc_header *h, const uint8_t *src, size_t n
 /* Write what comes before the n bytes of block `index` in a buffer that holds it alone: 20 bytes to dst, after which the
  * block lies.  Returns the size of all. */
 size_t zc_blosc_single_block(const zc_blosc_header *h, size_t n, size_t index, uint8_t *dst);
-
-#endif

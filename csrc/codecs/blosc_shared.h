@@ -3,8 +3,7 @@
  * One large blosc buffer by several threads of the pool: its blocks know nothing of each other.  What comes out, and what
  * is refused, is that of zc_codec_blosc.
  */
-#ifndef ZC_CODECS_BLOSC_SHARED_H
-#define ZC_CODECS_BLOSC_SHARED_H
+#pragma once
 
 #include "base/pool.h"
 #include "codecs/codec.h"
@@ -25,5 +24,3 @@ zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharin
 
 zc_status zc_blosc_decode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err);
-
-#endif

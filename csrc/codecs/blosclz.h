@@ -2,8 +2,7 @@
  *
  * blosclz, the compressor that blosc brings with it: decoding alone.
  */
-#ifndef ZC_CODECS_BLOSCLZ_H
-#define ZC_CODECS_BLOSCLZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ bool zc_blosclz_decode(const uint8_t *src, size_t n, uint8_t *dst, size_t nbytes
 /* The same where src may lie in the memory after dst[0..), the decoded bytes taking its place.  False, too, where these
  * would reach bytes that have not been read: src is overwritten then. */
 bool zc_blosclz_decode_over(const uint8_t *src, size_t n, uint8_t *dst, size_t nbytes);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A codec that the core does not have: functions of its user, as one stage of a chain.
  */
-#ifndef ZC_CODECS_CALLBACK_H
-#define ZC_CODECS_CALLBACK_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -31,5 +30,3 @@ void zc_callback_stage(zc_callback *callback, const char *name, zc_codec *out);
 
 /* Note that the encoding of n bytes has `made` bytes. */
 void zc_callback_grow(const zc_callback *callback, size_t n, size_t made);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The codec classes.  A new codec: its own file, a name here.
  */
-#ifndef ZC_CODECS_CLASSES_H
-#define ZC_CODECS_CLASSES_H
+#pragma once
 
 #include "codecs/codec.h"
 
@@ -23,5 +22,3 @@ static inline zc_status zc_codec_poll(const zc_workspace *ws, zc_error *err)
 {
     return zc_workspace_cancelled(ws) ? zc_fail(err, ZC_ERR_CANCELLED, "interrupted") : ZC_OK;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * bytes -> bytes codecs: one table entry each, one bounded decode for all.
  */
-#ifndef ZC_CODECS_CODEC_H
-#define ZC_CODECS_CODEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -279,5 +278,3 @@ zc_status zc_codec_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t
                           uint8_t *dst, size_t cap, size_t *written, zc_error *err);
 zc_status zc_codec_decode_exact(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                 uint8_t *dst, size_t decoded, zc_error *err);
-
-#endif

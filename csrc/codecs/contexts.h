@@ -3,8 +3,7 @@
  * Library contexts that a workspace keeps from chunk to chunk.  Each slot is filled by the first codec that
  * needs it and emptied by zc_workspace_free.
  */
-#ifndef ZC_CODECS_CONTEXTS_H
-#define ZC_CODECS_CONTEXTS_H
+#pragma once
 
 #include "base/assert.h"
 #include "base/workspace.h"
@@ -44,5 +43,3 @@ static inline void zc_context_drop(zc_workspace *ws, zc_context_slot slot)
 }
 
 _Static_assert(ZC_CONTEXT_COUNT <= ZC_CONTEXT_SLOTS, "a workspace has too few context slots");
-
-#endif

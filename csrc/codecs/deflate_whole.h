@@ -6,8 +6,7 @@
  * Both functions return false when they did not do the work: no libdeflate, a value so long that a cancelled
  * job would have to wait for it, or any fault at all.  zlib (deflate.c) then does it, or reports what is wrong.
  */
-#ifndef ZC_CODECS_DEFLATE_WHOLE_H
-#define ZC_CODECS_DEFLATE_WHOLE_H
+#pragma once
 
 #include "codecs/codec.h"
 
@@ -17,5 +16,3 @@ typedef enum zc_deflate_container { ZC_DEFLATE_ZLIB, ZC_DEFLATE_GZIP } zc_deflat
 bool zc_deflate_whole_decode(zc_deflate_container container, const zc_coding *c, size_t *written);
 
 bool zc_deflate_whole_encode(zc_deflate_container container, const zc_coding *c, size_t *written);
-
-#endif

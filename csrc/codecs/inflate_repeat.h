@@ -4,8 +4,7 @@
  * one value.  Decoders look at every match of 258 bytes, and copy it in steps of the few bytes; here all that repeat the same
  * are filled in at once.
  */
-#ifndef ZC_CODECS_INFLATE_REPEAT_H
-#define ZC_CODECS_INFLATE_REPEAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ static inline bool zc_inflate_repeat_pays(size_t n, size_t decoded)
 /* Decode the stream that begins at src[0], into at most cap bytes; how many bytes it takes, and makes.  False: a fault, or one
  * that has bytes which are stored as they are; dst may have been written to. */
 bool zc_inflate_repeat(const uint8_t *src, size_t n, uint8_t *dst, size_t cap, size_t *taken, size_t *made);
-
-#endif

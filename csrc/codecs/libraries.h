@@ -2,8 +2,7 @@
  *
  * Which compression libraries run in this process on our behalf.
  */
-#ifndef ZC_CODECS_LIBRARIES_H
-#define ZC_CODECS_LIBRARIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ bool zc_library_get(size_t i, zc_library *out);
 
 /* Where the build found them: "system", "wheel", "source", "prefix" or, if that is not known, "unknown". */
 const char *zc_libraries_origin(void);
-
-#endif

@@ -3,8 +3,7 @@
  * Filters: codecs that see numbers in the bytes.  They run over tiles of some hundred numbers, so that all steps of
  * one (byte order, conversions, arithmetic) find the numbers in the nearest cache.
  */
-#ifndef ZC_CODECS_NUMBERS_H
-#define ZC_CODECS_NUMBERS_H
+#pragma once
 
 #include <string.h>
 
@@ -54,5 +53,3 @@ static inline bool zc_number_is_float(zc_number number)
 {
     return number.kind == ZC_NUMBER_F32 || number.kind == ZC_NUMBER_F64;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Private to codecs/: what fixedscaleoffset and quantize do with numbers other than floats of 4 and 8 bytes.
  */
-#ifndef ZC_CODECS_SCALE_NUMPY_H
-#define ZC_CODECS_SCALE_NUMPY_H
+#pragma once
 
 #include "codecs/numbers.h"
 
@@ -29,5 +28,3 @@ zc_number_kind zc_whole_kind(const zc_codec *codec);
 
 /* ZC_ERR_ENCODE if that type has no such offset, or scale where it is an integer: numpy refuses them. */
 zc_status zc_whole_check(const zc_codec *codec, zc_error *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * "scale_offset" of types with so few numbers that all results fit into a table.
  */
-#ifndef ZC_CODECS_SCALE_TABLE_H
-#define ZC_CODECS_SCALE_TABLE_H
+#pragma once
 
 #include "codecs/codec.h"
 
@@ -19,5 +18,3 @@ void zc_scale_table_fill(zc_scale_table *table, const zc_codec *codec, bool deco
 
 /* n numbers from src to dst; returns what was wrong with any of them. */
 int zc_scale_table_run(const zc_scale_table *table, uint8_t *dst, const uint8_t *src, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Codecs one after the other, as the chain of an array has them, or a codec that contains others.
  */
-#ifndef ZC_CODECS_STAGES_H
-#define ZC_CODECS_STAGES_H
+#pragma once
 
 #include "codecs/codec.h"
 
@@ -49,5 +48,3 @@ zc_status zc_stages_decode(const zc_codec *stages, int n_stages, zc_bytes src, z
 /* Apply all of them; out->cap >= the bound. */
 zc_status zc_stages_encode(const zc_codec *stages, int n_stages, zc_bytes src, zc_output *out, zc_workspace *ws,
                            zc_error *err);
-
-#endif

@@ -2,9 +2,8 @@
  *
  * ZIP archives as stores for reading (PKWARE's APPNOTE 6.3; entries that are stored or deflated, zip64).
  *
- * The directory is read when the archive is opened, and refused as a whole if anything in it cannot be: a chunk that is not found would be
- * one of fill values.  What it says of an entry is checked when that is read: nothing is read that belongs to another entry or to the
- * directory, no more is inflated than was announced, and what is read as a whole has to have its CRC.
+ * The directory is read when the archive is opened.  What it says of an entry is checked when that is read: nothing is read that belongs to
+ * another entry or to the directory, no more is inflated than was announced, and what is read as a whole has to have its CRC.
  */
 #include "document/archive.h"
 
@@ -12,39 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arith.h"
-#include "base/memory.h"
 #include "codecs/abi.h"
+#include "document/archive_directory.h"
 #include "document/tree.h"
-#include "io/file.h"
 #include "io/temporary.h"
-#include "kernels/utf8.h"
 
-#define END_SIZE ((size_t)22)                /* of the record at the end, without a comment */
-#define END64_SIZE ((size_t)56)
-#define LOCATOR_SIZE ((size_t)20)
-#define ENTRY_SIZE ((size_t)46)              /* in the directory, without name, extra field and comment */
-#define HEADER_SIZE ((size_t)30)             /* before the data, without name and extra field */
-#define MOST_COMMENT ((size_t)65535)
 #define NAME_ROOM ((size_t)65535 + 2)
-#define MOST_DIRECTORY ((size_t)256 << 20)
 #define MOST_INFLATED UINT64_C(1032)         /* bytes that one byte can stand for */
 #define PIECE ((size_t)64 << 10)
-
 #define MOST_COMPARED ((size_t)1 << 14)      /* entries whose names are compared with those of their headers, before a chunk is absent */
 
-enum { STORED = 0, DEFLATED = 8, RAW_WINDOW = -15 };
-enum { ENCRYPTED = 0x2041, PATCHED = 0x20, NAME_IS_UTF8 = 0x800 };
-
-/* A key. */
-typedef struct entry {
-    const char *name;        /* in the directory; n bytes, not terminated */
-    size_t n;
-    uint64_t at, limit;      /* of its header; of what follows the entry */
-    uint64_t stored, size;   /* bytes in the archive, and of the value */
-    uint32_t crc;
-    unsigned method, flags, number;
-} entry;
+enum { RAW_WINDOW = -15 };
 
 /* The names that local headers have and the directory has not. */
 typedef struct lost_names {
@@ -54,332 +31,49 @@ typedef struct lost_names {
 
 typedef struct archive {
     zc_file file;
-    uint8_t *directory;
-    entry *entries;          /* by name, each once */
-    size_t n;
+    zc_zip_directory directory;
     _Atomic(lost_names *) lost;     /* NULL until a chunk is absent */
 } archive;
 
-/* Where the directory lies. */
-typedef struct span {
-    uint64_t start, size, before;    /* before: bytes that precede the archive, which its own offsets leave out */
-    uint64_t n, most;                /* entries, as far as a number up to `most` says that: larger ones were cut off by some writers */
-} span;
-
-static unsigned load_le16(const uint8_t *p)
-{
-    return p[0] | (unsigned)p[1] << 8;
-}
-
-static bool is_signature(const uint8_t *p, char a, char b)
-{
-    return p[0] == 'P' && p[1] == 'K' && p[2] == a && p[3] == b;
-}
-
-static zc_status malformed(zc_error *err, const char *what)
-{
-    return zc_fail(err, ZC_ERR_CORRUPT, "the ZIP archive is damaged: %s", what);
-}
-
-/* ---- the directory ------------------------------------------------------------------------------ */
-
-static zc_status read_end64(const zc_file *file, uint64_t locator_at, uint64_t *end, span *out, zc_error *err)
-{
-    uint8_t record[END64_SIZE];
-
-    if (locator_at < END64_SIZE) {
-        return malformed(err, "a zip64 record is missing");
-    }
-    *end = locator_at - END64_SIZE;
-    const zc_status status = zc_file_read(file, *end, record, sizeof record, err);
-    if (status == ZC_OK && !is_signature(record, 6, 6)) {
-        return malformed(err, "a zip64 record is missing");
-    }
-    out->n = zc_load_le64(record + 32);
-    out->most = UINT64_MAX;
-    out->size = zc_load_le64(record + 40);
-    out->start = zc_load_le64(record + 48);
-    return status;
-}
-
-/* The span that the record at the end names; ZC_ERR_MISSING if there is no such record. */
-static zc_status find_directory(const zc_file *file, span *out, zc_error *err)
-{
-    const size_t most = LOCATOR_SIZE + END_SIZE + MOST_COMMENT, n = file->size < most ? (size_t)file->size : most;
-    uint8_t *const tail = malloc(n + 1);
-    size_t at = n >= END_SIZE ? n - END_SIZE + 1 : 0;
-    zc_status status = tail != NULL ? zc_file_read(file, file->size - n, tail, n, err) : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
-
-    while (status == ZC_OK && at > 0 && !is_signature(tail + at - 1, 5, 6)) {
-        at--;
-    }
-    if (status == ZC_OK && at-- == 0) {
-        status = zc_fail(err, ZC_ERR_MISSING, "the file is no ZIP archive");
-    }
-    if (status == ZC_OK) {
-        uint64_t end = file->size - n + at;
-        out->n = load_le16(tail + at + 10);
-        out->most = UINT16_MAX;
-        out->size = zc_load_le32(tail + at + 12);
-        out->start = zc_load_le32(tail + at + 16);
-        if (at >= LOCATOR_SIZE && is_signature(tail + at - LOCATOR_SIZE, 6, 7)) {
-            status = read_end64(file, end - LOCATOR_SIZE, &end, out, err);
-        } else if (load_le16(tail + at + 4) != 0 || load_le16(tail + at + 6) != 0) {
-            status = zc_fail(err, ZC_ERR_UNSUPPORTED, "the ZIP archive has several volumes");
-        }
-        if (status == ZC_OK && (out->size > end || out->start > end - out->size)) {
-            status = malformed(err, "its directory has no room");
-        }
-        out->before = status == ZC_OK ? end - out->size - out->start : 0;
-        out->start += out->before;
-    }
-    free(tail);
-    return status;
-}
-
-/* Is it a key, or (with a slash at its end) a prefix of keys? */
-static bool is_key(const char *name, size_t n)
-{
-    const size_t end = n > 0 && name[n - 1] == '/' ? n - 1 : n;
-
-    for (size_t from = 0, to; from <= end; from = to + 1) {
-        for (to = from; to < end && name[to] != '/';) {
-            to++;
-        }
-        if (to == from || (to - from <= 2 && name[from] == '.' && name[to - 1] == '.')) {
-            return false;
-        }
-    }
-    return memchr(name, '\0', n) == NULL;
-}
-
-static zc_status check_name(const entry *e, zc_error *err)
-{
-    const uint8_t *const name = (const uint8_t *)e->name;
-
-    if ((e->flags & NAME_IS_UTF8) == 0 && !zc_is_ascii(name, e->n)) {
-        return zc_fail(err, ZC_ERR_UNSUPPORTED, "entry %u of the ZIP archive has a name that is not in UTF-8", e->number);
-    }
-    if (zc_utf8_valid(name, e->n) != e->n || !is_key(e->name, e->n)) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "entry %u of the ZIP archive has a name that is no key", e->number);
-    }
-    return ZC_OK;
-}
-
-/* One of the numbers that stand in the zip64 field where they do not fit. */
-static bool take_large(uint64_t *value, const uint8_t **field, size_t *n)
-{
-    if (*value != UINT32_MAX) {
-        return true;
-    }
-    if (*n < 8) {
-        return false;
-    }
-    *value = zc_load_le64(*field);
-    *field += 8;
-    *n -= 8;
-    return true;
-}
-
-static zc_status read_extra(entry *e, const uint8_t *extra, size_t n, zc_error *err)
-{
-    const uint8_t *large = NULL;
-    size_t n_large = 0;
-
-    while (n >= 4) {
-        const size_t size = load_le16(extra + 2);
-        if (size > n - 4) {
-            return malformed(err, "an extra field is cut off");
-        }
-        if (load_le16(extra) == 1 && large == NULL) {
-            large = extra + 4;
-            n_large = size;
-        }
-        extra += 4 + size;
-        n -= 4 + size;
-    }
-    if (!take_large(&e->size, &large, &n_large) || !take_large(&e->stored, &large, &n_large) || !take_large(&e->at, &large, &n_large)) {
-        return malformed(err, "a zip64 field is missing");
-    }
-    return ZC_OK;
-}
-
-/* The entry at p, of whose directory `left` bytes are left; *taken: how many it has. */
-static zc_status read_entry(const uint8_t *p, size_t left, const span *where, entry *e, size_t *taken, zc_error *err)
-{
-    if (left < ENTRY_SIZE || !is_signature(p, 1, 2)) {
-        return malformed(err, "its directory ends within an entry");
-    }
-    const size_t n = load_le16(p + 28), extra = load_le16(p + 30);
-    *taken = ENTRY_SIZE + n + extra + load_le16(p + 32);
-    if (*taken > left) {
-        return malformed(err, "its directory ends within an entry");
-    }
-    e->flags = load_le16(p + 8);
-    e->method = load_le16(p + 10);
-    e->crc = zc_load_le32(p + 16);
-    e->stored = zc_load_le32(p + 20);
-    e->size = zc_load_le32(p + 24);
-    e->at = zc_load_le32(p + 42);
-    e->name = (const char *)p + ENTRY_SIZE;
-    e->n = n;
-    const zc_status status = read_extra(e, p + ENTRY_SIZE + n, extra, err);
-    if (status == ZC_OK && e->at >= where->start - where->before) {
-        return malformed(err, "an entry lies outside of it");
-    }
-    e->at += where->before;
-    return status == ZC_OK ? check_name(e, err) : status;
-}
-
-static int compare_offsets(const void *a, const void *b)
-{
-    const entry *const x = a, *const y = b;
-
-    return (x->at > y->at) - (x->at < y->at);
-}
-
-/* By name; of entries with one name, the one that was written last comes last. */
-static int compare_names(const void *a, const void *b)
-{
-    const entry *const x = a, *const y = b;
-    const size_t n = x->n < y->n ? x->n : y->n;
-    const int order = memcmp(x->name, y->name, n);
-
-    return order != 0 ? order : x->n != y->n ? (x->n > y->n) - (x->n < y->n) : (x->number > y->number) - (x->number < y->number);
-}
-
-/* An entry ends where the next one begins; overlapping entries make small archives large. */
-static zc_status limit_entries(archive *a, uint64_t end, zc_error *err)
-{
-    qsort(a->entries, a->n, sizeof *a->entries, compare_offsets);
-    for (size_t i = a->n; i-- > 0;) {
-        if (a->entries[i].at == end) {
-            return malformed(err, "its directory has two entries that begin at one place");
-        }
-        a->entries[i].limit = end;
-        end = a->entries[i].at;
-    }
-    return ZC_OK;
-}
-
-static void keep_last_of_each(archive *a)
-{
-    size_t n = 0;
-
-    qsort(a->entries, a->n, sizeof *a->entries, compare_names);
-    for (size_t i = 0; i < a->n; i++) {
-        const entry *const e = &a->entries[i];
-        if (n > 0 && a->entries[n - 1].n == e->n && memcmp(a->entries[n - 1].name, e->name, e->n) == 0) {
-            n--;
-        }
-        a->entries[n++] = *e;
-    }
-    a->n = n;
-}
-
-static zc_status parse_directory(archive *a, const span *where, size_t room, zc_error *err)
-{
-    zc_status status = ZC_OK;
-
-    for (size_t at = 0, taken = 0; at < where->size && status == ZC_OK; at += taken) {
-        entry *const e = &a->entries[a->n];
-        if (zc_check_cancelled(err) != ZC_OK) {
-            return ZC_ERR_CANCELLED;
-        }
-        if (a->n == room) {
-            return malformed(err, "its directory has more entries than it has room for");
-        }
-        e->number = (unsigned)a->n;
-        status = read_entry(a->directory + at, (size_t)where->size - at, where, e, &taken, err);
-        a->n++;
-    }
-    if (status == ZC_OK && ((a->n ^ where->n) & where->most) != 0) {
-        return malformed(err, "its directory has another number of entries than its end has");
-    }
-    status = status == ZC_OK ? limit_entries(a, where->start, err) : status;
-    if (status == ZC_OK) {
-        keep_last_of_each(a);
-    }
-    return status;
-}
-
-static zc_status read_directory(archive *a, zc_error *err)
-{
-    span where;
-    zc_status status = find_directory(&a->file, &where, err);
-
-    if (status != ZC_OK) {
-        return status;
-    }
-    if (where.size > MOST_DIRECTORY) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "%llu bytes are too many for the directory of a ZIP archive", (unsigned long long)where.size);
-    }
-    const size_t room = (size_t)where.size / ENTRY_SIZE;
-    a->directory = zc_memory_new((size_t)where.size);
-    a->entries = zc_memory_new(room * sizeof *a->entries);
-    if (a->directory == NULL || a->entries == NULL) {
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
-    }
-    status = zc_file_read(&a->file, where.start, a->directory, (size_t)where.size, err);
-    return status == ZC_OK ? parse_directory(a, &where, room, err) : status;
-}
-
 /* ---- entries ------------------------------------------------------------------------------------ */
-
-/* The first entry whose name is not before the n bytes of `name`. */
-static size_t find_from(const archive *a, const char *name, size_t n)
-{
-    const entry wanted = {.name = name, .n = n};
-    size_t low = 0, high = a->n;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (compare_names(&a->entries[middle], &wanted) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
 
 static bool is_named(const archive *a, size_t i, const char *name, size_t n)
 {
-    return i < a->n && a->entries[i].n == n && memcmp(a->entries[i].name, name, n) == 0;
+    return i < a->directory.n && a->directory.entries[i].n == n && memcmp(a->directory.entries[i].name, name, n) == 0;
 }
 
 static bool begins_with(const archive *a, size_t i, const char *prefix, size_t n)
 {
-    return i < a->n && a->entries[i].n >= n && memcmp(a->entries[i].name, prefix, n) == 0;
+    return i < a->directory.n && a->directory.entries[i].n >= n && memcmp(a->directory.entries[i].name, prefix, n) == 0;
 }
 
 /* Where its data begin; all of them lie within its limit. */
-static zc_status find_data(const archive *a, const entry *e, uint64_t *out, zc_error *err)
+static zc_status find_data(const archive *a, const zc_zip_entry *e, uint64_t *out, zc_error *err)
 {
-    uint8_t header[HEADER_SIZE];
+    uint8_t header[ZC_ZIP_HEADER_SIZE];
     const zc_status status = zc_file_read(&a->file, e->at, header, sizeof header, err);
 
     if (status != ZC_OK) {
         return status;
     }
-    if (!is_signature(header, 3, 4) || load_le16(header + 26) != e->n) {
-        return malformed(err, "the entry has another header than its directory has");
+    if (!zc_zip_is_record(header, 3, 4) || zc_zip_load_le16(header + 26) != e->n) {
+        return zc_zip_malformed(err, "the entry has another header than its directory has");
     }
-    *out = e->at + HEADER_SIZE + e->n + load_le16(header + 28);
+    *out = e->at + ZC_ZIP_HEADER_SIZE + e->n + zc_zip_load_le16(header + 28);
     if (*out > e->limit || e->stored > e->limit - *out) {
-        return malformed(err, "the entry overlaps with another one, or with the directory");
+        return zc_zip_malformed(err, "the entry overlaps with another one, or with the directory");
     }
     char *const name = malloc(e->n + 1);
-    zc_status named = name != NULL ? zc_file_read(&a->file, e->at + HEADER_SIZE, name, e->n, err)
+    zc_status named = name != NULL ? zc_file_read(&a->file, e->at + ZC_ZIP_HEADER_SIZE, name, e->n, err)
                                    : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
     if (named == ZC_OK && memcmp(name, e->name, e->n) != 0) {
-        named = malformed(err, "the entry has another name than its directory has");
+        named = zc_zip_malformed(err, "the entry has another name than its directory has");
     }
     free(name);
     return named;
 }
 
-static zc_status check_sum(const entry *e, const uint8_t *data, size_t n, zc_error *err)
+static zc_status check_sum(const zc_zip_entry *e, const uint8_t *data, size_t n, zc_error *err)
 {
     unsigned long sum = 0;
 
@@ -442,7 +136,7 @@ static zc_status check_stream_end(inflation *i, zc_error *err)
                : ZC_OK;
 }
 
-static zc_status inflate_range(const archive *a, const entry *e, uint64_t at, uint64_t first, uint8_t *dst, size_t n, zc_error *err)
+static zc_status inflate_range(const archive *a, const zc_zip_entry *e, uint64_t at, uint64_t first, uint8_t *dst, size_t n, zc_error *err)
 {
     inflation *const i = calloc(1, sizeof *i);
 
@@ -463,21 +157,21 @@ static zc_status inflate_range(const archive *a, const entry *e, uint64_t at, ui
 
 /* ---- reading ---- */
 
-static zc_status check_readable(const entry *e, zc_error *err)
+static zc_status check_readable(const zc_zip_entry *e, zc_error *err)
 {
-    if ((e->flags & (ENCRYPTED | PATCHED)) != 0) {
-        return zc_fail(err, ZC_ERR_UNSUPPORTED, "the entry of the ZIP archive is %s", e->flags & PATCHED ? "a patch" : "encrypted");
+    if ((e->flags & (ZC_ZIP_ENCRYPTED | ZC_ZIP_PATCHED)) != 0) {
+        return zc_fail(err, ZC_ERR_UNSUPPORTED, "the entry of the ZIP archive is %s", e->flags & ZC_ZIP_PATCHED ? "a patch" : "encrypted");
     }
-    if (e->method != STORED && e->method != DEFLATED) {
+    if (e->method != ZC_ZIP_STORED && e->method != ZC_ZIP_DEFLATED) {
         return zc_fail(err, ZC_ERR_UNSUPPORTED, "the entry of the ZIP archive is compressed by method %u", e->method);
     }
-    if (e->method == STORED ? e->size != e->stored : e->size / MOST_INFLATED > e->stored) {
-        return malformed(err, "the entry cannot have the size that its directory has");
+    if (e->method == ZC_ZIP_STORED ? e->size != e->stored : e->size / MOST_INFLATED > e->stored) {
+        return zc_zip_malformed(err, "the entry cannot have the size that its directory has");
     }
     return ZC_OK;
 }
 
-static zc_status read_value(const archive *a, const entry *e, const zarrcore_request *request, zc_error *err)
+static zc_status read_value(const archive *a, const zc_zip_entry *e, const zarrcore_request *request, zc_error *err)
 {
     const bool from_end = request->offset == ZARRCORE_FROM_END;
     const uint64_t first = !from_end ? (request->offset < e->size ? request->offset : e->size)
@@ -491,7 +185,7 @@ static zc_status read_value(const archive *a, const entry *e, const zarrcore_req
     if (dst == NULL) {
         return status;                       /* what is wrong with the room is noted */
     }
-    status = e->method == STORED ? zc_file_read(&a->file, at + first, dst, (size_t)n, err)
+    status = e->method == ZC_ZIP_STORED ? zc_file_read(&a->file, at + first, dst, (size_t)n, err)
                                  : inflate_range(a, e, at, first, dst, (size_t)n, err);
     return status == ZC_OK && n == e->size ? check_sum(e, dst, (size_t)n, err) : status;
 }
@@ -511,30 +205,30 @@ static int compare_hashes(const void *a, const void *b)
 }
 
 /* Has the header of an entry another name?  room: for a header with the longest one. */
-static bool has_other_name(const archive *a, const entry *e, uint8_t *room, uint64_t *hash)
+static bool has_other_name(const archive *a, const zc_zip_entry *e, uint8_t *room, uint64_t *hash)
 {
     zc_error unused = {0};
 
-    if (zc_file_read(&a->file, e->at, room, HEADER_SIZE + e->n, &unused) != ZC_OK || !is_signature(room, 3, 4)) {
+    if (zc_file_read(&a->file, e->at, room, ZC_ZIP_HEADER_SIZE + e->n, &unused) != ZC_OK || !zc_zip_is_record(room, 3, 4)) {
         return false;                        /* it fails when it is read */
     }
-    const size_t n = load_le16(room + 26);
-    if (n == e->n ? memcmp(room + HEADER_SIZE, e->name, n) == 0
-                  : zc_file_read(&a->file, e->at, room, HEADER_SIZE + n, &unused) != ZC_OK) {
+    const size_t n = zc_zip_load_le16(room + 26);
+    if (n == e->n ? memcmp(room + ZC_ZIP_HEADER_SIZE, e->name, n) == 0
+                  : zc_file_read(&a->file, e->at, room, ZC_ZIP_HEADER_SIZE + n, &unused) != ZC_OK) {
         return false;
     }
-    *hash = hash_name(room + HEADER_SIZE, n);
+    *hash = hash_name(room + ZC_ZIP_HEADER_SIZE, n);
     return true;
 }
 
 static lost_names *find_lost_names(const archive *a)
 {
-    const size_t most = a->n <= MOST_COMPARED ? a->n : 0;
+    const size_t most = a->directory.n <= MOST_COMPARED ? a->directory.n : 0;
     lost_names *const out = malloc(sizeof *out + most * sizeof out->hashes[0]);
-    uint8_t *const room = malloc(HEADER_SIZE + NAME_ROOM);
+    uint8_t *const room = malloc(ZC_ZIP_HEADER_SIZE + NAME_ROOM);
 
     for (size_t i = out != NULL && room != NULL ? out->n = 0 : most; i < most; i++) {
-        out->n += has_other_name(a, &a->entries[i], room, &out->hashes[out->n]);
+        out->n += has_other_name(a, &a->directory.entries[i], room, &out->hashes[out->n]);
     }
     if (out != NULL && room != NULL) {
         qsort(out->hashes, out->n, sizeof out->hashes[0], compare_hashes);
@@ -565,7 +259,7 @@ static zc_status check_absent(archive *a, const char *name, size_t n, zc_error *
     const uint64_t hash = hash_name(name, n);
     return bsearch(&hash, lost->hashes, lost->n, sizeof hash, compare_hashes) == NULL
                ? ZC_OK
-               : malformed(err, "the header of an entry has this name, and its directory another one");
+               : zc_zip_malformed(err, "the header of an entry has this name, and its directory another one");
 }
 
 static bool is_document(const char *name)
@@ -580,11 +274,11 @@ static bool is_document(const char *name)
 static int get(void *user, const zarrcore_request *request)
 {
     archive *const a = user;
-    const size_t n = strlen(request->key), i = find_from(a, request->key, n);
+    const size_t n = strlen(request->key), i = zc_zip_find(&a->directory, request->key, n);
     zc_error err = {0};
 
     if (is_named(a, i, request->key, n)) {
-        return read_value(a, &a->entries[i], request, &err) == ZC_OK ? ZARRCORE_OK : zc_reply_fail(request->reply, &err);
+        return read_value(a, &a->directory.entries[i], request, &err) == ZC_OK ? ZARRCORE_OK : zc_reply_fail(request->reply, &err);
     }
     return is_document(request->key) || check_absent(a, request->key, n, &err) == ZC_OK ? ZARRCORE_ERR_MISSING
                                                                                        : zc_reply_fail(request->reply, &err);
@@ -594,7 +288,7 @@ static int get(void *user, const zarrcore_request *request)
 static size_t after(const archive *a, char *path, size_t n)
 {
     path[n] = '/' + 1;
-    return find_from(a, path, n + 1);
+    return zc_zip_find(&a->directory, path, n + 1);
 }
 
 /* path, name: room for the longest one. */
@@ -603,17 +297,17 @@ static int list_names(const archive *a, const char *prefix, char *path, char *na
     const size_t n = strlen(prefix);
     int status = ZARRCORE_OK;
 
-    for (size_t i = find_from(a, prefix, n); status == ZARRCORE_OK && begins_with(a, i, prefix, n);) {
-        const entry *const e = &a->entries[i];
+    for (size_t i = zc_zip_find(&a->directory, prefix, n); status == ZARRCORE_OK && begins_with(a, i, prefix, n);) {
+        const zc_zip_entry *const e = &a->directory.entries[i];
         const char *const slash = memchr(e->name + n, '/', e->n - n);
         const size_t length = (slash != NULL ? (size_t)(slash - e->name) : e->n) - n;
         memcpy(path, e->name, n + length);
         memcpy(name, e->name + n, length);
         name[length] = '\0';
         path[n + length] = '/';
-        const size_t below = find_from(a, path, n + length + 1);
+        const size_t below = zc_zip_find(&a->directory, path, n + length + 1);
         const bool is_below = begins_with(a, below, path, n + length + 1);
-        const size_t same = find_from(a, path, n + length);
+        const size_t same = zc_zip_find(&a->directory, path, n + length);
         /* Between a key and those below it there may be others: "a", "a-b", "a/b". */
         if (length > 0 && (slash == NULL || !is_named(a, same, path, n + length))) {
             status = zarrcore_reply_name(reply, name, is_below);
@@ -637,8 +331,7 @@ static void free_archive(void *user)
     archive *const a = user;
 
     zc_file_close(&a->file);
-    zc_memory_delete(a->directory);
-    zc_memory_delete(a->entries);
+    zc_zip_directory_free(&a->directory);
     free(atomic_load(&a->lost));
     free(a);
 }
@@ -654,7 +347,7 @@ zc_status zc_open_archive(const char *path, int flags, zarrcore_store **out, zc_
         free(a);
         return status;
     }
-    status = read_directory(a, err);
+    status = zc_zip_directory_read(&a->file, &a->directory, err);
     if (status == ZC_OK && (flags & ZARRCORE_READ_WRITE) != 0) {
         status = zc_fail(err, ZC_ERR_UNSUPPORTED, "%.200s: ZIP archives are only read", path);
     }

@@ -2,8 +2,7 @@
  *
  * ZIP archives as stores for reading.
  */
-#ifndef ZC_DOCUMENT_ARCHIVE_H
-#define ZC_DOCUMENT_ARCHIVE_H
+#pragma once
 
 #include "document/document.h"
 
@@ -23,5 +22,3 @@ uint8_t *zc_reply_room(zarrcore_reply *reply, uint64_t n);
 
 /* The failure of a function, to be returned; its status is that of the call. */
 int zc_reply_fail(zarrcore_reply *reply, const zc_error *err);
-
-#endif

@@ -450,28 +450,20 @@ static zc_status tree_list(const zarrcore_store *store, const char *path, zc_nam
     return status;
 }
 
-/* When a key is removed: what decides that there is a node first, then other documents, then chunks, then what lies below. */
-static int step_of(const zc_name *name)
-{
-    const int number = zc_document_number(name->text);
-
-    return name->is_below ? 3 : number < 0 ? 2 : number >= ZC_DECISIVE;
-}
-
 static zc_status erase_prefix(const zarrcore_callbacks *call, const char *prefix, int depth, zc_error *err)
 {
     zc_names names = {0};
     zc_status status = depth < ZC_DEEPEST ? list_prefix(call, prefix, &names, err)
                                           : zc_fail(err, ZC_ERR_CALLBACK, "keys have more than %d parts", ZC_DEEPEST);
 
-    for (int step = 0; step <= 3; step++) {
+    for (int step = 0; step <= ZC_STEP_BELOW; step++) {
         for (size_t i = 0; i < names.n && status == ZC_OK; i++) {
-            if (step_of(&names.at[i]) != step) {
+            if (zc_removal_step(&names.at[i]) != step) {
                 continue;
             }
-            char *const key = join(prefix, names.at[i].text, step == 3 ? "/" : "");
+            char *const key = join(prefix, names.at[i].text, step == ZC_STEP_BELOW ? "/" : "");
             status = key == NULL ? zc_fail(err, ZC_ERR_MEMORY, "out of memory")
-                     : step == 3 ? erase_prefix(call, key, depth + 1, err)
+                     : step == ZC_STEP_BELOW ? erase_prefix(call, key, depth + 1, err)
                                  : remove_key(call, key, err);
             free(key);
         }

@@ -5,8 +5,7 @@
  * What the engine does natively is understood: all data types of fixed size, regular and rectilinear grids,
  * and the codecs and filters in csrc/codecs.  Everything else is refused by name.
  */
-#ifndef ZC_DOCUMENT_DOCUMENT_H
-#define ZC_DOCUMENT_DOCUMENT_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cpu.h"
@@ -176,5 +175,3 @@ void zc_stage_check(const zc_node *codec, const zc_codec *stage);
 /* What both formats have alike: the members of blosc but `shuffle` (-1 if it is left to the item size), and those of zstd. */
 void zc_blosc_options(const zc_source *from, int compressor, size_t typesize, int shuffle, zc_codec *out);
 void zc_zstd_options(const zc_source *from, zc_codec *out);
-
-#endif

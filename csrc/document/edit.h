@@ -2,8 +2,7 @@
  *
  * Documents that are changed: everything else in them stays as it was written, numbers digit by digit.
  */
-#ifndef ZC_DOCUMENT_EDIT_H
-#define ZC_DOCUMENT_EDIT_H
+#pragma once
 
 #include "document/json.h"
 
@@ -67,5 +66,3 @@ size_t zc_edit_remove_below(zc_part *object, const char *path);
 /* Put another shape into the document of an array, and one more chunk into dimensions of its rectilinear grid: of that many
  * elements, 0 for none. */
 zc_status zc_edit_shape(zc_edit *edit, int ndim, const int64_t *shape, const int64_t *more);
-
-#endif

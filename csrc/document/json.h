@@ -4,8 +4,7 @@
  *
  * Only libzarrcore (the build without Python) has this directory.
  */
-#ifndef ZC_DOCUMENT_JSON_H
-#define ZC_DOCUMENT_JSON_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -158,5 +157,3 @@ zc_status zc_node_write(const zc_node *node, char **text, size_t *n);
 /* An extension of format 3, a name, or an object with a name and a configuration: its name.  *configuration has a NULL
  * value if there is none. */
 const char *zc_node_extension(const zc_node *node, zc_node *configuration);
-
-#endif

@@ -198,14 +198,6 @@ static int sync_directory(int fd)
     return code;
 }
 
-/* When an entry is removed: what decides that there is a node first, then other documents, chunks, directories. */
-static int step_of(const zc_name *name)
-{
-    const int number = zc_document_number(name->text);
-
-    return name->is_below ? 3 : number < 0 ? 2 : number >= ZC_DECISIVE;
-}
-
 static zc_status fail_remove(int code, const char *name, zc_error *err)
 {
     return zc_fail_errno(err, code, "cannot remove %.200s", name);
@@ -235,10 +227,10 @@ static zc_status erase_step(int fd, const zc_names *names, int step, bool sync, 
 
     for (size_t i = 0; i < names->n && status == ZC_OK; i++) {
         const char *const name = names->at[i].text;
-        if (step_of(&names->at[i]) != step) {
+        if (zc_removal_step(&names->at[i]) != step) {
             continue;
         }
-        if (step == 3) {
+        if (step == ZC_STEP_BELOW) {
             status = erase_directory(fd, name, sync, depth, err);
         } else if (unlinkat(fd, name, 0) != 0 && errno != ENOENT) {
             status = fail_remove(errno, name, err);
@@ -259,7 +251,7 @@ static zc_status erase_entries(int fd, bool sync, int depth, zc_error *err)
         return zc_fail_errno(err, ELOOP, "directories are nested more than %d deep", ZC_DEEPEST);
     }
     zc_status status = read_entries(fd, false, &list, &names, err);
-    for (int step = 0; step <= 3 && status == ZC_OK; step++) {
+    for (int step = 0; step <= ZC_STEP_BELOW && status == ZC_OK; step++) {
         status = erase_step(fd, &names, step, sync, depth, err);
         code = status == ZC_OK && sync && step != 0 && step != 2 ? sync_directory(fd) : 0;   /* a crash keeps that order */
         status = code != 0 ? zc_fail_errno(err, code, "cannot sync a directory") : status;

@@ -434,11 +434,10 @@ int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_er
                       ZARRCORE_LOCKS;
     zc_error err;
 
-    if (out == NULL) {
-        return zc_report_argument(error, "out is NULL");
+    if (out != NULL) {
+        *out = NULL;
     }
-    *out = NULL;
-    const int checked = zc_check_opening(path, flags, known, error);
+    const int checked = zc_check_opening(out, path, flags, known, error);
     if (checked != ZARRCORE_OK) {
         return checked;
     }

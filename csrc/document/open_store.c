@@ -35,11 +35,10 @@ int zarrcore_open_store(const char *path, int flags, zarrcore_store **out, zarrc
                       ZARRCORE_LOCKS;
     zc_error err;
 
-    if (out == NULL) {
-        return zc_report_argument(error, "out is NULL");
+    if (out != NULL) {
+        *out = NULL;
     }
-    *out = NULL;
-    const int checked = zc_check_opening(path, flags, known, error);
+    const int checked = zc_check_opening(out, path, flags, known, error);
     if (checked != ZARRCORE_OK) {
         return checked;
     }

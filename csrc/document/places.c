@@ -85,8 +85,11 @@ zc_status zc_check_writable(const zarrcore_store *store, zc_error *err)
                : zc_fail(err, ZC_ERR_ARGUMENT, "the store was opened for reading only");
 }
 
-int zc_check_opening(const char *path, int flags, int known, zarrcore_error *error)
+int zc_check_opening(const void *out, const char *path, int flags, int known, zarrcore_error *error)
 {
+    if (out == NULL) {
+        return zc_report_argument(error, "out is NULL");
+    }
     if (path == NULL || path[0] == '\0') {
         return zc_report_argument(error, "path is NULL or empty");
     }
@@ -105,6 +108,13 @@ int zc_document_number(const char *name)
         }
     }
     return -1;
+}
+
+int zc_removal_step(const zc_name *name)
+{
+    const int number = zc_document_number(name->text);
+
+    return name->is_below ? ZC_STEP_BELOW : number < 0 ? 2 : number >= ZC_DECISIVE;
 }
 
 zc_status zc_names_add(zc_names *names, const char *text, size_t n, bool is_below, zc_error *err)

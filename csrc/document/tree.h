@@ -5,8 +5,7 @@
  * Everything goes through a few operations on keys (zc_tree_ops), so that directories and stores of callbacks are one to it.  What is
  * written, in which order, and what it announces is that of the Python package (zarrcore/nodes), see docs/architecture.md.
  */
-#ifndef ZC_DOCUMENT_TREE_H
-#define ZC_DOCUMENT_TREE_H
+#pragma once
 
 #include "base/arena.h"
 #include "document/document.h"
@@ -52,6 +51,10 @@ typedef struct zc_name {
     const char *text;
     bool is_below;           /* there may be keys below it: of a directory, that it is one */
 } zc_name;
+
+/* When a name is removed: 0 is what decides that there is a node, then come other documents, then chunks, then what lies below. */
+int zc_removal_step(const zc_name *name);
+#define ZC_STEP_BELOW 3
 
 typedef struct zc_names {
     zc_name *at;             /* in the order of their bytes */
@@ -113,8 +116,8 @@ zarrcore_store *zc_store_new(const zc_tree_ops *ops, void *self, int flags, cons
 /* One with another base, from the root of the store; NULL when out of memory. */
 zarrcore_store *zc_store_below(const zarrcore_store *store, const char *path);
 
-/* ZARRCORE_OK, or what is wrong with the arguments of a public call that opens a path. */
-int zc_check_opening(const char *path, int flags, int known, zarrcore_error *error);
+/* ZARRCORE_OK, or what is wrong with the arguments of a public call that opens a path; out: where the handle goes. */
+int zc_check_opening(const void *out, const char *path, int flags, int known, zarrcore_error *error);
 
 /* What the engine knows of a store in a local directory; false: it is another one. */
 bool zc_local_of(const zarrcore_store *store, zc_local *out);
@@ -236,5 +239,3 @@ zc_status zc_with_shape(const zc_found *found, int ndim, const int64_t *shape, c
 
 /* A handle that is detached, of the array in documents. */
 zc_status zc_open_found(const zc_where *place, const zc_found *found, zarrcore_array **out, zc_error *err);
-
-#endif

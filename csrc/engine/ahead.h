@@ -3,8 +3,7 @@
  * Reading ahead: while chunks are decoded, the system brings the files of the next ones into memory.  Nothing is asked of it
  * before a thread had to wait for a disk, so that files in memory cost nothing.
  */
-#ifndef ZC_ENGINE_AHEAD_H
-#define ZC_ENGINE_AHEAD_H
+#pragma once
 
 #include "base/pool.h"
 #include "engine/store.h"
@@ -45,5 +44,3 @@ static inline bool zc_ahead_has(zc_ahead *ahead, size_t item)
 {
     return zc_order_turn(&ahead->order, item) < atomic_load_explicit(&ahead->next, memory_order_relaxed);
 }
-
-#endif

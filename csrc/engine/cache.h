@@ -10,8 +10,7 @@
  * file, the identity of an object in memory).  Of a store whose values have none: as long as the key has the generation
  * (engine/keys.h) from before its value was opened; such a store is trusted to be written by this process alone.
  */
-#ifndef ZC_ENGINE_CACHE_H
-#define ZC_ENGINE_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,5 +127,3 @@ void zc_cache_add(const zc_origin *origin, zc_cached *entry);
 
 void *zc_cached_data(zc_cached *entry);
 void zc_cached_let_go(zc_cached *entry);         /* NULL: nothing */
-
-#endif

@@ -15,8 +15,7 @@
  * Each kind is one file with a table of functions; a new kind is a new file, and a line in chain_compile.c that
  * chooses it.
  */
-#ifndef ZC_ENGINE_CHAIN_H
-#define ZC_ENGINE_CHAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_e
 /* Number of inner chunks in a shard of that stored shape, along each dimension and in all. */
 zc_status zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored, int64_t *grid, size_t *n,
                               zc_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * chain_compile.c goes through the links and makes chains within chains (shards, N5 blocks); compile_stages.c adds codecs,
  * keeps their limits and chooses the kind of the chain; compile_filters.c follows what filters and reshaping make of the chunk and of the fill value.
  */
-#ifndef ZC_ENGINE_CHAIN_BUILD_H
-#define ZC_ENGINE_CHAIN_BUILD_H
+#pragma once
 
 #include "engine/chain_compile.h"
 
@@ -69,5 +68,3 @@ zc_status zc_build_filtered_array(zc_build *b, const zc_link *link);
 /* Before shards: leave the filters to each inner chunk where they take item by item and keep the fill value; else they make
  * an array. */
 zc_status zc_build_place_filters(zc_build *b, const zc_link *link);
-
-#endif

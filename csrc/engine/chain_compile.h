@@ -7,8 +7,7 @@
  * chain of its own; what becomes of the fill value; where bytes are swapped; how transpositions are composed; and all
  * limits.
  */
-#ifndef ZC_ENGINE_CHAIN_COMPILE_H
-#define ZC_ENGINE_CHAIN_COMPILE_H
+#pragma once
 
 #include "base/arena.h"
 #include "engine/chain.h"
@@ -74,5 +73,3 @@ typedef struct zc_chain_description {
  */
 zc_status zc_chain_compile(const zc_chain_description *description, zc_arena *arena, const zc_chain **out,
                            zc_error *err);
-
-#endif

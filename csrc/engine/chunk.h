@@ -2,8 +2,7 @@
  *
  * Single chunks: the functions that each kind of chain has, and what they work on.
  */
-#ifndef ZC_ENGINE_CHUNK_H
-#define ZC_ENGINE_CHUNK_H
+#pragma once
 
 #include "base/arith.h"
 #include "base/metrics.h"
@@ -211,5 +210,3 @@ static inline zc_status zc_blame_inner(zc_status status, size_t number, zc_error
 
 /* Grid of the inner chunks of a shard as grid axes. */
 void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_grid_axis *out);
-
-#endif

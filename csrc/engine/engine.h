@@ -2,8 +2,7 @@
  *
  * Reading and writing regions of an array: the place where plan, store, codec chain and threads meet.
  */
-#ifndef ZC_ENGINE_ENGINE_H
-#define ZC_ENGINE_ENGINE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -160,5 +159,3 @@ static inline void zc_array_key(const zc_array *array, const char *name, zc_key 
 size_t zc_chunk_key_size(const zc_array *array);
 
 #define ZC_INDEX_CACHE_BYTES ((size_t)8 << 20)       /* for the indexes of an array */
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Both sides may end first: each holds the feed.  Answers that come after the reader has closed it are not wanted.
  */
-#ifndef ZC_ENGINE_FEED_H
-#define ZC_ENGINE_FEED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ bool zc_feed_next(zc_feed *feed, zc_request *out);
 
 /* Its answer, which this takes over if it returns true. */
 bool zc_feed_put(zc_feed *feed, const zc_arrival *answer);
-
-#endif

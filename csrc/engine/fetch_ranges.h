@@ -10,8 +10,7 @@
  * shards, and one for the inner chunks; a round is one call of the store.  The second pass is the caller's: it reads from
  * zc_fetch_value, which has what was fetched.
  */
-#ifndef ZC_ENGINE_FETCH_RANGES_H
-#define ZC_ENGINE_FETCH_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ zc_value zc_fetch_value(const zc_fetched *item);
 
 /* Also lets go what items have in `cached`. */
 void zc_fetch_close(zc_fetch *set);
-
-#endif

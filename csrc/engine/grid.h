@@ -2,8 +2,7 @@
  *
  * Chunk grids, and which of their chunks a selection touches, without enumerating the others.
  */
-#ifndef ZC_ENGINE_GRID_H
-#define ZC_ENGINE_GRID_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ typedef struct zc_point_groups {
 
 zc_status zc_points_group(const zc_selection *selection, const zc_grid_axis *grid, zc_point_groups *out,
                           zc_workspace *ws, zc_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * The keys of all stores, as this process uses them: a lock for each key in use, a generation for each key and each
  * prefix, and notes about arrays.  docs/architecture.md, "Locks, versions and caches", has the protocol.
  */
-#ifndef ZC_ENGINE_KEYS_H
-#define ZC_ENGINE_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ void zc_shape_note(const zc_place *array, int ndim, const int64_t *lengths, bool
 /* Has the array got another shape than this one?  "No" is certain, as far as this process changes shapes; where there are
  * locks for others it is never said. */
 bool zc_shape_is_stale(const zc_place *array, int ndim, const int64_t *lengths);
-
-#endif

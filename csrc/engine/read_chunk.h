@@ -2,8 +2,7 @@
  *
  * Reading one chunk: all that the calls of a job want of it.
  */
-#ifndef ZC_ENGINE_READ_CHUNK_H
-#define ZC_ENGINE_READ_CHUNK_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -44,5 +43,3 @@ size_t zc_read_prepare(zc_read_job *job, size_t item, char *key, zc_fetched *out
 
 /* The first pass of zc_fetch_open: list what all calls want of a value. */
 zc_status zc_read_list(void *job, const zc_fetched *item, const zc_value *value, bool *more, zc_error *err);
-
-#endif

@@ -6,8 +6,7 @@
  * again it is a selection of an inner chunk of a shard.  Positions grow along every dimension: a negative step is
  * turned round, an index list is sorted, before the engine sees it.
  */
-#ifndef ZC_ENGINE_SELECTION_H
-#define ZC_ENGINE_SELECTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -161,5 +160,3 @@ zc_status zc_selection_fill(const zc_selection *selection, size_t itemsize, cons
 
 /* Is all of the memory equal to the item at fill, bit for bit?  Regions without index lists only. */
 bool zc_selection_equals_fill(const zc_selection *selection, size_t itemsize, const void *fill);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What the engine needs of a store, and the values that it reads from one.
  */
-#ifndef ZC_ENGINE_STORE_H
-#define ZC_ENGINE_STORE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -218,5 +217,3 @@ void zc_store_local(zc_local *local, zc_store *out);
 
 /* The same store for a write beside other ones, each of which puts off and settles what is its own.  room is kept by the caller. */
 void zc_store_apart(const zc_store *store, zc_local *room, zc_store *out);
-
-#endif

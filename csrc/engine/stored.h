@@ -2,8 +2,7 @@
  *
  * Which chunks of an array are stored, by listing its directory.
  */
-#ifndef ZC_ENGINE_STORED_H
-#define ZC_ENGINE_STORED_H
+#pragma once
 
 #include "engine/engine.h"
 #include "io/walk.h"
@@ -26,5 +25,3 @@ bool zc_chunk_of_key(const zc_array *array, const char *name, size_t n, int64_t 
 int zc_list_stored(const zc_array *array, const zc_local *local, bool sizes, size_t most, zc_on_pause pause, void *pause_arg,
                    zc_stored *out);
 void zc_stored_free(zc_stored *stored);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What the calls of a job want, chunk by chunk.
  */
-#ifndef ZC_ENGINE_WANTS_H
-#define ZC_ENGINE_WANTS_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -49,5 +48,3 @@ zc_want *zc_wants_of(const zc_wants *wants, size_t item, zc_want *own, size_t *n
 
 /* Which of them a failed item was; in no chunk if its number is out of range. */
 void zc_wants_blame(const zc_wants *wants, size_t item, zc_fault *fault);
-
-#endif

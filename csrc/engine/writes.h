@@ -3,8 +3,7 @@
  * Writes of this process that are under way, and losses: arrays that it has made smaller, replaced or removed.
  * docs/architecture.md, "Shrinking", has the protocol.
  */
-#ifndef ZC_ENGINE_WRITES_H
-#define ZC_ENGINE_WRITES_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -40,5 +39,3 @@ typedef struct zc_known_losses {
 
 static inline uint64_t zc_known_losses_get(const zc_known_losses *known) { return atomic_load(&known->n); }
 static inline void zc_known_losses_set(zc_known_losses *known, uint64_t n) { atomic_store(&known->n, n); }
-
-#endif

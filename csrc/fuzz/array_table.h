@@ -2,8 +2,7 @@
  *
  * Small arrays of uint16 with chains of every kind, over a store that has one value for all keys.
  */
-#ifndef ZC_FUZZ_ARRAY_TABLE_H
-#define ZC_FUZZ_ARRAY_TABLE_H
+#pragma once
 
 #include "engine/engine.h"
 #include "fuzz/codec_table.h"
@@ -252,5 +251,3 @@ static inline void fuzz_array_close(fuzz_array *a)
     free(a->stored);
     zc_arena_free(&a->arena);
 }
-
-#endif

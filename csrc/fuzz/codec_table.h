@@ -2,8 +2,7 @@
  *
  * Configured codecs for the fuzz targets: those of the tests, and filters over numbers of several types.
  */
-#ifndef ZC_FUZZ_CODEC_TABLE_H
-#define ZC_FUZZ_CODEC_TABLE_H
+#pragma once
 
 #include "tests/codec_cases.h"
 
@@ -90,5 +89,3 @@ static inline bool fuzz_codec_is_lossless(const zc_codec *codec)
            codec->nested.n > 0 || strcmp(codec->cls->name, "shuffle") == 0 ||
            strcmp(codec->cls->name, "lz4") == 0;
 }
-
-#endif

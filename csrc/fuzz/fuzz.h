@@ -2,8 +2,7 @@
  *
  * What fuzz targets share: numbers out of the input, and a check that stops where the fuzzer sees it.
  */
-#ifndef ZC_FUZZ_FUZZ_H
-#define ZC_FUZZ_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ static inline int64_t fuzz_length(fuzz_input *in, int64_t most)
     }
     return n <= (uint64_t)most ? (int64_t)n : (int64_t)(n % ((uint64_t)most + 1));
 }
-
-#endif

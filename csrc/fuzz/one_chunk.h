@@ -2,8 +2,7 @@
  *
  * Write and read the first chunk of an array whose chain came out of an input.
  */
-#ifndef ZC_FUZZ_ONE_CHUNK_H
-#define ZC_FUZZ_ONE_CHUNK_H
+#pragma once
 
 #include "base/arith.h"
 #include "fuzz/array_table.h"
@@ -80,5 +79,3 @@ static inline void one_chunk_try(const zc_array *array, fuzz_input *in)
     free(memory);
     fuzz_array_close(&a);
 }
-
-#endif

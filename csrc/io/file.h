@@ -2,8 +2,7 @@
  *
  * Files, the same on POSIX and Windows.  Paths are UTF-8 (POSIX: bytes as they are).
  */
-#ifndef ZC_IO_FILE_H
-#define ZC_IO_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -189,5 +188,3 @@ bool zc_file_is_temporary(const char *component);
 /* Is the process that has made the temporary file of this name still there?  False if that is not known: of another system, or container,
  * and on Windows.  (Another process may have got its number since.) */
 bool zc_file_writer_lives(const char *component);
-
-#endif

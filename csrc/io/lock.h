@@ -2,8 +2,7 @@
  *
  * Advisory locks among processes.  POSIX only.
  */
-#ifndef ZC_IO_LOCK_H
-#define ZC_IO_LOCK_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -47,5 +46,3 @@ void zc_lock_forget(zc_lock *lock);
 
 /* A file of locks may stay open for the next lock (lock_kept.h); this closes it unless something is locked. */
 void zc_locks_close(const zc_lock_file *file);
-
-#endif

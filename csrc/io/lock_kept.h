@@ -6,8 +6,7 @@
  * Only files of file systems of this machine are kept, where the name of a file is looked up again each time; and a file that is removed
  * while it is open leaves no other name, as it does with NFS.
  */
-#ifndef ZC_IO_LOCK_KEPT_H
-#define ZC_IO_LOCK_KEPT_H
+#pragma once
 
 #include "io/lock.h"
 
@@ -25,5 +24,3 @@ int zc_kept_add(const zc_lock_file *file, int fd, uint64_t *mark);
 
 /* It is lent no longer; dropped: and it is closed. */
 void zc_kept_return(int slot, bool dropped);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Opening below a directory on POSIX, see zc_open_below.
  */
-#ifndef ZC_IO_OPEN_POSIX_H
-#define ZC_IO_OPEN_POSIX_H
+#pragma once
 
 #include <fcntl.h>
 #include <limits.h>
@@ -38,5 +37,3 @@ int zc_remove_emptied(int at, const char *name);
 
 /* Fail with the errno of zc_open_below. */
 zc_status zc_fail_path(int code, const char *what, const char *path, zc_error *err);
-
-#endif

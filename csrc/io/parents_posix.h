@@ -2,8 +2,7 @@
  *
  * Directories below an open one in which files were written lately: held open for the next file there.
  */
-#ifndef ZC_IO_PARENTS_POSIX_H
-#define ZC_IO_PARENTS_POSIX_H
+#pragma once
 
 #include "io/file.h"
 
@@ -22,5 +21,3 @@ void zc_parent_hold(const zc_dir *dir, zc_parent *held, const char *path, size_t
 
 /* Close all of them. */
 void zc_parents_close(zc_dir *dir);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Waiting until bytes and names are on the disk.  Each returns 0 or errno.
  */
-#ifndef ZC_IO_SYNC_POSIX_H
-#define ZC_IO_SYNC_POSIX_H
+#pragma once
 
 #include "io/unsynced.h"
 
@@ -14,5 +13,3 @@ int zc_sync_directory(int fd);
 
 /* The same later, or now where there is no list.  path, of a file in it, is for messages. */
 int zc_sync_later(zc_unsynced *unsynced, int fd, const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  * Temporary files: their names, shared by the file layers of all platforms, and the removal of those whose writer was
  * killed.
  */
-#ifndef ZC_IO_TEMPORARY_H
-#define ZC_IO_TEMPORARY_H
+#pragma once
 
 #include "base/assert.h"
 #include "io/file.h"
@@ -58,6 +57,4 @@ zc_owner zc_this_process(void);
  * are ignored: the write that is under way does not depend on it.
  */
 void zc_clean_directory(int directory, const char *path, size_t parent, uint64_t where, int is_new);
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  *
  * Directories whose entries have changed and may not be on the disk: synced once for many files, and at the same time.
  */
-#ifndef ZC_IO_UNSYNCED_H
-#define ZC_IO_UNSYNCED_H
+#pragma once
 
 #include "base/status.h"
 
@@ -16,5 +15,3 @@ zc_status zc_unsynced_new(zc_unsynced **out, zc_error *err);
 /* Sync all, on so many threads, and free; NULL does nothing.  No other thread adds any more.  After a failure, which is of the first
  * that failed, the entries of others may not be on the disk either. */
 zc_status zc_unsynced_end(zc_unsynced *unsynced, int threads, zc_error *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Everything below a directory, in the order in which the system lists it.  POSIX only.
  */
-#ifndef ZC_IO_WALK_H
-#define ZC_IO_WALK_H
+#pragma once
 
 #include "io/file.h"
 
@@ -30,5 +29,3 @@ typedef struct zc_walk {
  * than are looked at, for which others have to find out what there is.  The directory itself is opened as by zc_open_below.
  */
 int zc_walk_below(const zc_dir *rules, const char *path, const zc_walk *walk);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Bits without gaps: flags as one bit each, and some bits of integers ("packbits").
  */
-#ifndef ZC_KERNELS_BIT_PACKING_H
-#define ZC_KERNELS_BIT_PACKING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ typedef struct zc_bit_field {
  */
 void zc_pack_bits(uint8_t *dst, const void *src, size_t n, const zc_bit_field *field);
 void zc_unpack_bits(void *dst, const uint8_t *src, size_t n, const zc_bit_field *field);
-
-#endif

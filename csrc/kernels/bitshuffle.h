@@ -6,8 +6,7 @@
  * Of n items, a multiple of 8, bit k of byte b of item i is bit i % 8 of byte i / 8 of row 8 * b + k; a row has
  * n / 8 bytes.
  */
-#ifndef ZC_KERNELS_BITSHUFFLE_H
-#define ZC_KERNELS_BITSHUFFLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ void zc_bitshuffle(void *dst, const void *src, size_t n, size_t size);
  * first, count and n are multiples of 8.  dst and src do not overlap.  Nothing fails; no shared state.
  */
 void zc_bitunshuffle(void *dst, const void *src, size_t n, size_t size, size_t first, size_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * Private to kernels/: unaligned loads and stores of machine words, byte swaps inside registers, and a vector
  * of 16 bytes where the machine has one.
  */
-#ifndef ZC_KERNELS_BYTE_ORDER_H
-#define ZC_KERNELS_BYTE_ORDER_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -175,5 +174,3 @@ ZC_INLINE void zc_swap_order(uint8_t order[16], uint32_t word)
         order[i] = (uint8_t)(word > 1 ? i ^ (word - 1) : i);
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Numbers of one type as numbers of another.
  */
-#ifndef ZC_KERNELS_CAST_H
-#define ZC_KERNELS_CAST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ size_t zc_number_size(zc_number_kind kind);
  * dst and src do not overlap.  Nothing fails; no shared state.
  */
 void zc_cast(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Numbers of one type as numbers of another, by the rules of rounding in exact_number.h, as long as nothing special happens.
  */
-#ifndef ZC_KERNELS_CAST_CHECKED_H
-#define ZC_KERNELS_CAST_CHECKED_H
+#pragma once
 
 #include "kernels/exact_number.h"
 
@@ -29,5 +28,3 @@ bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_ki
  * NaN, get this one, and become 0.
  */
 void zc_numbers_blank(void *numbers, zc_number_kind kind, size_t n, const void *key, uint8_t mark, uint8_t *marks);
-
-#endif

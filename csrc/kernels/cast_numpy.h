@@ -3,8 +3,7 @@
  * Numbers of one type as numbers of another, for all types that numpy has: those of zc_cast, Booleans, half precision
  * and complex numbers.
  */
-#ifndef ZC_KERNELS_CAST_NUMPY_H
-#define ZC_KERNELS_CAST_NUMPY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ zc_number_kind zc_number_part(zc_number_kind kind);
  * dst and src do not overlap.  Nothing fails; no shared state.
  */
 void zc_cast_numpy(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n);
-
-#endif

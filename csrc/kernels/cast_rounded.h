@@ -2,8 +2,7 @@
  *
  * Conversions that C leaves undefined or to the state of the floating-point unit: loops of integer arithmetic.
  */
-#ifndef ZC_KERNELS_CAST_ROUNDED_H
-#define ZC_KERNELS_CAST_ROUNDED_H
+#pragma once
 
 #include "kernels/exact_number.h"
 
@@ -33,5 +32,3 @@ void zc_integers_to_doubles(void *dst, const void *src, zc_number_kind from, siz
  * zc_real_limit returns if `clamps`.  Returns false, with dst undefined, if some number does not fit.
  */
 bool zc_doubles_to_powers(void *dst, const void *src, size_t n, zc_rounding rounding, bool clamps);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Regular chunk grids: which chunk an index lies in and where in it, and how many chunks a length takes.
  */
-#ifndef ZC_KERNELS_CHUNK_GRID_H
-#define ZC_KERNELS_CHUNK_GRID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool zc_chunk_index_u64(size_t n, zc_column index, zc_column length, zc_column c
 /* For k < n: count[k] = ceil(extent[k] / length[k]); likewise. */
 bool zc_chunk_count_i64(size_t n, zc_column extent, zc_column length, zc_column count);
 bool zc_chunk_count_u64(size_t n, zc_column extent, zc_column length, zc_column count);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * CRC-32C (Castagnoli), RFC 3720 appendix B.4.
  */
-#ifndef ZC_KERNELS_CRC32C_H
-#define ZC_KERNELS_CRC32C_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ typedef struct zc_crc32c_variant {
 } zc_crc32c_variant;
 
 const zc_crc32c_variant *zc_crc32c_variants(void);
-
-#endif

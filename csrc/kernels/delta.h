@@ -2,8 +2,7 @@
  *
  * Differences of neighbours, and their running sum (the "delta" filter).
  */
-#ifndef ZC_KERNELS_DELTA_H
-#define ZC_KERNELS_DELTA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void zc_delta_decode_strided(void *dst, int64_t dst_stride, const void *src, int
 void zc_delta_encode_narrow(void *dst, size_t to, const void *src, size_t from, size_t n, bool first);
 void zc_delta_decode_narrow(void *dst, size_t to, const void *src, size_t from, bool is_signed, size_t n,
                             bool first);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Differences of neighbours, and their running sum, for the types of numpy that delta.h lacks.
  */
-#ifndef ZC_KERNELS_DELTA_NUMPY_H
-#define ZC_KERNELS_DELTA_NUMPY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@
  */
 void zc_delta_encode_numpy(void *dst, const void *src, size_t n, zc_number_kind kind);
 void zc_delta_decode_numpy(void *dst, const void *src, size_t n, zc_number_kind kind);
-
-#endif

@@ -3,8 +3,7 @@
  * Private to kernels/: the dense loops of delta on vectors of 32 bytes, for AVX2.  Each does as many whole vectors as n
  * numbers fill and returns how many numbers these were; 0 where the CPU has no such vectors.
  */
-#ifndef ZC_KERNELS_DELTA_VECTORS_H
-#define ZC_KERNELS_DELTA_VECTORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ size_t zc_delta_narrow_vectors(void *dst, size_t to, const void *src, size_t fro
 /* dst[i] = sum + src[0] + ... + src[i] for integers of `to` bytes, out of such of as many or of fewer bytes. */
 size_t zc_delta_decode_vectors(void *dst, size_t to, const void *src, size_t from, bool is_signed, size_t n,
                                uint64_t sum);
-
-#endif

@@ -6,8 +6,7 @@
  * The small types are those of the Zarr extensions ("data-types"), in the encodings of IEEE 754, of the OCP formats
  * and of the package ml_dtypes.  Items of fewer than 8 bits lie in the low bits of a byte.
  */
-#ifndef ZC_KERNELS_EXACT_NUMBER_H
-#define ZC_KERNELS_EXACT_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ void zc_real_print(zc_number_kind kind, uint64_t bits, char *out, size_t capacit
 /* One number of memory as a word, the upper bits zero, and back. */
 uint64_t zc_real_fetch(const void *src, zc_number_kind kind);
 void zc_real_put(void *dst, zc_number_kind kind, uint64_t bits);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Floats of 16 bits as floats of 32 bits and back: IEEE 754 half precision, and bfloat16.
  */
-#ifndef ZC_KERNELS_FLOAT16_H
-#define ZC_KERNELS_FLOAT16_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@
  */
 void zc_halves_to_floats(float *dst, const void *src, zc_number_kind kind, size_t n);
 void zc_floats_to_halves(void *dst, zc_number_kind kind, const float *src, size_t n);
-
-#endif

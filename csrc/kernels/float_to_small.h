@@ -2,8 +2,7 @@
  *
  * Floats as numbers of fewer bits, by any rule of rounding: loops of integer arithmetic that compilers vectorise.
  */
-#ifndef ZC_KERNELS_FLOAT_TO_SMALL_H
-#define ZC_KERNELS_FLOAT_TO_SMALL_H
+#pragma once
 
 #include "kernels/exact_number.h"
 
@@ -25,5 +24,3 @@ bool zc_doubles_to_odd(float *dst, const void *src, zc_number_kind to, size_t n)
  * normal floats, nor zero, infinite or NaN, or have become infinite.
  */
 bool zc_doubles_to_floats(void *dst, const void *src, size_t n, zc_rounding rounding);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Private to kernels/: one loop over items, by stride or by table of byte offsets, for every kind of item.
  */
-#ifndef ZC_KERNELS_ITEM_LOOPS_H
-#define ZC_KERNELS_ITEM_LOOPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ const zc_swap_variant *zc_swap_variants(void);
 
 /* dst[0..size) holds one item: repeat it up to n items. */
 void zc_replicate(char *dst, size_t size, size_t n);
-
-#endif

@@ -2,12 +2,9 @@
  *
  * A chunk's worth of bytes.
  */
-#ifndef ZC_KERNELS_LONG_COPY_H
-#define ZC_KERNELS_LONG_COPY_H
+#pragma once
 
 #include <stddef.h>
 
 /* memcpy(dst, src, n), made for what lies in the caches after the nearest one.  No shared state. */
 void zc_long_copy(void *dst, const void *src, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Bob Jenkins' hash "lookup3" (2006, in the public domain), the function hashlittle, which HDF5 has for a checksum.
  */
-#ifndef ZC_KERNELS_LOOKUP3_H
-#define ZC_KERNELS_LOOKUP3_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@
  * initial value.  The same on machines of either byte order.  No shared state.
  */
 uint32_t zc_lookup3(uint32_t initial, const uint8_t *prefix, size_t n_prefix, const uint8_t *data, size_t n);
-
-#endif

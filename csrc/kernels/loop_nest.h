@@ -2,8 +2,7 @@
  *
  * Private to kernels/: a loop nest over two strided regions of one shape, and its simplest equivalent form.
  */
-#ifndef ZC_KERNELS_LOOP_NEST_H
-#define ZC_KERNELS_LOOP_NEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ static inline bool zc_cursor_next(zc_cursor *at, const zc_nest *nest)
     }
     return false;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Boolean arrays as selections.
  */
-#ifndef ZC_KERNELS_MASK_H
-#define ZC_KERNELS_MASK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,5 +88,3 @@ typedef struct zc_mask_rows {
 
 /* Copy them.  False, and nothing is copied, where the CPU has no instructions for items of that size. */
 bool zc_mask_copy_rows(const zc_mask_rows *rows, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * Compressed Morton codes: the order in which inner chunks are written into a shard by several
  * implementations.  A dimension of length n takes part with as many bits as n - 1 has, and no more.
  */
-#ifndef ZC_KERNELS_MORTON_H
-#define ZC_KERNELS_MORTON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ zc_status zc_morton_encode(const zc_morton *morton, size_t n, zc_positions posit
  */
 zc_status zc_morton_decode(const zc_morton *morton, size_t n, const char *codes, int64_t stride,
                            zc_positions positions, zc_error *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Private to kernels/: a region copy prepared once, run for any number of base addresses.
  */
-#ifndef ZC_KERNELS_PLAN_H
-#define ZC_KERNELS_PLAN_H
+#pragma once
 
 #include "kernels/item_loops.h"
 #include "kernels/loop_nest.h"
@@ -34,5 +33,3 @@ static inline bool zc_copy_plan_single(const zc_copy_plan *plan)
 /* A plan's inner function for the case that the fast axes of dst (a) and of src (b) differ: works in blocks
  * of cache lines, so that each line is fetched once on either side. */
 void zc_copy_transposed(const zc_copy_plan *plan, char *dst, const char *src);
-
-#endif

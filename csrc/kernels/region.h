@@ -3,8 +3,7 @@
  * n-dimensional strided memory: copy (byte swap x transposition x strides, in one pass), fill,
  * compare with a fill value.  Nothing allocates, nothing fails.
  */
-#ifndef ZC_KERNELS_REGION_H
-#define ZC_KERNELS_REGION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ typedef enum zc_float_kind { ZC_FLOAT16 = 2, ZC_FLOAT32 = 4, ZC_FLOAT64 = 8 } zc
  * (a complex number is two), fill points to n_fill floats, 1 or 2, that repeat; n is a multiple of
  * n_fill.  All are in the machine's byte order. */
 bool zc_equals_fill_float(const void *src, size_t n, zc_float_kind kind, const void *fill, size_t n_fill);
-
-#endif

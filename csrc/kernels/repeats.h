@@ -3,8 +3,7 @@
  * Whether data are a few bytes over and over: a chunk of one value, as masked regions have.  Compressors look for matches at
  * every byte of such data; codecs that know can do with less.
  */
-#ifndef ZC_KERNELS_REPEATS_H
-#define ZC_KERNELS_REPEATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ static inline bool zc_repeats(const uint8_t *src, size_t n)
 {
     return n >= ZC_REPEAT_MIN && memcmp(src, src + ZC_REPEAT_PERIOD, n - ZC_REPEAT_PERIOD) == 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The index of a shard: for each inner chunk, in C order, offset and length as little-endian uint64
  * (zarr v3 spec, sharding_indexed codec).
  */
-#ifndef ZC_KERNELS_SHARD_INDEX_H
-#define ZC_KERNELS_SHARD_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ zc_status zc_shard_index_unpack(const uint8_t *src, size_t n, bool big_endian, u
 
 /* Pack n entries into 16 * n bytes. */
 void zc_shard_index_pack(const zc_extent *src, size_t n, bool big_endian, uint8_t *out);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Some bytes, mostly few: a call of memcpy costs more than the copy.
  */
-#ifndef ZC_KERNELS_SHORT_COPY_H
-#define ZC_KERNELS_SHORT_COPY_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -40,5 +39,3 @@ ZC_INLINE void zc_short_copy(void *dst, const void *src, size_t n)
     }
 #undef TWO_OF
 }
-
-#endif

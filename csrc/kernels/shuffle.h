@@ -3,8 +3,7 @@
  * Byte shuffle: all first bytes of n items, then all second bytes, and so on (as blosc and HDF5 do before
  * they compress).
  */
-#ifndef ZC_KERNELS_SHUFFLE_H
-#define ZC_KERNELS_SHUFFLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ bool zc_unshuffle_planes(void *dst, const void *const *planes, size_t n, size_t 
 
 /* Of n shuffled items, put items first to first + count - 1 to dst. */
 void zc_unshuffle_some(void *dst, const void *src, size_t n, size_t size, size_t first, size_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * Loops that the compiler makes vectors of are written once, as STAMP(SET, TARGET, ...), and stamped for every CPU and
  * for those with AVX2; RUN calls the one for this CPU.
  */
-#ifndef ZC_KERNELS_STAMPED_H
-#define ZC_KERNELS_STAMPED_H
+#pragma once
 
 #include "kernels/byte_order.h"
 
@@ -40,5 +39,3 @@
             memcpy((char *)dst + i * sizeof y, &y, sizeof y);                                    \
         }                                                                                        \
     }
-
-#endif

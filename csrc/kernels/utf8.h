@@ -2,8 +2,7 @@
  *
  * UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF).  Nothing fails; no shared state.
  */
-#ifndef ZC_KERNELS_UTF8_H
-#define ZC_KERNELS_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ bool zc_has_no_utf8(const void *src, int width, size_t n);
 
 /* n code points in UTF-8, into room for n * ZC_UTF8_MOST(width) bytes; false if one among them has none. */
 bool zc_utf8_encode(uint8_t *dst, const void *src, int width, size_t n, size_t *size);
-
-#endif

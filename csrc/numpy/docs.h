@@ -2,8 +2,7 @@
  *
  * Docstrings of the ufuncs that are public as they are (NumPy puts the call before the text).
  */
-#ifndef ZC_NUMPY_DOCS_H
-#define ZC_NUMPY_DOCS_H
+#pragma once
 
 #define DOC_THREADS                                                                              \
     "threads : int, optional\n"                                                                  \
@@ -71,5 +70,3 @@
     "    bits.\n\n"                                                                              \
     "Examples\n--------\n"                                                                       \
     ">>> morton_decode([1, 2], (2, 4))\narray([[1, 0],\n       [0, 1]])\n"
-
-#endif

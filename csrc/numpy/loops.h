@@ -7,8 +7,7 @@
  * and dims[2] the core dimensions of a gufunc.  strides holds one outer stride for each operand, then one for
  * each core dimension of each operand.  `item` describes operand 0.
  */
-#ifndef ZC_NUMPY_LOOPS_H
-#define ZC_NUMPY_LOOPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ zc_loop zc_loop_bitunshuffle;
 /* 64-bit integers. */
 zc_loop zc_loop_morton_encode;       /* (d),(d)->()  position, grid shape -> code */
 zc_loop zc_loop_morton_decode;       /* (),(d)->(d)  code, grid shape -> position */
-
-#endif

@@ -2,12 +2,9 @@
  *
  * The ufuncs of zarrcore, for the extension module that contains them.
  */
-#ifndef ZC_NUMPY_REGISTER_H
-#define ZC_NUMPY_REGISTER_H
+#pragma once
 
 #include <Python.h>
 
 /* Make all ufuncs and put them into `names` (a dict) under their names.  -1 with an exception on failure. */
 int zc_register_ufuncs(PyObject *names);
-
-#endif

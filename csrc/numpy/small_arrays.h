@@ -4,8 +4,7 @@
  * the plain case: ndarrays and nothing derived from them, of NumPy's own numbers, less than ZC_QUICK_NBYTES of them.
  * For every other it returns None, having done nothing, and the caller goes the long way, which refuses what is wrong.
  */
-#ifndef ZC_NUMPY_SMALL_ARRAYS_H
-#define ZC_NUMPY_SMALL_ARRAYS_H
+#pragma once
 
 #include <Python.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ PyObject *zc_quick_fill(PyObject *out, PyObject *value);
 
 /* True, False, or None. */
 PyObject *zc_quick_equals_fill(PyObject *x, PyObject *value, bool by_value);
-
-#endif

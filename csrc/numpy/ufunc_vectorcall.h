@@ -2,8 +2,7 @@
  *
  * Calls of ufuncs before NumPy sees them: they know one more option, `threads`, and share large arrays among threads.
  */
-#ifndef ZC_NUMPY_UFUNC_VECTORCALL_H
-#define ZC_NUMPY_UFUNC_VECTORCALL_H
+#pragma once
 
 #include <Python.h>
 
@@ -21,5 +20,3 @@ void zc_calls_quick_first(PyObject *ufunc, PyObject *(*quick)(PyObject *, PyObje
  * lists together with arrays that are not NumPy's.  It may call the ufunc with threads=1, which NumPy then does.
  */
 void zc_calls_share_by(PyObject *share);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Chains that tests and fuzz targets make by hand: their kinds, as zc_chain_compile would choose them.
  */
-#ifndef ZC_TESTS_CHAIN_KINDS_H
-#define ZC_TESTS_CHAIN_KINDS_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -24,5 +23,3 @@ static inline void choose_kinds(zc_chain *chain, zc_arena *arena)
         abort();
     }
 }
-
-#endif

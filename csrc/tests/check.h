@@ -5,8 +5,7 @@
  *     static void adds(void) { CHECK(1 + 1 == 2); }
  *     int main(void) { RUN(adds); return check_report("arith"); }
  */
-#ifndef ZC_TESTS_CHECK_H
-#define ZC_TESTS_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,5 +47,3 @@ static inline int check_report(const char *name)
            check_failures ? "FAILED" : "ok");
     return check_failures ? 1 : 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What the codec tests share: data to encode and configurations to encode it with.
  */
-#ifndef ZC_TESTS_CODEC_CASES_H
-#define ZC_TESTS_CODEC_CASES_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -157,5 +156,3 @@ static inline uint8_t *case_encode(const zc_codec *codec, zc_workspace *ws, cons
     free(room);
     return out;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What the tests of the engine share: arrays in a temporary directory, and random writes to them.
  */
-#ifndef ZC_TESTS_ENGINE_FIXTURE_H
-#define ZC_TESTS_ENGINE_FIXTURE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,5 +136,3 @@ static inline bool close_root(void)
 {
     return remove_tree(root, sizeof root);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Runs a test case once for each kind of CPU that this one can stand for.
  */
-#ifndef ZC_TESTS_EVERY_CPU_H
-#define ZC_TESTS_EVERY_CPU_H
+#pragma once
 
 #include "base/cpu.h"
 #include "tests/check.h"
@@ -24,5 +23,3 @@ static const uint32_t lesser_cpus[] = {
         }                                                                                        \
         zc_cpu_limit(UINT32_MAX);                                                                \
     } while (0)
-
-#endif

@@ -3,8 +3,7 @@
  * Calls of the system that fail when a test wants it, counted together with allocations (failing_malloc.h).  The linker replaces the
  * functions, with glibc also those that have files of 64 bits for sources that ask for it (_FILE_OFFSET_BITS).
  */
-#ifndef ZC_TESTS_FAILING_CALLS_H
-#define ZC_TESTS_FAILING_CALLS_H
+#pragma once
 
 #include <dirent.h>
 #include <stdarg.h>
@@ -69,6 +68,4 @@ char *__wrap_realpath(const char *path, char *out) { return FAIL_OR(NULL, __real
 int __wrap_openat64(int at, const char *path, int flags, mode_t mode) { return FAIL_OR(-1, __real_openat64(at, path, flags, mode)); }
 ssize_t __wrap_pread64(int fd, void *data, size_t n, int64_t offset) { return FAIL_OR(-1, __real_pread64(fd, data, n, offset)); }
 struct dirent64 *__wrap_readdir64(DIR *list) { return FAIL_OR(NULL, __real_readdir64(list)); }
-#endif
-
 #endif

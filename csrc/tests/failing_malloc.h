@@ -3,8 +3,7 @@
  * Allocations that fail when a test wants it.  The linker replaces the functions of malloc where it can
  * (ZC_WRAPPED_MALLOC, see the Makefile).
  */
-#ifndef ZC_TESTS_FAILING_MALLOC_H
-#define ZC_TESTS_FAILING_MALLOC_H
+#pragma once
 
 #if defined ZC_WRAPPED_MALLOC && !defined _WIN32
 
@@ -88,5 +87,4 @@ static bool has_failed(void)
     return atomic_load(&failed_once);
 }
 
-#endif
 #endif

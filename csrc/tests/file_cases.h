@@ -3,8 +3,7 @@
  * What the tests of the file layer share: each case runs in an empty directory of its own, which is also the current
  * one, once through a held directory and once by plain paths.
  */
-#ifndef ZC_TESTS_FILE_CASES_H
-#define ZC_TESTS_FILE_CASES_H
+#pragma once
 
 #include "check.h"
 
@@ -97,5 +96,3 @@ static inline void run_cases(const file_case *cases, size_t n)
         run_case(&cases[i], false);
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What tests need of directories, on POSIX and Windows.
  */
-#ifndef ZC_TESTS_FILES_H
-#define ZC_TESTS_FILES_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -90,5 +89,3 @@ static inline bool remove_tree(char *path, size_t size)
     }
     return list != NULL && closedir(list) == 0 && rmdir(path) == 0 && good;
 }
-
-#endif

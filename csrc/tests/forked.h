@@ -2,8 +2,7 @@
  *
  * What programs that fork() have to say to valgrind and to ThreadSanitizer.
  */
-#ifndef ZC_TESTS_FORKED_H
-#define ZC_TESTS_FORKED_H
+#pragma once
 
 #if defined __has_include
 #if __has_include(<valgrind/valgrind.h>)
@@ -26,6 +25,4 @@ const char *__tsan_default_options(void)
 {
     return "die_after_fork=0";
 }
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  *
  * Threads that tests start and wait for, on POSIX and Windows.
  */
-#ifndef ZC_TESTS_THREADS_H
-#define ZC_TESTS_THREADS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -59,7 +58,5 @@ static inline void *thread_join(test_thread *t)
     pthread_join(t->handle, &t->result);
     return t->result;
 }
-
-#endif
 
 #endif

@@ -14,8 +14,12 @@ pytest.importorskip("PyInstaller")
 
 ROOT = Path(__file__).parents[2]  # editable installations are not followed
 # The program needs none of these; each that is installed here takes PyInstaller seconds.
-UNUSED = "click dask distributed fsspec h5py ml_dtypes numcodecs numpy.f2py numpy.testing obstore pandas"
-UNUSED += " psutil pytest rich setuptools typer unittest xarray xmlrpc yaml zarr"
+UNUSED = """
+asyncio click dask distributed doctest email fsspec ftplib h5py html http ml_dtypes
+multiprocessing numcodecs numpy.ctypeslib numpy.f2py numpy.fft numpy.ma numpy.polynomial
+numpy.random numpy.testing obstore pandas psutil pydoc pytest rich setuptools tarfile
+tracemalloc typer typing_extensions unittest webbrowser xarray xmlrpc yaml zarr
+"""
 PROGRAM = textwrap.dedent(
     """
     import sys

@@ -21,6 +21,8 @@ import zarrcore
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PACKAGE = Path(zarrcore.__file__).parent
+pytestmark = pytest.mark.timeout(600)  # mypy takes long on a busy machine
+
 STUBS = sorted(path.relative_to(PACKAGE.parent) for path in (PACKAGE / "_core").rglob("*.pyi"))
 COMPILED = [".".join(stub.with_suffix("").parts).removesuffix(".__init__") for stub in STUBS]
 # Modules that load names from others when asked.
@@ -34,7 +36,7 @@ def check(*arguments: str, cwd: Path) -> None:
     found = str(Path(zarrcore.__file__).parents[1])
     environ = {**os.environ, "MYPYPATH": found, "PYTHONPATH": found}
     command = [sys.executable, "-m", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environ, timeout=110)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environ, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -119,5 +121,5 @@ def test_stubs_of_lazy_modules_say_what_their_tables_say() -> None:
     script = ROOT / "wheels" / "make_stubs.py"
     if Path(zarrcore.__file__).parents[1] != ROOT or not script.exists():
         pytest.skip("not run in a source tree")
-    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, timeout=110)
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

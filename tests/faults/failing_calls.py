@@ -132,6 +132,7 @@ class Run(Runs):
         path = self.fresh(case.operation)
         it = Subject(path, self.layout, **case.options)
         gc.collect()  # arrays of earlier runs keep their files of locks open until they are collected
+        gc.freeze()  # what is left stays: the next collection looks at what this case makes
         descriptors = open_files()
         error = result = None
         shim.shim_fail(int(case.share * calls), case.times, 1 << KINDS.index(case.kind), case.code)

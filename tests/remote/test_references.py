@@ -398,7 +398,7 @@ def test_a_small_file_of_parquet_does_not_become_large(
     """Files of some kilobytes took gigabytes, and ended the process where there were not so many."""
     pyarrow = pytest.importorskip("pyarrow")
     if kind == "bytes":
-        monkeypatch.setattr("zarrcore.storage.references.MAX_DOCUMENT_NBYTES", 1 << 20)
+        monkeypatch.setattr("zarrcore.storage.reference_tables.MAX_DOCUMENT_NBYTES", 1 << 20)
     n = {"rows": 5_000_000, "texts": 200_000, "bytes": 1}[kind]
     store = lazily(tmp_path, 10**9 if kind == "rows" else 10**6, [8, 4], [4, 4])
     numbers = pyarrow.array(np.zeros(n, "i8"))

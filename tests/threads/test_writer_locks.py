@@ -211,7 +211,7 @@ def test_an_interrupt_leaves_no_lock_held() -> None:
 
 def run(command: list[str], **environment: str) -> None:
     done = subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=110, check=False
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -236,7 +236,7 @@ def test_locks_out_of_order_are_refused_where_they_are_checked() -> None:
 
 
 @pytest.mark.skipif(bool(os.environ.get("ZARRCORE_CHECK_LOCKS")), reason="runs this very file")
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_all_locks_are_taken_in_order() -> None:
     elsewhere = "not interrupt and not out_of_order"  # have processes of their own
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", elsewhere]

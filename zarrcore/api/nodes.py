@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from zarrcore.groups.group import Group
     from zarrcore.groups.tree import Tree
     from zarrcore.metadata import GroupMetadata
-    from zarrcore.nodes.consolidate import ConsolidatedDifference
-    from zarrcore.progress import Progress
 
 
 _READ_MODES = ("r", "r+", "a")
@@ -470,117 +468,6 @@ def create_hierarchy(
     return ((path, node_of(opened)) for path, opened in created)
 
 
-def consolidate_metadata(
-    store: StoreLike,
-    path: str | None = None,
-    zarr_format: int | None = None,
-    *,
-    storage_options: dict[str, Any] | None = None,
-    progress: Progress | None = None,
-) -> Group:
-    """Copy the metadata of all nodes below a group into the group, so that it opens with one read.
-
-    Parameters
-    ----------
-    store : store-like
-        The store.
-    path : str, optional
-        Path of the group.  Default: the root.
-    zarr_format : {2, 3}, optional
-        Format of the group.  Default: the one that is found.
-    storage_options : dict, optional
-        Options of a remote store.
-    progress : callable or True, optional
-        Called as ``progress(done, total)`` with numbers of nodes, those known so far in `total`.  True shows
-        a bar, which takes rich or tqdm.
-
-    Returns
-    -------
-    Group
-        The group, with its consolidated metadata.
-
-    Examples
-    --------
-    >>> import zarrcore
-    >>> store = {}
-    >>> zarrcore.open_group(store)["lat"] = np.arange(3)
-    >>> group = zarrcore.consolidate_metadata(store)
-    >>> sorted(group.metadata.consolidated_metadata.metadata)
-    ['lat']
-    """
-    from zarrcore.groups.group import Group
-    from zarrcore.nodes.consolidate import consolidate
-    from zarrcore.nodes.open import open_group_node
-    from zarrcore.progress import reporting
-
-    place = make_store_path(store, path=path, storage_options=storage_options)
-    place, metadata = open_group_node(place, zarr_format, use_consolidated=False)
-    with reporting(progress, "consolidating", of_bytes=False) as step:
-        return Group(consolidate(place, metadata, step), place)
-
-
-def check_consolidated(
-    store: Group | StoreLike,
-    path: str | None = None,
-    zarr_format: int | None = None,
-    *,
-    storage_options: dict[str, Any] | None = None,
-) -> tuple[ConsolidatedDifference, ...]:
-    """Compare consolidated metadata with the documents of the nodes themselves.
-
-    Other programs may have changed, added or removed nodes since the copy was made; what zarrcore changes it
-    keeps up to date in the copy as well.
-
-    Parameters
-    ----------
-    store : Group or store-like
-        A group with consolidated metadata, or where it is.
-    path : str, optional
-        Path of the group in the store.
-    zarr_format : {2, 3}, optional
-        Look for this format only.
-    storage_options : dict, optional
-        Options of a remote store.
-
-    Returns
-    -------
-    tuple of ConsolidatedDifference
-        Each has a `path`, a `kind` ("added", "missing", "changed") and the `members` that differ; none if all
-        agree.
-
-    Raises
-    ------
-    ValueError
-        If there are no consolidated metadata.
-    NodeIOError
-        If the store cannot read a document of a node.
-
-    Examples
-    --------
-    >>> import zarrcore
-    >>> values = {}
-    >>> root = zarrcore.create_group(values)
-    >>> array = root.create_array("a", shape=4, dtype="i4")
-    >>> _ = zarrcore.consolidate_metadata(values)
-    >>> array.resize(6)
-    >>> zarrcore.check_consolidated(values)
-    ()
-    >>> values["a/zarr.json"] = values["a/zarr.json"].replace(b"6", b"8")
-    >>> [str(difference) for difference in zarrcore.check_consolidated(values)]
-    ['a: changed (shape)']
-    """
-    from zarrcore.groups.group import Group
-    from zarrcore.nodes.consolidate import check
-    from zarrcore.nodes.open import open_group_node
-
-    if isinstance(store, Group):
-        _refuse_options("check_consolidated", storage_options)
-        group = store if path is None else store.get_group(path)
-        return check(group._store_path, group.metadata)
-    place = make_store_path(store, path=path, storage_options=storage_options)
-    return check(*open_group_node(place, zarr_format, use_consolidated=True))
-
-
 def tree(
     grp: Group | StoreLike,
     expand: bool | None = None,
@@ -612,13 +499,14 @@ def tree(
     """
     group: Any = grp
     if hasattr(grp, "tree"):
-        _refuse_options("tree", storage_options)
+        refuse_options("tree", storage_options)
     else:
         group = open_group(grp, mode="r", storage_options=storage_options)  # pyright: ignore[reportArgumentType]
     shown: Tree = group.tree(expand=expand, level=level)
     return shown
 
 
-def _refuse_options(function: str, storage_options: object) -> None:
+def refuse_options(function: str, storage_options: object) -> None:
+    """Refuse options of a store that is open already."""
     if storage_options:
         raise TypeError(f"{function}: storage_options are for a URL; a group has its store already")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from zarrcore._lazy import attach
 
 HOMES = {
+    "consolidated": "check_consolidated consolidate_metadata",
     "copying": "copy copy_all copy_store",
     "creating": (
         "array create create_array empty empty_like from_array full full_like load ones ones_like "
@@ -12,8 +13,7 @@ HOMES = {
     ),
     "debug": "print_debug_info",
     "nodes": (
-        "check_consolidated consolidate_metadata create_group create_hierarchy group open open_array "
-        "open_consolidated open_group open_like tree"
+        "create_group create_hierarchy group open open_array open_consolidated open_group open_like tree"
     ),
 }
 

@@ -15,7 +15,6 @@ from zarrcore._locks import RLock
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Select
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
-from zarrcore.engine.base import Engine
 from zarrcore.engine.projection import axes_of, raw_dtype
 from zarrcore.errors import ChunkError, ChunkIOError
 from zarrcore.indexing import Dim, Fields, Selection, plain_selection
@@ -24,6 +23,7 @@ from zarrcore.nodes import users
 from zarrcore.nodes.users import refuse_while_moving
 
 if TYPE_CHECKING:
+    from zarrcore.engine.base import Engine
     from zarrcore.progress import Step
 
 MOST_CHANGES = 3  # of the metadata, by somebody else, during a read: attributes may change all the time
@@ -123,7 +123,7 @@ def fill(
         of_one_array(array, again, engine)
 
 
-Known: TypeAlias = dict[int, tuple[OpenArray, ArrayMetadata, Engine]]
+Known: TypeAlias = "dict[int, tuple[OpenArray, ArrayMetadata, Engine]]"
 """Arrays that are read together, by their ids, with the metadata and the engines by which they are."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from zarrcore.arrays.access import Known, fill_by, of_one_version
 from zarrcore.arrays.memory import is_memory
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
-from zarrcore.engine.base import Engine
 from zarrcore.indexing import Selection
 from zarrcore.node import state_of
+
+if TYPE_CHECKING:
+    from zarrcore.engine.base import Engine
 
 Reads = Sequence[tuple[OpenArray, Selection]]
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike, parse_array_config
 from zarrcore.arrays.description import ArrayDescription
-from zarrcore.engine.base import Engine
 from zarrcore.engine.build import build_engine, document_key
 from zarrcore.engine.projection import axes_of
 from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
@@ -25,6 +24,7 @@ from zarrcore.storage.validation import lasting
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import ChunkCache
+    from zarrcore.engine.base import Engine
     from zarrcore.nodes.versions import Versions
 
 

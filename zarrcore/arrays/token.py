@@ -13,7 +13,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.description import grid_axes
-from zarrcore.nodes.documents import NAMES
+from zarrcore.metadata.documents import NAMES
 from zarrcore.storage.cached import CacheStore
 from zarrcore.storage.caching import CacheStore as StoreCacheStore
 from zarrcore.storage.logged import LoggingStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from zarrcore.arrays import access
 from zarrcore.arrays.description import grid_axes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
-from zarrcore.engine.base import Engine
 from zarrcore.engine.projection import Axis, ChunkPart, axes_of, dims_of, project, project_points
 from zarrcore.errors import ChunkError, ChunkLockError, ChunkMemoryError, ZarrUserWarning
 from zarrcore.indexing import Fields
 from zarrcore.metadata import layout
 from zarrcore.metadata.departures import level_of_caller
+
+if TYPE_CHECKING:
+    from zarrcore.engine.base import Engine
 
 OnError: TypeAlias = Literal["raise", "fill", "collect"]
 

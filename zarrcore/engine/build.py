@@ -11,6 +11,7 @@ from zarrcore._log import debug
 from zarrcore._validate import of_array
 from zarrcore.config import config
 from zarrcore.errors import ChunkIOError, named
+from zarrcore.metadata.documents import NAMES
 from zarrcore.metadata.layout import grid_edges
 from zarrcore.storage.validation import key_prefix
 
@@ -74,12 +75,9 @@ def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
     return transformed(store_path.store, transformers, key_prefix(store_path.path))
 
 
-_DOCUMENTS = {1: "meta", 2: ".zarray", 3: "zarr.json"}
-
-
 def document_key(metadata: ArrayMetadata, store_path: StorePath) -> str:
     """Return the key of an array's own document."""
-    return key_prefix(store_path.path) + _DOCUMENTS[metadata.zarr_format]
+    return key_prefix(store_path.path) + NAMES[metadata.zarr_format][0]
 
 
 _resized = False  # whether this process has ever changed the shape of an array
@@ -155,7 +153,7 @@ def _native_engine(
     prefix = key_prefix(store_path.path)
     source = store._native_source()
     if isinstance(source, engine.LocalSource):
-        expected = _DOCUMENTS[metadata.zarr_format] if documented else ""
+        expected = NAMES[metadata.zarr_format][0] if documented else ""
         if not (expected and source.note_document(prefix, expected, marked=True)):
             source.note_document(prefix, store._document_in(prefix) or expected, marked=documented)
     else:

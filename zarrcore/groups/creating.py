@@ -62,9 +62,7 @@ def require_group(
     if found is None:
         return create_group(group, name, attributes, overwrite=overwrite)
     place = group.place / found.path
-    if is_array_metadata(found.metadata):
-        raise ContainsArrayError(f"an array exists {place._located}")
-    return OpenGroup(found.metadata, place, found.copy)
+    return OpenGroup(_of_group(found.metadata, place), place, found.copy)
 
 
 def _itself(group: OpenGroup, attributes: Mapping[str, Any] | None, *, overwrite: Overwrite) -> OpenGroup:
@@ -73,9 +71,13 @@ def _itself(group: OpenGroup, attributes: Mapping[str, Any] | None, *, overwrite
     found = None if overwrite else read_node(place, zarr_format) or implied_group(place, zarr_format)
     if found is None:
         return create_group_at(place, zarr_format, attributes, overwrite=overwrite)
+    return OpenGroup(_of_group(found, place).without_consolidated(), place)
+
+
+def _of_group(found: Metadata, place: StorePath) -> GroupMetadata:
     if is_array_metadata(found):
         raise ContainsArrayError(f"an array exists {place._located}")
-    return OpenGroup(found.without_consolidated(), place)
+    return found
 
 
 def create_array(group: OpenGroup, name: str, options: Any, compressor: Any) -> OpenArray:

@@ -44,7 +44,7 @@ from zarrcore.inspection.nodes import Node
 from zarrcore.inspection.report import Findings, reason
 from zarrcore.keys.base import names_hidden_by
 from zarrcore.metadata import layout
-from zarrcore.nodes.documents import NAMES
+from zarrcore.metadata.documents import NAMES
 from zarrcore.nodes.foreign import is_litter
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import DOCUMENTS, key_prefix

@@ -20,6 +20,8 @@ from zarrcore.errors import MetadataValidationError, printable
 ZARR_JSON = "zarr.json"
 ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"
 ZGROUP_JSON, ZMETADATA_V2_JSON = ".zgroup", ".zmetadata"
+NAMES = {3: (ZARR_JSON,), 2: (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON), 1: ("meta", "attrs")}
+"""Names of the documents of a node, by Zarr format; that of an array first."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

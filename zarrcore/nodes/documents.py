@@ -17,6 +17,7 @@ from zarrcore.metadata import (
     parse_v2_group,
     parse_v3_node,
 )
+from zarrcore.metadata.documents import NAMES as NAMES
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
@@ -30,13 +31,6 @@ else:
 
 IMPLIED_ZGROUP = b'{"zarr_format": 2}'
 """The document of a group of format 2; a group that only nodes below it imply has none."""
-
-NAMES: dict[int, tuple[str, ...]] = {
-    3: (ZARR_JSON,),
-    2: (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON),
-    1: ("meta", "attrs"),
-}
-"""Names of the documents of a node, by Zarr format."""
 
 DECIDING = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, "meta")
 """Names of those documents without which there is no node."""

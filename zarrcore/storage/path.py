@@ -182,7 +182,8 @@ def _from_string(text: str, mode: str | None, storage_options: dict[str, Any] | 
 
 def _references(options: dict[str, Any]) -> Store | None:
     """Return the store of ``reference://`` with options of fsspec; None where only fsspec knows how."""
-    from zarrcore.storage.references import ReferenceStore, UnsupportedReferencesError
+    from zarrcore.storage.reference_tables import UnsupportedReferencesError
+    from zarrcore.storage.references import ReferenceStore
 
     if not {"fo"} <= options.keys() <= _OF_REFERENCES:
         return None

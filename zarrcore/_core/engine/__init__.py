@@ -18,7 +18,8 @@ load_modules(
         "shape_is_stale wait_for_writes while_changing",
         "files": "age_by_mtime make_below open_below read_file remove_file size_below which_below write_file "
         "write_parts writer_lives",
-        "sources": "Feed LocalSource MemorySource StoreSource",
+        "sources": "LocalSource MemorySource StoreSource",
+        "callbacks": "Feed",
         "chains": "Chain Shard",
         "cache": "ChunkCache byte_limit",
         "selections": "are_indices basic_dims",

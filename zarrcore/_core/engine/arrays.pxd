@@ -29,6 +29,10 @@ cdef class NativeArray:
     cdef object scope
     cdef Place place
 
+    cdef inline bint is_other(self) noexcept:
+        """Whether another array may have come to the place of this one."""
+        return self.is_left or self.is_stale
+
     cdef int find_place(self) except -1
     cdef bint may_be_current(self) except -1
     cdef cnp.ndarray lay_out(self, zc_selection *selection, object key, cnp.ndarray given, bint *scalar)

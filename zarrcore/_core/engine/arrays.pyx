@@ -8,6 +8,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from zarrcore._core.engine.cache cimport ChunkCache
+from zarrcore._core.engine.callbacks cimport open_store
 from zarrcore._core.engine.chains cimport Chain
 from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.keys cimport Place, tell_of_overlap
@@ -29,7 +30,7 @@ from zarrcore._core.engine.selections cimport (
     set_window,
 )
 from zarrcore._core.engine.sessions cimport Session, poll_session
-from zarrcore._core.engine.sources cimport LocalSource, MemorySource, StoreSource, is_as_noted, open_store, own_scope
+from zarrcore._core.engine.sources cimport LocalSource, MemorySource, StoreSource, is_as_noted, own_scope
 from zarrcore._core.engine.threads cimport thread_number
 
 import numpy as np
@@ -414,9 +415,9 @@ cdef class NativeArray:
             try:
                 self.run(&selection, thread_number(threads), False, False)
             except errors.ChunkError:
-                if not (self.is_left or self.is_stale):
+                if not self.is_other():
                     raise
-        if self.is_left or self.is_stale:
+        if self.is_other():
             return NotImplemented
         return out[()] if scalar else out
 

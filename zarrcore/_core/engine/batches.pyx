@@ -7,10 +7,11 @@ from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memset
 
 from zarrcore._core.engine.arrays cimport NativeArray
+from zarrcore._core.engine.callbacks cimport open_store
 from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.selections cimport check_memory, set_points, set_region
 from zarrcore._core.engine.sessions cimport Session, poll_session
-from zarrcore._core.engine.sources cimport StoreSource, open_store
+from zarrcore._core.engine.sources cimport StoreSource
 from zarrcore._core.engine.threads cimport thread_number
 
 import numpy as np
@@ -266,7 +267,7 @@ def get_many(list requests not None, list outs=None, threads=0) -> list | None:
 cdef bint _any_is_other(list requests) except -1:
     cdef NativeArray array
     for array, _ in requests:
-        if array.is_left or array.is_stale:
+        if array.is_other():
             return True
     return False
 

@@ -10,9 +10,10 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from zarrcore._core.engine.arrays cimport NativeArray
+from zarrcore._core.engine.callbacks cimport open_store
 from zarrcore._core.engine.csrc cimport *
 from zarrcore._core.engine.sessions cimport Session, poll_session
-from zarrcore._core.engine.sources cimport LocalSource, open_store, set_local
+from zarrcore._core.engine.sources cimport LocalSource, set_local
 
 from importlib import import_module
 from itertools import count

@@ -1,8 +1,7 @@
-# The stores of the engine, and what a call on one of them needs.
+# The stores of the engine.
 cimport cython
 
-from zarrcore._core.engine.csrc cimport zc_local, zc_mark, zc_store, zc_symlinks
-from zarrcore._core.engine.sessions cimport Session
+from zarrcore._core.engine.csrc cimport zc_local, zc_mark, zc_symlinks
 
 
 @cython.final
@@ -48,4 +47,22 @@ cdef class StoreSource(Source):
 cdef str own_scope(object source)
 cdef bint is_as_noted(object source, bytes below) except -1
 cdef int set_local(LocalSource source, zc_local *out) except -1
-cdef int open_store(Session session, zc_local *local, zc_store *out) except -1
+
+cdef extern from *:
+    """
+    /* The value of a key, or None.  Without a GIL another thread may replace it meanwhile: no borrowed reference. */
+    static inline PyObject *zc_dict_value(PyObject *dict, PyObject *key)
+    {
+        PyObject *value;
+    #if PY_VERSION_HEX >= 0x030D0000
+        if (PyDict_GetItemRef(dict, key, &value) < 0) {
+            return NULL;
+        }
+        return value != NULL ? value : Py_NewRef(Py_None);
+    #else
+        value = PyDict_GetItemWithError(dict, key);
+        return value == NULL && PyErr_Occurred() ? NULL : Py_NewRef(value != NULL ? value : Py_None);
+    #endif
+    }
+    """
+    object zc_dict_value(dict values, object key)
