@@ -46,14 +46,34 @@ ABSENT_CHUNKS = """
 array = zarrcore.create_array(sys.argv[1], name="a", shape=6400, chunks=100, dtype="i4", compressors=None)
 step(lambda: None, lambda: array[5], lambda: array.read(threads=1))
 """
+FIRST_USES = """
+values = np.arange(64, dtype="i4")
+how = dict(shape=64, chunks=64, dtype="i4", compressors=None)
+root = zarrcore.create_group(sys.argv[1], attributes={"title": "waves"})
+root.create_array("a", **how)[...] = values
+zarrcore.consolidate_metadata(root.store)
+plain, consolidated = (zarrcore.open_group(sys.argv[1], use_consolidated=use) for use in (False, True))
+fresh = [zarrcore.open_array(sys.argv[1], path="a") for _ in range(6)]
+free = iter(range(9))
+step(
+    lambda: None,
+    lambda: plain["a"],
+    lambda: consolidated["a"],
+    lambda: fresh.pop()[5],
+    lambda: fresh.pop().write(..., values, threads=1),
+    lambda: fresh.pop().oindex.__setitem__(([5, 7],), 7),
+    lambda: zarrcore.create_array(f"{sys.argv[1]}-{next(free)}", **how),
+)
+"""
 READ = 3  # open, read, close
 READ_SHARD = READ + 2  # its size, and its index
 LOOK = 1  # at the document, before a write that comes 10 ms after the last look, as on a busy machine
 WRITE = 7 + LOOK  # open and close the directory, the number of the process; make, write, close, rename a file
 PATCH = READ + 1 + WRITE  # the size of what there was
 PATCH_SHARD = READ_SHARD + 1 + WRITE  # the inner chunks before and after the patched one
-OPEN = READ + 2  # the size of the document, and which one it is; a long one takes another read
-OPEN_V2 = 11  # three documents are looked for
+OPEN = READ + 1  # the size of the document, and which one it is; a long one takes another read
+OPEN_V2 = 10  # three documents are looked for
+CREATE = 25  # directory, its lock, document; what else may be there; which document it is
 ABSENT = 2  # open nothing; look for the document, which is there
 LINKED = 3  # of each path through a link in that of the root: find that out, open and close the root
 
@@ -76,6 +96,17 @@ def counted(counter: Path, program: str, *arguments: object) -> list[int]:
     return [calls - nothing for calls in steps]
 
 
+def check(counter: Path, expected: list[int], program: str, path: Path, *arguments: object) -> list[int]:
+    """Compare the calls of the steps with the most that are expected, at most in one of three runs."""
+    tries = []
+    for name in "abc":
+        tries.append(counted(counter, program, path / name, *arguments))
+        calls = [*map(min, *tries)] if len(tries) > 1 else tries[0]
+        if all(found <= most for found, most in zip(calls, expected, strict=True)):
+            return calls
+    raise AssertionError(f"{tries}, expected at most {expected}")
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -90,9 +121,22 @@ def test_a_chunk_takes_no_more_system_calls_than_it_needs(
     counter: Path, tmp_path: Path, options: str, expected: list[int]
 ) -> None:
     """Steps: read all, read an item, write all, write an item, open."""
-    calls = counted(counter, PROGRAM, tmp_path / "a.zarr", options)
-    assert all(found <= most for found, most in zip(calls, expected, strict=True)), (calls, expected)
+    calls = check(counter, expected, PROGRAM, tmp_path, options)
     assert calls[0] > 1
+
+
+def test_the_first_use_of_an_array_takes_no_more_system_calls_than_it_needs(
+    counter: Path, tmp_path: Path
+) -> None:
+    """Steps: open a member, by consolidated metadata too; read an item, write all, write some; create one.
+
+    Which document was read took one more call at each opening, two at the first write.
+    """
+    # Where the array really is, as locks need it: its directory, and each above it, may be a link.
+    place = 1 + len((tmp_path / "a" / "a").parts[1:])
+    expected = [OPEN, OPEN, LOOK + READ, place + WRITE, place + PATCH, CREATE]
+    calls = check(counter, expected, FIRST_USES, tmp_path)
+    assert calls[0] == OPEN
 
 
 @pytest.mark.parametrize("linked", [False, True])

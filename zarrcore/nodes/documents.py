@@ -36,7 +36,7 @@ NAMES: dict[int, tuple[str, ...]] = {
     2: (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON),
     1: ("meta", "attrs"),
 }
-"""Names of the documents of a node, by Zarr format."""
+"""Names of the documents of a node, by Zarr format; first the one that an array has."""
 
 DECIDING = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, "meta")
 """Names of those documents without which there is no node."""
