@@ -179,18 +179,13 @@ static void hand_over_locked(void)
     }
 }
 
-void zc_metrics_hand_over(void)
-{
-    zc_mutex_lock(&spares_lock);
-    hand_over_locked();
-    zc_mutex_unlock(&spares_lock);
-}
-
 /* No other thread writes there: loads and stores are enough. */
 static void hand_over_to(shelf *own)
 {
     if (!is_first) {
-        zc_metrics_hand_over();
+        zc_mutex_lock(&spares_lock);
+        hand_over_locked();
+        zc_mutex_unlock(&spares_lock);
         return;
     }
     zc_metrics *const here = &zc_metrics_here;
@@ -202,6 +197,11 @@ static void hand_over_to(shelf *own)
             here->n[kind] = 0;
         }
     }
+}
+
+void zc_metrics_hand_over(void)
+{
+    hand_over_to(find_shelf());
 }
 
 void zc_metrics_get(zc_metrics *out)

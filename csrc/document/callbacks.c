@@ -390,8 +390,9 @@ static zc_status store_check(const zc_store *store, const char *prefix, size_t p
 
 /* ---- trees -------------------------------------------------------------------------------------- */
 
-static zc_status tree_get(const zarrcore_store *store, const char *key, zc_text *out, zc_error *err)
+static zc_status tree_get(const zarrcore_store *store, const char *key, zc_text *out, zc_mark *mark, zc_error *err)
 {
+    (void)mark;
     zarrcore_reply reply = {.most = ZC_DOCUMENT_MAX, .too_many = ZC_ERR_METADATA};
     const zc_status status = get_whole(callbacks_of(store), key, &reply, err);
     char *const data = status == ZC_OK ? malloc(reply.n + 1) : NULL;

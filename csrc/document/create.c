@@ -262,7 +262,7 @@ static zc_status create_array(const zc_where *place, const zc_found *node, zarrc
     zc_text text;
     zc_status status = zc_found_text(node, &text, err);
 
-    status = status == ZC_OK ? zc_open_document(place, &text, node->zarr_format, false, &array, err) : status;
+    status = status == ZC_OK ? zc_open_document(place, &text, node->zarr_format, NULL, false, &array, err) : status;
     zc_text_free(&text);
     status = status == ZC_OK ? store_node(place, node, err) : status;
     if (status == ZC_OK) {

@@ -397,7 +397,7 @@ int zarrcore_open_node(const zarrcore_nodes *nodes, size_t i, zarrcore_array **o
     }
     zc_error_clear(&err);
     zc_status status = place_of(nodes, node->name, &place, &err);
-    status = status == ZC_OK ? zc_open_document(&place, &node->text, node->zarr_format, false, out, &err) : status;
+    status = status == ZC_OK ? zc_open_document(&place, &node->text, node->zarr_format, NULL, false, out, &err) : status;
     zc_where_free(&place);
     return zc_report_status(error, &err, status);
 }

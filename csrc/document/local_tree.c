@@ -64,7 +64,7 @@ static zc_status read_value(const zc_file *file, const char *key, zc_text *out, 
     return zc_file_read(file, 0, out->data, out->n, err);
 }
 
-static zc_status local_get(const zarrcore_store *store, const char *key, zc_text *out, zc_error *err)
+static zc_status local_get(const zarrcore_store *store, const char *key, zc_text *out, zc_mark *mark, zc_error *err)
 {
     const zc_dir rules = rules_of(store);
     char *const path = whole_path(store, key, err);
@@ -77,6 +77,7 @@ static zc_status local_get(const zarrcore_store *store, const char *key, zc_text
     zc_status status = zc_file_open(&rules, path, &file, err);
     free(path);
     if (status == ZC_OK) {
+        *mark = zc_file_mark(&file);
         status = read_value(&file, key, out, err);
         zc_file_close(&file);
     } else if (status == ZC_ERR_IO && err->sys_errno == ENOTDIR) {

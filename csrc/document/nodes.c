@@ -46,11 +46,16 @@ static zc_status get_if_there(const zc_where *place, const char *name, zc_text *
     return zc_or_absent(zc_get(place, name, out, err), err);
 }
 
+static zc_status get_own(const zc_where *place, const char *name, zc_found *out, zc_error *err)
+{
+    return zc_or_absent(zc_get_marked(place, name, &out->own, &out->mark, err), err);
+}
+
 static zc_status find_v2(const zc_where *place, zc_found *out, zc_error *err)
 {
     out->zarr_format = 2;
     out->kind = ZARRCORE_NODE_ARRAY;
-    zc_status status = get_if_there(place, ZC_ZARRAY, &out->own, err);
+    zc_status status = get_own(place, ZC_ZARRAY, out, err);
     if (status == ZC_OK && out->own.data == NULL) {
         out->kind = ZARRCORE_NODE_GROUP;
         status = get_if_there(place, ZC_ZGROUP, &out->own, err);
@@ -64,7 +69,7 @@ zc_status zc_find_node(const zc_where *place, int zarr_format, zc_found *out, zc
 
     *out = (zc_found){.zarr_format = 3};
     if (zarr_format != 2) {
-        status = get_if_there(place, ZC_ZARR_JSON, &out->own, err);
+        status = get_own(place, ZC_ZARR_JSON, out, err);
         if (status == ZC_OK && out->own.data != NULL) {
             return kind_of(&out->own, &out->kind, err);
         }

@@ -20,7 +20,7 @@ typedef struct owner {
     int zarr_format;
     struct {                         /* the version of the document; if it is torn, reads look at that once more */
         _Atomic(const char *) name;  /* NULL: they do not look whether it is still the same */
-        _Atomic uint64_t size, inode;
+        _Atomic uint64_t size, inode, device;
         _Atomic int64_t mtime_ns, ctime_ns;
         _Atomic int64_t looked_ns;   /* when a write looked */
     } known;
@@ -144,7 +144,8 @@ static zc_status parse(zc_document *doc, const zc_text *text, int zarr_format, z
     return status;
 }
 
-static zc_status read_array(const zc_where *place, zc_text *text, int *zarr_format, zc_error *err)
+/* *mark: the version of the document; all zero where it is no file. */
+static zc_status read_array(const zc_where *place, zc_text *text, int *zarr_format, zc_mark *mark, zc_error *err)
 {
     zc_found found;
     zc_status status = zc_find_node(place, 0, &found, err);
@@ -161,6 +162,7 @@ static zc_status read_array(const zc_where *place, zc_text *text, int *zarr_form
         status = zc_found_text(&found, text, err);
     }
     *zarr_format = found.zarr_format;
+    *mark = found.mark;
     zc_found_free(&found);
     return status;
 }
@@ -172,11 +174,12 @@ static zc_status compare_with_stored(const owner *o, zc_error *err)
     zc_document now = {0};
     zc_where place = {0}, base = {.store = o->store, .path = (char *)o->prefix, .n = o->n};
     zc_text text = {NULL, 0};
+    zc_mark unused;
     int zarr_format;
     zc_status status = zc_where_above(&base, o->n, &place, err);
 
     if (status == ZC_OK) {
-        status = read_array(&place, &text, &zarr_format, err);
+        status = read_array(&place, &text, &zarr_format, &unused, err);
         if (status == ZC_ERR_MISSING || status == ZC_ERR_UNSUPPORTED) {
             zc_error_clear(err);
             status = zc_fail(err, ZC_ERR_STALE, "the array is no longer there");
@@ -192,18 +195,19 @@ static zc_status compare_with_stored(const owner *o, zc_error *err)
     return status;
 }
 
-/* Have reads compare the document in a directory with what it is now, or with nothing. */
-static void note_document(owner *o, bool compares)
+/* Have reads compare the document in a directory with the version `read`, or (NULL) with what it is now, or with nothing. */
+static void note_document(owner *o, bool compares, const zc_mark *read)
 {
     const char *const name = o->zarr_format == 3 ? ZC_ZARR_JSON : ZC_ZARRAY;
     zc_local local;
-    zc_mark mark;
+    zc_mark mark = read != NULL ? *read : (zc_mark){0};
 
     compares = compares && zc_local_of(o->store, &local);
     local.documented = name;
-    if (compares && zc_local_mark(&local, o->prefix, o->doc.array.prefix_len, &mark)) {
+    if (compares && (read != NULL || zc_local_mark(&local, o->prefix, o->doc.array.prefix_len, &mark))) {
         atomic_store(&o->known.size, mark.size);
         atomic_store(&o->known.inode, mark.inode);
+        atomic_store(&o->known.device, mark.device);
         atomic_store(&o->known.mtime_ns, mark.mtime_ns);
         atomic_store(&o->known.ctime_ns, mark.ctime_ns);
         atomic_store(&o->known.name, name);
@@ -217,7 +221,7 @@ static zc_status renew(void *pointer, bool last, zc_error *err)
 {
     owner *const o = pointer;
 
-    note_document(o, !last);                 /* before it is read */
+    note_document(o, !last, NULL);           /* before it is read */
     return compare_with_stored(o, err);
 }
 
@@ -225,7 +229,8 @@ static zc_status renew(void *pointer, bool last, zc_error *err)
 static const char *known_document(const owner *o, zc_mark *mark)
 {
     *mark = (zc_mark){.size = atomic_load(&o->known.size), .inode = atomic_load(&o->known.inode),
-                      .mtime_ns = atomic_load(&o->known.mtime_ns), .ctime_ns = atomic_load(&o->known.ctime_ns)};
+                      .device = atomic_load(&o->known.device), .mtime_ns = atomic_load(&o->known.mtime_ns),
+                      .ctime_ns = atomic_load(&o->known.ctime_ns)};
     return atomic_load(&o->known.name);
 }
 
@@ -345,8 +350,8 @@ static zarrcore_array *new_handle(owner *o, const zc_where *place)
     return out;
 }
 
-zc_status zc_open_document(const zc_where *place, const zc_text *text, int zarr_format, bool detached, zarrcore_array **out,
-                           zc_error *err)
+zc_status zc_open_document(const zc_where *place, const zc_text *text, int zarr_format, const zc_mark *mark, bool detached,
+                           zarrcore_array **out, zc_error *err)
 {
     owner *const o = new_owner(place, detached);
     zc_status status = o != NULL ? parse(&o->doc, text, zarr_format, err) : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
@@ -357,7 +362,7 @@ zc_status zc_open_document(const zc_where *place, const zc_text *text, int zarr_
         zc_grid_longest(&o->doc, longest);
         o->most = zc_chain_most(o->doc.array.chain, o->doc.array.ndim, longest);
         o->zarr_format = zarr_format;
-        note_document(o, !detached);
+        note_document(o, !detached, mark);
     }
     if (status == ZC_OK && o->doc.array.chain->sharded) {
         o->doc.array.indexes = zc_cache_new(ZC_INDEX_CACHE_BYTES);
@@ -376,10 +381,11 @@ zc_status zc_open_place(const zc_where *place, zarrcore_array **out, zc_error *e
 {
     const uint64_t losses = zc_losses();     /* before the document is read */
     zc_text text;
+    zc_mark mark;
     int zarr_format;
-    zc_status status = read_array(place, &text, &zarr_format, err);
+    zc_status status = read_array(place, &text, &zarr_format, &mark, err);
 
-    status = status == ZC_OK ? zc_open_document(place, &text, zarr_format, false, out, err) : status;
+    status = status == ZC_OK ? zc_open_document(place, &text, zarr_format, &mark, false, out, err) : status;
     if (status == ZC_OK) {
         zc_known_losses_set(&((owner *)(*out)->owner)->losses, losses);
     }

@@ -285,7 +285,7 @@ zc_status zc_with_shape(const zc_found *found, int ndim, const int64_t *shape, c
 
 zc_status zc_open_found(const zc_where *place, const zc_found *found, zarrcore_array **out, zc_error *err)
 {
-    return zc_open_document(place, &found->own, found->zarr_format, true, out, err);
+    return zc_open_document(place, &found->own, found->zarr_format, NULL, true, out, err);
 }
 
 /* A handle whose array is as long as the chunks that reach the limit, and those. */

@@ -264,10 +264,17 @@ const char *zc_key_at(const zc_where *place, const char *name)
     return place->key;
 }
 
-zc_status zc_get(const zc_where *place, const char *name, zc_text *out, zc_error *err)
+zc_status zc_get_marked(const zc_where *place, const char *name, zc_text *out, zc_mark *mark, zc_error *err)
 {
     *out = (zc_text){NULL, 0};
-    return place->store->shared->ops->get(place->store, zc_key_at(place, name), out, err);
+    return place->store->shared->ops->get(place->store, zc_key_at(place, name), out, mark, err);
+}
+
+zc_status zc_get(const zc_where *place, const char *name, zc_text *out, zc_error *err)
+{
+    zc_mark unused;
+
+    return zc_get_marked(place, name, out, &unused, err);
 }
 
 zc_status zc_put(const zc_where *place, const char *name, const zc_text *text, bool is_new, zc_error *err)

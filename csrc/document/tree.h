@@ -69,8 +69,9 @@ void zc_names_free(zc_names *names);
 
 /* Keys and paths are relative to the root of the store. */
 typedef struct zc_tree_ops {
-    /* The whole value of a key, at most ZC_DOCUMENT_MAX bytes; ZC_ERR_MISSING.  *out is to be freed after success. */
-    zc_status (*get)(const zarrcore_store *store, const char *key, zc_text *out, zc_error *err);
+    /* The whole value of a key, at most ZC_DOCUMENT_MAX bytes; ZC_ERR_MISSING.  *out is to be freed after success.
+     * *mark: the version of the file that was read, if it is one; else nothing is set. */
+    zc_status (*get)(const zarrcore_store *store, const char *key, zc_text *out, zc_mark *mark, zc_error *err);
 
     /* is_new: ZC_ERR_EXISTS if there is a value, of several callers one wins. */
     zc_status (*put)(const zarrcore_store *store, const char *key, const zc_text *value, bool is_new, zc_error *err);
@@ -149,6 +150,7 @@ size_t zc_length_above(const zc_where *place, size_t n);
 const char *zc_key_at(const zc_where *place, const char *name);
 
 zc_status zc_get(const zc_where *place, const char *name, zc_text *out, zc_error *err);
+zc_status zc_get_marked(const zc_where *place, const char *name, zc_text *out, zc_mark *mark, zc_error *err);
 zc_status zc_put(const zc_where *place, const char *name, const zc_text *text, bool is_new, zc_error *err);
 
 /* Fails where the store was opened for reading. */
@@ -180,6 +182,7 @@ zc_status zc_begin_change(const zarrcore_store *store, const char *path, zc_wher
 typedef struct zc_found {
     int zarr_format, kind;   /* kind: ZARRCORE_NODE_ARRAY, ZARRCORE_NODE_GROUP */
     zc_text own;             /* its document */
+    zc_mark mark;            /* the version of the file that this was; zero if it is none */
     zc_text attributes;      /* format 2: .zattrs; data is NULL if there is none */
 } zc_found;
 
@@ -213,9 +216,9 @@ zc_status zc_follow_tree(const zc_where *place, zc_error *err);
 /* ---- handles of arrays ---- */
 
 /* A handle of the array that a document (of zc_found_text) describes.  Its calls look whether the array is still that one, unless the
- * handle is `detached`. */
-zc_status zc_open_document(const zc_where *place, const zc_text *text, int zarr_format, bool detached, zarrcore_array **out,
-                           zc_error *err);
+ * handle is `detached`.  mark: the version of the document that was read; NULL: the one that is there now. */
+zc_status zc_open_document(const zc_where *place, const zc_text *text, int zarr_format, const zc_mark *mark, bool detached,
+                           zarrcore_array **out, zc_error *err);
 
 /* The same with the documents at a place. */
 zc_status zc_open_place(const zc_where *place, zarrcore_array **out, zc_error *err);

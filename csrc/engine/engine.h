@@ -115,6 +115,7 @@ zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll
 typedef struct zc_threads {
     int n, most;
     double item_ns;
+    bool split;              /* fewer items than threads: several may share one */
 } zc_threads;
 
 /* Of the reads of n chunks, or the write of them; threads: what the caller said, 0 the default. */

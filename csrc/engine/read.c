@@ -368,7 +368,7 @@ static zc_status read_calls(zc_read_job *job, const zc_call *calls, size_t n, zc
     zc_pool_expect(job->wants.n_items);
     job->worth = zc_read_threads(calls, n, job->wants.n_items, threads);
     job->threads = job->worth.n;
-    job->split = job->wants.n_items < (size_t)job->threads;
+    job->split = job->worth.split;
     job->shared = job->wants.shares ? zc_cache_new(SHARED_BYTES) : NULL;
     status = read_all(job, &failed, err);
     if (status != ZC_OK) {

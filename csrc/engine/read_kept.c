@@ -49,8 +49,8 @@ static bool next_chunk(int ndim, const int64_t *first, const int64_t *last, int6
     return false;
 }
 
-/* Place what is wanted of a chunk.  False if it is not there. */
-static bool place_kept(zc_context *ctx, const int64_t *chunk, zc_status *status)
+/* Place what is wanted of a chunk; without lists of indices that takes no workspace.  False if it is not there. */
+static bool place_kept(const zc_context *ctx, const int64_t *chunk, zc_status *status)
 {
     const zc_array *array = ctx->call->array;
     int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
@@ -75,8 +75,7 @@ static bool place_kept(zc_context *ctx, const int64_t *chunk, zc_status *status)
         return false;
     }
     const zc_chunk of = {.chain = array->chain, .ndim = array->ndim, .shape = shape, .selection = &selection};
-    ctx->ws = ctx->ws != NULL ? ctx->ws : zc_pool_borrow(ctx->err);
-    *status = ctx->ws != NULL ? zc_chunk_place(ctx, &of, zc_cached_data(cached)) : ZC_ERR_MEMORY;
+    *status = zc_chunk_place(ctx, &of, zc_cached_data(cached));
     zc_cached_let_go(cached);
     return true;
 }
@@ -84,7 +83,7 @@ static bool place_kept(zc_context *ctx, const int64_t *chunk, zc_status *status)
 bool zc_read_kept(const zc_call *call, zc_status *status, zc_error *err)
 {
     const zc_array *array = call->array;
-    zc_context ctx = {.call = call, .fill = array->fill, .err = err};
+    const zc_context ctx = {.call = call, .fill = array->fill, .err = err};
     int64_t first[ZC_MAX_DIMS], last[ZC_MAX_DIMS], chunk[ZC_MAX_DIMS];
     bool kept;
 
@@ -98,8 +97,8 @@ bool zc_read_kept(const zc_call *call, zc_status *status, zc_error *err)
     do {
         kept = place_kept(&ctx, chunk, status);
     } while (kept && *status == ZC_OK && next_chunk(array->ndim, first, last, chunk));
-    if (ctx.ws != NULL) {
-        zc_pool_release(ctx.ws);
+    if (kept) {
+        zc_metrics_hand_over();
     }
     return kept;
 }

@@ -100,7 +100,7 @@ static zc_threads threads_for(double ns, double items, double alone, int threads
     const double limited = ns > LONG_NS ? most(worth, 2) : most(worth, 1);
     const int n = limited < usual ? (int)limited : usual;
 
-    return (zc_threads){.n = n, .most = n < usual && items >= SLOW_FROM ? usual : n, .item_ns = ns / items};
+    return (zc_threads){.n = n, .most = n < usual && items >= SLOW_FROM ? usual : n, .item_ns = ns / items, .split = items < n};
 }
 
 /* ---- what a call moves ----------------------------------------------------------------------------- */
@@ -307,9 +307,13 @@ zc_threads zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int t
         read += read_ns(&calls[i], n_calls == 1 ? n : 1);
     }
     const double ns = opened + read * (double)n_calls / (double)i;
-    return is_little(ns, (double)n, SHARED_FROM_NS)
-               ? (zc_threads){1, 1, 0}
-               : threads_for(ns, (double)n, calls->store->is_local ? OPENED_ALONE_NS : 0, threads);
+    if (is_little(ns, (double)n, SHARED_FROM_NS)) {
+        return (zc_threads){.n = 1, .most = 1};
+    }
+    if (n == 1 && calls->store->is_local && threads == 0) {      /* it may be in a cache: the system is not asked before it is known */
+        return (zc_threads){.n = 1, .most = 1, .split = true};
+    }
+    return threads_for(ns, (double)n, calls->store->is_local ? OPENED_ALONE_NS : 0, threads);
 }
 
 bool zc_read_is_short(const zc_call *call)
@@ -367,10 +371,10 @@ zc_threads zc_write_threads(const zc_call *call, size_t n)
 
     if (call->threads == 0 && call->store->waits > 0 && n > 1) {
         const int waiting = waiting_threads(call, n);
-        return (zc_threads){waiting, waiting, 0};
+        return (zc_threads){.n = waiting, .most = waiting};
     }
     if (chain->ops->is_plain && call->store->fetch != NULL && given < COPIED_MIN * chunks) {
-        return (zc_threads){1, 1, 0};
+        return (zc_threads){.n = 1, .most = 1};
     }
     /* A chunk that is written in part is decoded and encoded as a whole, or copied. */
     const bool copied = is_copied(chain);
@@ -379,6 +383,6 @@ zc_threads zc_write_threads(const zc_call *call, size_t n)
     const double ns = made + WRITTEN_NS * chunks;
     const double alone = most(MADE_ALONE_NS / directories(call, chunks), 2 * OPENED_ALONE_NS);
     return is_little(ns, chunks, copied ? STORED_SHARED_FROM_NS : SHARED_FROM_NS)
-               ? (zc_threads){1, 1, 0}
+               ? (zc_threads){.n = 1, .most = 1}
                : threads_for(ns, chunks, call->store->is_local ? alone : 0, call->threads);
 }

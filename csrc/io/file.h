@@ -58,6 +58,29 @@ typedef struct zc_file {
     uint64_t device;
 } zc_file;
 
+/* What distinguishes the versions of a file; numbers as of zc_file.  Zero on Windows: change, inode and device. */
+typedef struct zc_mark {
+    uint64_t size;
+    int64_t mtime_ns, ctime_ns;
+    uint64_t inode, device;
+} zc_mark;
+
+static inline bool zc_mark_is_same(const zc_mark *a, const zc_mark *b)
+{
+    return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->inode == b->inode &&
+           a->device == b->device;
+}
+
+/* That of an open file, when it was opened. */
+static inline zc_mark zc_file_mark(const zc_file *file)
+{
+#ifdef _WIN32
+    return (zc_mark){.size = file->size, .mtime_ns = file->mtime_ns};
+#else
+    return (zc_mark){file->size, file->mtime_ns, file->ctime_ns, file->inode, file->device};
+#endif
+}
+
 /* Open the directory of a path, whose first root_len bytes are the root.
  * ZC_ERR_MISSING if the directory does not exist; a file in its place, or above it, is ZC_ERR_IO. */
 zc_status zc_dir_open(const char *path, size_t root_len, zc_symlinks links, zc_dir **out, zc_error *err);
@@ -70,18 +93,6 @@ int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes);
 /* Are both the same directory, as far as the system can tell?  One that was removed while it was held open is not the one
  * that has been made in its place. */
 bool zc_dir_is_same(const zc_dir *a, const zc_dir *b);
-
-/* What distinguishes the versions of a file that is not opened. */
-typedef struct zc_mark {
-    uint64_t size;
-    int64_t mtime_ns, ctime_ns;
-    uint64_t inode;          /* as of zc_file, as are the times */
-} zc_mark;
-
-static inline bool zc_mark_is_same(const zc_mark *a, const zc_mark *b)
-{
-    return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->inode == b->inode;
-}
 
 /* Is there something of that name?  Of a link the mark is its own. */
 bool zc_dir_has(const zc_dir *dir, const char *name, zc_mark *mark);

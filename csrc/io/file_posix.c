@@ -107,7 +107,7 @@ bool zc_dir_has(const zc_dir *dir, const char *name, zc_mark *mark)
         return false;
     }
     *mark = (zc_mark){.size = (uint64_t)st.st_size, .mtime_ns = ns_of(MTIME(st)), .ctime_ns = ns_of(CTIME(st)),
-                      .inode = (uint64_t)st.st_ino};
+                      .inode = (uint64_t)st.st_ino, .device = (uint64_t)st.st_dev};
     return true;
 }
 

@@ -3,32 +3,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from shim import needs_shim
+from system_calls import check, compiled, counted
 
 pytestmark = needs_shim
 
-SOURCE = Path(__file__).parents[1] / "shared" / "count_calls.c"
-REFUSED = 77
-STEPS = """
-import os, signal, sys
-import numpy as np
-import zarrcore
-
-def step(*calls):
-    for call in calls:
-        call()
-    for call in calls:
-        for _ in range(TIMES):
-            os.kill(os.getpid(), signal.SIGSTOP)
-            call()
-    os.kill(os.getpid(), signal.SIGSTOP)
-
-""".replace("TIMES", str(TIMES := 3))
 PROGRAM = """
 options = eval(sys.argv[2])
 array = zarrcore.create_array(sys.argv[1], shape=64, dtype="i4", **options)
@@ -47,38 +29,41 @@ ABSENT_CHUNKS = """
 array = zarrcore.create_array(sys.argv[1], name="a", shape=6400, chunks=100, dtype="i4", compressors=None)
 step(lambda: None, lambda: array[5], lambda: array.read(threads=1))
 """
+FIRST_USES = """
+values = np.arange(64, dtype="i4")
+how = dict(shape=64, chunks=64, dtype="i4", compressors=None)
+root = zarrcore.create_group(sys.argv[1], attributes={"title": "waves"})
+root.create_array("a", **how)[...] = values
+zarrcore.consolidate_metadata(root.store)
+plain, consolidated = (zarrcore.open_group(sys.argv[1], use_consolidated=use) for use in (False, True))
+fresh = [zarrcore.open_array(sys.argv[1], path="a") for _ in range(6)]
+free = iter(range(9))
+step(
+    lambda: None,
+    lambda: plain["a"],
+    lambda: consolidated["a"],
+    lambda: fresh.pop()[5],
+    lambda: fresh.pop().write(..., values, threads=1),
+    lambda: fresh.pop().oindex.__setitem__(([5, 7],), 7),
+    lambda: zarrcore.create_array(f"{sys.argv[1]}-{next(free)}", **how),
+)
+"""
 READ = 3  # open, read, close
 READ_SHARD = READ + 2  # its size, and its index
 LOOK = 1  # at the document, before a write that comes 10 ms after the last look, as on a busy machine
 WRITE = 7 + LOOK  # open and close the directory, the number of the process; make, write, close, rename a file
 PATCH = READ + 1 + WRITE  # the size of what there was
 PATCH_SHARD = READ_SHARD + 1 + WRITE  # the inner chunks before and after the patched one
-OPEN = READ + 2  # the size of the document, and which one it is; a long one takes another read
-OPEN_V2 = 11  # three documents are looked for
+OPEN = READ + 1  # the size of the document, and which one it is; a long one takes another read
+OPEN_V2 = 10  # three documents are looked for
+CREATE = 25  # directory, its lock, document; what else may be there; which document it is
 ABSENT = 2  # open nothing; look for the document, which is there
 LINKED = 3  # of each path through a link in that of the root: find that out, open and close the root
 
 
 @pytest.fixture(scope="module")
 def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("counter") / "count_calls"
-    subprocess.run(["cc", "-O1", "-Wall", "-Wextra", "-o", str(program), str(SOURCE)], check=True)
-    return program
-
-
-def counted(counter: Path, program: str, *arguments: object) -> list[int]:
-    """Return the calls of the steps of a program after the first, which does nothing.
-
-    Of each step the fewest of several times: on a busy machine it may be time for another look at a document.
-    """
-    run = [str(counter), sys.executable, "-c", STEPS + program, *map(str, arguments)]
-    done = subprocess.run(run, capture_output=True, text=True, check=False)
-    if done.returncode == REFUSED:
-        pytest.skip("processes must not be traced here")
-    assert done.returncode == 0, done.stderr
-    counts = [*map(int, done.stdout.split())]
-    nothing, *steps = (min(counts[at : at + TIMES]) for at in range(0, len(counts), TIMES))
-    return [calls - nothing for calls in steps]
+    return compiled(tmp_path_factory.mktemp("counter"))
 
 
 @pytest.mark.parametrize(
@@ -95,9 +80,22 @@ def test_a_chunk_takes_no_more_system_calls_than_it_needs(
     counter: Path, tmp_path: Path, options: str, expected: list[int]
 ) -> None:
     """Steps: read all, read an item, write all, write an item, open."""
-    calls = counted(counter, PROGRAM, tmp_path / "a.zarr", options)
-    assert all(found <= most for found, most in zip(calls, expected, strict=True)), (calls, expected)
+    calls = check(counter, expected, PROGRAM, tmp_path, options)
     assert calls[0] > 1
+
+
+def test_the_first_use_of_an_array_takes_no_more_system_calls_than_it_needs(
+    counter: Path, tmp_path: Path
+) -> None:
+    """Steps: open a member, by consolidated metadata too; read an item, write all, write some; create one.
+
+    Which document was read took one more call at each opening, two at the first write.
+    """
+    # Where the array really is, as locks need it: its directory, and each above it, may be a link.
+    place = 1 + len((tmp_path / "a" / "a").parts[1:])
+    expected = [OPEN, OPEN, LOOK + READ, place + WRITE, place + PATCH, CREATE]
+    calls = check(counter, expected, FIRST_USES, tmp_path)
+    assert calls[0] == OPEN
 
 
 @pytest.mark.parametrize("linked", [False, True])

@@ -7,6 +7,7 @@ import os
 import pickle
 import shutil
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ import zarrcore
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.codecs.base import BytesBytesCodec
 from zarrcore.errors import ArrayNotFoundError, ChunkIOError, CopyError
+from zarrcore.nodes import documents
 from zarrcore.registry import register_codec
 from zarrcore.storage import FsspecStore, LocalStore, MemoryStore, ObjectStore, WrapperStore, ZipStore
 
@@ -567,6 +569,40 @@ def test_files_by_another_store_that_were_replaced_before_their_first_use(tmp_pa
     array.store.close()
     with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
         array[2]
+
+
+OPENINGS: dict[str, Callable[[Path], Any]] = {
+    "opened": lambda root: zarrcore.open_array(root, path="a"),
+    "member": lambda root: zarrcore.open_group(root, use_consolidated=False)["a"],
+    "consolidated": lambda root: zarrcore.open_group(root, use_consolidated=True)["a"],
+    "listed": lambda root: dict(zarrcore.open_group(root, use_consolidated=False).arrays())["a"],
+}
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_an_array_was_replaced_after_its_document_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zarr_format: int, opening: str
+) -> None:
+    """The version that was noted was that of the other array's document: nothing was different later."""
+    root = zarrcore.create_group(tmp_path / "root", zarr_format=zarr_format)
+    make(root.store, "a", 1, compressors=None, kind=f"v{zarr_format}")
+    make(tmp_path / "b", None, 2, dtype="f4", compressors=None, kind=f"v{zarr_format}")
+    with warnings.catch_warnings(action="ignore"):
+        zarrcore.consolidate_metadata(root.store)
+    parse, is_late = documents.parse, [False]
+
+    def replaced(zarr_format: int, values: dict[str, Any], *, path: str) -> Any:
+        if path == "a" and values and not is_late[0]:
+            is_late[0] = True
+            by_another_process(tmp_path / "root" / "a", tmp_path / "b")
+        return parse(zarr_format, values, path=path)
+
+    monkeypatch.setattr(documents, "parse", replaced)
+    array = OPENINGS[opening](tmp_path / "root")
+    assert is_late[0]
+    with pytest.raises(ArrayNotFoundError, match="replaced by another one"):
+        array[0]
 
 
 def test_attributes_and_rows_of_others_before_the_first_use_are_no_replacement(tmp_path: Path) -> None:

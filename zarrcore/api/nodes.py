@@ -37,6 +37,8 @@ _GROUP_ARGUMENTS = {"attributes", "use_consolidated", "overwrite"}
 
 def drop_unused(arguments: dict[str, Any]) -> None:
     """Take arguments that have no effect out of `arguments`, with a warning for each that was given."""
+    if not arguments:
+        return
     import warnings
 
     from zarrcore.metadata.departures import level_of_caller

@@ -222,14 +222,13 @@ def put(
     step: Step | None = None,
 ) -> None:
     """Write values, or fields of them, into a selection; `step` is as of :func:`get`."""
-    array.check_writable()
+    array.writable_engine()
     if fields:
         values = field_values(value, fields, array.dtype, selection.shape)
         if values.dtype.itemsize > 0:
             field = fields if isinstance(fields, str) else tuple(fields)
             store_values(array, selection, values, threads, step, field=field)
         return
-    array.engine()
     values = as_values(value, array.dtype_in_memory, ndim=len(selection.shape), any_text=True)
     values = broadcast_values(values, selection.shape)
     encoded = check_objects(array, selection, values)
@@ -252,7 +251,7 @@ def put_by(
         with under_way:
             if users.MOVING:
                 refuse_while_moving(array)
-            array.check_writable()
+            array.writable_engine()
             array.follow()
             is_plain = select is plain_selection and step is None and not fields
             if is_plain and array.engine().put(selection, value, writes_empty_chunks(array), threads):

@@ -426,6 +426,14 @@ def create_new(
     group: StorePath | None = None,
 ) -> OpenArray:
     """Create an array with its values; `group` is a group above the place that has been read."""
+    array = _created(place, new, threads=threads, progress=progress, group=group)
+    array.seen = document_noticed(array.metadata, place)
+    return array
+
+
+def _created(
+    place: StorePath, new: NewArray, *, threads: int, progress: Progress | None, group: StorePath | None
+) -> OpenArray:
     metadata, config, values, write_data, overwrite = new
     if overwrite:
         refuse_own_source(place, values)
@@ -434,9 +442,7 @@ def create_new(
     if values is None or not write_data:
         refuse_unusable_codecs(metadata)
         create_node(place, metadata, overwrite=overwrite, group=group)
-        array = _stored(place, metadata, config)
-        array.seen = document_noticed(metadata, place)
-        return array
+        return _stored(place, metadata, config)
     # An array of ours has had this shape; if it has another one by now, that is noticed at the end.
     by_regions = isinstance(state_of(values), OpenArray) or (
         not isinstance(values, np.ndarray) and getattr(values, "shape", None) == metadata.shape
@@ -459,7 +465,6 @@ def create_new(
                 copy_values(values, made, threads=threads, progress=step)
         else:
             store_values(made, selection, values, threads)
-    array.seen = document_noticed(array.metadata, place)
     return array
 
 

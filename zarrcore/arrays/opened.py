@@ -16,7 +16,7 @@ from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.metadata.layout import grid_edges, is_resized
 from zarrcore.nodes import users
 from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import parse_node, read_documents
+from zarrcore.nodes.find import noticed_of, parse_node, read_documents
 from zarrcore.nodes.open import open_array_node
 from zarrcore.nodes.users import BINDING, COMPILED
 from zarrcore.storage.path import StorePath
@@ -205,7 +205,7 @@ class OpenArray(ArrayDescription):
         What would be stored there is what that array cannot read, or reads as other values.
         """
         metadata, engine = self._metadata, self.engine()
-        engine.confirm()
+        engine.confirm(False)
         return self.engine_after(engine, metadata) if engine.is_stale else engine
 
     def with_shape_of(self, metadata: ArrayMetadata) -> OpenArray:
@@ -240,8 +240,8 @@ class OpenArray(ArrayDescription):
         if self.order == "C":
             self.get = engine.get
 
-    def engine(self) -> Engine:
-        """Return the engine, compiled on the first access to the data."""
+    def engine(self, *, to_write: bool = False) -> Engine:
+        """Return the engine, compiled at the first access; `to_write`: see :meth:`_compare_seen`."""
         engine = self._engine
         while engine is None:
             self.follow()
@@ -250,7 +250,9 @@ class OpenArray(ArrayDescription):
                 metadata = self._with_separator(metadata)
                 self._metadata = metadata
             engine = self._build(metadata)
-            self._compare_seen()
+            self._compare_seen(engine.noticed, to_write=to_write)
+            if to_write:
+                engine.note_look()
             with BINDING:
                 self.dtype_in_memory = metadata.np_dtype
                 if self.losses != users.losses:  # of this array, perhaps, which nobody could tell of it
@@ -260,16 +262,17 @@ class OpenArray(ArrayDescription):
                     self._bind(engine)
         return engine
 
-    def _compare_seen(self, *, to_write: bool = False) -> None:
+    def _compare_seen(self, noticed: Any = None, *, to_write: bool = False) -> None:
         """Have the metadata looked at if another process has stored others since the array was opened.
 
-        Where there are none any more, reads find that out themselves.
+        Where there are none any more, reads find that out themselves.  `noticed`: what an engine that was
+        made just now has noticed of them.
         """
         seen = self.seen  # once: another thread may compile the engine meanwhile
         if seen is None:
             return
         key, version = seen
-        now = self._store_path.store._noticed(key)
+        now = version if noticed == version else self._store_path.store._noticed(key)
         if now != version and (now or to_write):
             self.seen, self.losses = None, -1
 
@@ -353,10 +356,18 @@ class OpenArray(ArrayDescription):
 
     def check_writable(self) -> None:
         """Raise a ReadOnlyError if the store or the format of the array can be read only."""
+        self._refuse_read_only()
+        self._compare_seen(to_write=True)
+
+    def writable_engine(self) -> Engine:
+        """Return the engine, after the same look at the metadata."""
+        self._refuse_read_only()
+        return self.engine(to_write=True)
+
+    def _refuse_read_only(self) -> None:
         self._store_path.store._check_writable()
         if self._metadata.zarr_format == 1:
             raise ReadOnlyError(f"array {self.path or '/'!r}: arrays of format 1 can be read only")
-        self._compare_seen(to_write=True)
 
     def __repr__(self) -> str:
         return f"<OpenArray {self._store_path} shape={self.shape} dtype={self.dtype}>"
@@ -378,16 +389,21 @@ def array_read(
     is_copy: bool = False,
 ) -> OpenArray:
     """Return the array whose own document, or one of consolidated metadata, was just read."""
-    seen = document_noticed(metadata, place)
+    seen = document_noticed(metadata, place, noticed_of(metadata))
     documented = not is_copy or seen is not None
     return OpenArray(metadata, place, config, losses=losses, documented=documented, seen=seen)
 
 
-def document_noticed(metadata: ArrayMetadata, place: StorePath) -> tuple[str, Any] | None:
-    """Return an array's document and what distinguishes it; None if there is none, or that is a request."""
+def document_noticed(
+    metadata: ArrayMetadata, place: StorePath, noticed: Any = None
+) -> tuple[str, Any] | None:
+    """Return an array's document and what distinguishes it; None if there is none, or that is a request.
+
+    `noticed`: that, if it was found out when the document was read.
+    """
     store, key = place.store, document_key(metadata, place)
-    is_far = store._concurrent_requests() and not store._has_directories
-    noticed = None if is_far else store._noticed(key)
+    if not noticed and (store._has_directories or not store._concurrent_requests()):
+        noticed = store._noticed(key)
     return (key, noticed) if noticed else None
 
 
@@ -422,4 +438,5 @@ def stored_metadata(
             f"array {array.path or '/'!r} is no longer in {array.store}: "
             f"{'there is nothing' if found is None else 'there is a group'} in its place"
         )
+    noticed_of(found)  # an engine looks itself
     return found

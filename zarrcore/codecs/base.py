@@ -80,9 +80,8 @@ class ArraySpec:
 
     def is_same(self, other: ArraySpec) -> bool:
         """Return whether `other` is the same array, with the same bits as fill value."""
-        return (self.shape, self.dtype) == (other.shape, other.dtype) and _has_same_bits(
-            self.fill, other.fill
-        )
+        is_same_dtype = self.dtype is other.dtype or self.dtype == other.dtype
+        return self.shape == other.shape and is_same_dtype and _has_same_bits(self.fill, other.fill)
 
 
 def _has_same_bits(one: Any, other: Any) -> bool:

@@ -435,7 +435,9 @@ class CodecChain:
         """
         # Kept for the next array: those that are stored alike share their chain, see metadata.known.
         last, compiled = vars(self).get("_compiled", (None, None))
-        if last is None or not last.is_same(spec):
+        if last is not None and last.is_same(spec):
+            vars(self)["_compiled"] = (spec, compiled)  # the next array has the very fill value of this one
+        else:
             compiled, links = None, self.links(spec)
             fill = fill_item(spec).tobytes() if self.array_array and links is not None else None
             try:

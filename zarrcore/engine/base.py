@@ -38,6 +38,10 @@ class Engine(Protocol):
     """Whether another process may have, as a read, or `confirm`, has found out: the metadata are others."""
 
     @property
+    def noticed(self) -> Any:
+        """What the store noticed of the array's document when the engine was made; None: nothing."""
+
+    @property
     def block_shape(self) -> tuple[int, ...] | None:
         """Shape of the blocks that `write_gathered` takes; None if a block is a whole chunk."""
 
@@ -68,8 +72,14 @@ class Engine(Protocol):
     ) -> None:
         """Fill the flat `out` with the elements at `coords`."""
 
-    def confirm(self) -> None:
-        """Look whether several reads were of one array; where they may not have been, it `is_stale`."""
+    def note_look(self) -> None:
+        """Note that the engine was made just now, for a write, so that this need not look again."""
+
+    def confirm(self, now: bool = True) -> None:
+        """Look whether several reads were of one array; where they may not have been, it `is_stale`.
+
+        Not `now`: a look that was a moment ago will do.
+        """
 
     def write_points(
         self,

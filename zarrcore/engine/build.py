@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore._core import engine
 from zarrcore._log import debug
 from zarrcore._validate import of_array
+from zarrcore.codecs.base import ArraySpec
 from zarrcore.config import config
 from zarrcore.errors import ChunkIOError, named
 from zarrcore.metadata.documents import NAMES
@@ -60,8 +61,6 @@ def _take_share() -> None:
 
 def chunk_spec(metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
     """Return the codecs' specification of a chunk of the given shape."""
-    from zarrcore.codecs.base import ArraySpec
-
     return ArraySpec(shape=shape, dtype=metadata.data_type, fill=metadata.fill_scalar)
 
 

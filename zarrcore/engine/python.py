@@ -92,7 +92,7 @@ class PythonEngine:
         self._metadata = metadata
         self._store = store
         self._document = document
-        self._version = (store._noticed(document) or None) if document else None
+        self.noticed = (store._noticed(document) or None) if document else None
         self._path = path
         self._has_lost = lost
         self._missing_is_error = missing_is_error
@@ -141,12 +141,15 @@ class PythonEngine:
                 self._compare(is_read)
 
     def _compare(self, is_read: bool) -> None:
-        if self._version is not None:
+        if self.noticed is not None:
             now = self._store._noticed(self._document)
             # Where nothing was read and nothing is there, the error says that they are gone.
-            self.is_stale |= now != self._version and (is_read or bool(now))
+            self.is_stale |= now != self.noticed and (is_read or bool(now))
 
-    def confirm(self) -> None:
+    def note_look(self) -> None:
+        """Do nothing: what is written by Python takes longer than one more look."""
+
+    def confirm(self, now: bool = True) -> None:
         """Look whether several reads were of one array."""
         self._compare(is_read=True)
 

@@ -63,7 +63,8 @@ def find(group: OpenGroup, path: str) -> Found | None:
     except InvalidKeyError:
         return None
     losses, changes = users.losses, users.changes_known()
-    place, (metadata, copy) = group.place / name, group.seen()
+    metadata, copy = group.seen()
+    place = group.place._child(name)
     if not name:
         return Found(name, metadata, copy, losses) if path else None
     if metadata.consolidated_metadata is not None:

@@ -224,7 +224,7 @@ class ArrayMetadata:
         # By what is stored: a NaN fill value is equal to itself.
         if not isinstance(other, ArrayMetadata) or type(self) is not type(other):
             return NotImplemented
-        return _canonical(self) == _canonical(other)
+        return _is_alike(self, other) or _canonical(self) == _canonical(other)
 
     def __hash__(self) -> int:
         return hash(_canonical(self))
@@ -299,6 +299,26 @@ def _are_transpositions(codecs: Sequence[Any]) -> bool:
     from zarrcore.codecs.transpose import TransposeCodec
 
     return all(isinstance(codec, TransposeCodec) for codec in codecs)
+
+
+_OTHERS = ("storage_transformers", "extra_fields")  # that hardly any array has
+
+
+def _is_alike(one: ArrayMetadata, other: ArrayMetadata) -> bool:
+    """Return whether the very same objects say how chunks are stored, and the rest is the same."""
+    ours, theirs = vars(one), vars(other)
+    return (
+        one.zarr_format > 1
+        and all(ours.get(name) is theirs.get(name) for name in one._storage_members)
+        and ours["shape"] == theirs["shape"]
+        and ours.get("dimension_names") == theirs.get("dimension_names")
+        and not any(own.get(name) for own in (ours, theirs) for name in _OTHERS)
+        and _text_of(ours["attributes"]) == _text_of(theirs["attributes"])
+    )
+
+
+def _text_of(attributes: dict[str, Any]) -> str:
+    return json.dumps(attributes, sort_keys=True) if attributes else ""  # which knows 1 from True
 
 
 def _canonical(metadata: ArrayMetadata) -> str:

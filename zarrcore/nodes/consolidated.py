@@ -10,7 +10,7 @@ from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StaleMetadataError, ZarrUserWarning
 from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_group
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
-from zarrcore.nodes.documents import IMPLIED_ZGROUP
+from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
 from zarrcore.nodes.find import Unreadable, read_node
 from zarrcore.nodes.reading import get_many
 from zarrcore.storage.path import StorePath
@@ -69,8 +69,10 @@ def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: s
     if action == "off":
         return found
     stored = read_node(place, zarr_format)
-    if stored is None or (found is not None and bare(stored) == bare(found)):
+    if stored is None:
         return found  # without documents of its own, the copy is all there is
+    if found is not None and bare(stored) == bare(found):
+        return stored if is_array_metadata(stored) else found
     what = "it was added later" if found is None else difference(found, stored)
     message = f"consolidated metadata of {place} is stale ({what}): call consolidate_metadata() to refresh it"
     if action == "raise":

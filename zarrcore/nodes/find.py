@@ -14,10 +14,10 @@ from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
 from zarrcore.nodes.reading import get_many, names_below, reading, which_exist
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import answers, join_path, key_prefix, node_names
+from zarrcore.storage.validation import join_path, key_prefix, node_names
 
 if TYPE_CHECKING:
-    from zarrcore.metadata import GroupMetadata
+    from zarrcore.metadata import ArrayMetadata, GroupMetadata
     from zarrcore.nodes.versions import Versions
 
 
@@ -32,6 +32,7 @@ class Unreadable:
 
 
 _Child = tuple[str, Metadata | Unreadable]
+_Found = Iterator[tuple[Any, Any]]  # values, and what the store noticed of each
 
 
 def readable(found: Any) -> Any:
@@ -39,6 +40,16 @@ def readable(found: Any) -> Any:
     if isinstance(found, Unreadable):
         raise found.error
     return found
+
+
+class _Documents(dict[str, Any]):
+    """Documents of a node that exist, by name, and what the store noticed of the first name's."""
+
+    __slots__ = ("noticed",)
+
+    def __init__(self, found: dict[str, Any], noticed: Any) -> None:
+        super().__init__(found)
+        self.noticed = noticed
 
 
 _ONLY_3 = "only_format_3"  # noted of a store
@@ -53,7 +64,10 @@ def read_node(
 
     `known` are all its documents of the formats 3 and 2, if they have been read already.
     """
-    known = _read_all(place, zarr_format) if known is None else known
+    return _node_of(place, zarr_format, _read_all(place, zarr_format) if known is None else known)
+
+
+def _node_of(place: StorePath, zarr_format: int | None, known: dict[str, Any] | None) -> Metadata | None:
     for number in (3, 2, 1) if zarr_format is None else (zarr_format,):
         if known is None or number == 1:
             values = read_documents(place, number)
@@ -113,24 +127,21 @@ def read_documents(
 
 def parse_node(place: StorePath, zarr_format: int, values: dict[str, Any]) -> Metadata | None:
     """Return the metadata in documents that were read at a place, or None if they make no node."""
-    with _noted(place):
-        return documents.parse(zarr_format, values, path=place.path) if values else None
+    if not values:
+        return None
+    try:
+        found = documents.parse(zarr_format, values, path=place.path)
+    except Exception as error:
+        error.add_note(f"while the metadata were read {place._located}")
+        raise
+    if type(values) is _Documents and values.noticed and found is not None and is_array_metadata(found):
+        vars(found)["_noticed"] = values.noticed
+    return found
 
 
-class _noted:  # a generator would take a twentieth of the time of opening a node
-    """Have errors say where metadata were read."""
-
-    __slots__ = ("_place",)
-
-    def __init__(self, place: StorePath) -> None:
-        self._place = place
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, Exception):
-            error.add_note(f"while the metadata were read {self._place._located}")
+def noticed_of(metadata: ArrayMetadata) -> Any:
+    """Return, once, what the store noticed of the document that metadata were read from; None: nothing."""
+    return vars(metadata).pop("_noticed", None)
 
 
 def find_node(
@@ -146,7 +157,7 @@ def find_node(
     known = _read_all(place, zarr_format)
     if known == {} and place.store._claim(place.path):  # so there is nothing of any other format
         return place, None
-    metadata = read_node(place, zarr_format, known)
+    metadata = _node_of(place, zarr_format, known)
     if metadata is not None:
         return place, metadata
     if zarr_format is None:
@@ -192,13 +203,33 @@ def _read(place: StorePath, names: Sequence[str]) -> dict[str, Any]:
         with reading(place):
             found = list(which_exist(store, [join_path(place.path, name) for name in names]))
         names = [name for name, is_there in zip(names, found, strict=True) if is_there]
-    keys = [join_path(place.path, name) for name in names]
-    with reading(place, keys[0] if len(keys) == 1 else None):
-        if len(keys) == 1:
-            value = store.get(keys[0])
-            return {} if value is None else {names[0]: value}
-        values = answers(store.get_many(keys), len(keys), "get_many")
-    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    prefix = key_prefix(place.path)
+    if len(names) == 1:
+        key = prefix + names[0]
+        with reading(place, key):
+            value, noticed = store._get_noticed(key) or (store.get(key), None)
+        return {} if value is None else _Documents({names[0]: value}, noticed)
+    return _documents(names, iter(_get_many(place, [prefix + name for name in names])))
+
+
+def _get_many(place: StorePath, keys: Sequence[str]) -> Sequence[tuple[Any, Any]]:
+    """Return the values at many keys of documents, each with what the store noticed of it."""
+    with reading(place):
+        first = place.store._get_noticed(keys[0]) if keys else None
+        if first is not None:
+            return [first, *map(place.store._get_noticed, keys[1:])]  # type: ignore[list-item]
+    return [(value, None) for value in get_many(place, keys)]
+
+
+def _documents(names: Sequence[str], found: _Found) -> _Documents:
+    """Return those documents of a node that exist, which are the next of those found."""
+    values, of_first = {}, None
+    for number, name in enumerate(names):
+        value, noticed = next(found)
+        if value is not None:
+            values[name] = value
+            of_first = noticed if number == 0 else of_first
+    return _Documents(values, of_first)
 
 
 def read_children(place: StorePath, zarr_format: int) -> Iterator[_Child]:
@@ -231,7 +262,7 @@ def first_names(
 def read_some(place: StorePath, names: Sequence[str], zarr_format: int) -> list[_Child]:
     """Return those of some names directly below a place that are nodes with documents, and their metadata."""
     wanted = documents.NAMES[zarr_format]
-    values = iter(get_many(place, [join_path(place.path, n, name) for n in names for name in wanted]))
+    values = iter(_get_many(place, [join_path(place.path, n, name) for n in names for name in wanted]))
     found = ((name, _documented(place._child(name), zarr_format, values)) for name in names)
     return [(name, node) for name, node in found if node is not None]
 
@@ -296,7 +327,7 @@ def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: 
     children = [(place, child) for place, below in places for child in below]
     keys = [join_path(place.path, child, name) for place, child in children for name in names]
     try:
-        values = iter(get_many(places[0][0], keys))
+        values = iter(_get_many(places[0][0], keys))
     except NodeIOError as error:
         if not _may_be_of_one(places[0][0], error):
             raise
@@ -323,20 +354,19 @@ def _read_one(place: StorePath, zarr_format: int) -> Metadata | Unreadable | Non
     """Return the node at a place that perhaps may not be read."""
     try:
         keys = [join_path(place.path, name) for name in documents.NAMES[zarr_format]]
-        return _parsed(place, zarr_format, iter(get_many(place, keys)))
+        return _parsed(place, zarr_format, iter(_get_many(place, keys)))
     except NodeIOError as error:
         return Unreadable(error)
 
 
-def _parsed(place: StorePath, zarr_format: int, values: Iterator[Any]) -> Metadata | Unreadable | None:
+def _parsed(place: StorePath, zarr_format: int, values: _Found) -> Metadata | Unreadable | None:
     """Return the node at a place, whose documents are the next of the values."""
     node = _documented(place, zarr_format, values)
     return implied_group(place, zarr_format) if node is None else node
 
 
-def _documented(place: StorePath, zarr_format: int, values: Iterator[Any]) -> Metadata | Unreadable | None:
-    found = {name: value for name in documents.NAMES[zarr_format] if (value := next(values)) is not None}
+def _documented(place: StorePath, zarr_format: int, values: _Found) -> Metadata | Unreadable | None:
     try:
-        return parse_node(place, zarr_format, found)
+        return parse_node(place, zarr_format, _documents(documents.NAMES[zarr_format], values))
     except BaseZarrError as error:
         return Unreadable(error)

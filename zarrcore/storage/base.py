@@ -501,6 +501,13 @@ class Store(ABC):
         """
         return None
 
+    def _get_noticed(self, key: str) -> tuple[Any, Any] | None:
+        """Return a value, and what :meth:`_noticed` is of the very one that was read, or None.
+
+        None: to find that out together with the value costs no less than to ask.
+        """
+        return None
+
     def _pinned(self, key: str) -> AbstractContextManager[Callable[[], Changed]]:
         """Yield a function that returns what has changed of the array of a document, if that is cheap."""
         return nullcontext(lambda: "nothing")

@@ -16,10 +16,13 @@ _LISTED = (
 )
 # For each method what does the same in another way: it is built on the method where that alone is replaced.
 _SHORTCUTS = {
-    "get": ("get_partial_values", "get_many", "_get_chunks", *_PARTS, *_EXISTS, *_SIZES, "_has_lost"),
+    "get": (
+        *("get_partial_values", "get_many", "_get_chunks", "_get_noticed", "_has_lost"),
+        *(*_PARTS, *_EXISTS, *_SIZES),
+    ),
     "exists": ("_which_exist",),
-    "get_partial_values": ("get_many", "_get_chunks", *_PARTS),
-    "get_many": ("_get_chunks",),
+    "get_partial_values": ("get_many", "_get_chunks", "_get_noticed", *_PARTS),
+    "get_many": ("_get_chunks", "_get_noticed"),
     "set": ("set_if_not_exists", "set_partial_values"),
     "delete": ("erase_values", "erase_prefix", "clear"),
     "erase_values": ("erase_prefix", "clear"),

@@ -171,6 +171,19 @@ def read_file(path: str, root: str = "", follow: bool | str = True, most: int | 
         return read_span(file, 0, size)
 
 
+def read_marked(
+    path: str, root: str, follow: bool | str
+) -> tuple[bytes | None, tuple[int, ...] | None] | None:
+    """Return the contents of a short file and the version (see :func:`version_of`) of what was read.
+
+    ``(None, ())``: there is none; None: :func:`read_file` finds out.
+    """
+    found = ... if _WINDOWS else _engine.read_file(root, path, follow, _SMALL, True)
+    if found is ...:
+        return None
+    return found or (None, ())
+
+
 def read_span(file: FileIO, start: int, stop: int) -> bytes:
     """Return the bytes of an open file from `start` to `stop`, which lie within its size."""
     file.seek(start)

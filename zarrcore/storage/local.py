@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 
 from zarrcore._typing import Buffer
+from zarrcore.config import config
 from zarrcore.errors import InvalidKeyError, StoreError, printable
 from zarrcore.storage import files
 from zarrcore.storage.base import Store
@@ -132,8 +133,6 @@ class LocalStore(Store):
         self._real_root: str | None = None
         self._real_paths: dict[str, tuple[int, int, str]] = {}  # with device and inode
         if fsync is None or locks is None or page_cache is None:
-            from zarrcore.config import config
-
             fsync = config.get("store.fsync", False) if fsync is None else fsync
             locks = config.get("store.locks", "none") if locks is None else locks
             page_cache = config.get("store.page_cache", True) if page_cache is None else page_cache
@@ -692,6 +691,9 @@ class LocalStore(Store):
         return files.version_of(f"{self._root}/{key}")
 
     _noticed = _version
+
+    def _get_noticed(self, key: str) -> tuple[bytes | None, tuple[int, ...] | None]:
+        return files.read_marked(self._path(key), self._root, self.follow_symlinks) or (self.get(key), None)
 
     def _pinned(self, key: str) -> AbstractContextManager[Callable[[], Changed]]:
         from zarrcore.storage.pinned import pinned

@@ -206,7 +206,7 @@ def _of_path(path: str | os.PathLike[str], mode: str | None) -> Store:
 
         writes = mode not in (None, "r") and (is_new or os.access(path, os.W_OK))
         return ZipStore(path, mode="a" if writes else "r")
-    return LocalStore(path)
+    return LocalStore(path, read_only=mode == "r")
 
 
 def _scheme(text: str) -> str | None:

@@ -132,11 +132,11 @@ def absolute_path(path: str | bytes | os.PathLike[Any]) -> str:
     FileNotFoundError
         If it is relative and the current directory was removed; the message names both.
     """
-    text = os.fsdecode(path)
+    text = path if type(path) is str else os.fsdecode(path)
     if "\0" in text:
         raise ValueError(f"a path holds no NUL character, got {text!r}")
     try:
-        return os.path.abspath(text)
+        return os.path.normpath(text) if text[:1] == "/" == os.sep else os.path.abspath(text)
     except FileNotFoundError as error:
         reason = "the path is relative, and the current directory was removed"
         raise FileNotFoundError(error.errno, reason, text) from None

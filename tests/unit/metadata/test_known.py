@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import pickle
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -379,3 +380,21 @@ def test_a_change_of_attributes_names_the_separator():
     metadata = zarrcore.open_array(store).metadata
     assert metadata.separator_is_open
     assert not metadata.update_attributes({"a": 1}).separator_is_open
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_arrays_that_are_stored_alike_are_equal_where_their_documents_are(zarr_format: int) -> None:
+    """What they share is not compared again: the rest is as it is written, where 1 is not True."""
+    described = {"chunks": 2, "dtype": "f4", "fill_value": np.nan, "zarr_format": zarr_format}
+    attributes: list[dict[str, Any]] = [{}, {"n": 1}, {"n": 1.0}, {"n": True}, {"n": [None]}]
+    store = zarrcore.storage.MemoryStore()
+    zarrcore.create_group(store, zarr_format=zarr_format)
+    for number, (shape, own) in enumerate(itertools.product([4, 6], attributes)):
+        zarrcore.create_array(store, name=f"a{number}", shape=shape, attributes=own, **described)
+    zarrcore.create_array(store, name="b", shape=4, **{**described, "fill_value": 0})
+    names = sorted(zarrcore.open_group(store).array_keys())
+    read = [[zarrcore.open_array(store, path=name).metadata for name in names] for _ in "ab"]
+    for one, other in itertools.product(*read):
+        assert (one == other) is (json.dumps(one.to_dict()) == json.dumps(other.to_dict()))
+    assert read[0] == read[1]
+    assert read[0][0].fill_value is read[1][0].fill_value

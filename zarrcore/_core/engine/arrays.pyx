@@ -30,7 +30,14 @@ from zarrcore._core.engine.selections cimport (
     set_window,
 )
 from zarrcore._core.engine.sessions cimport Session, poll_session
-from zarrcore._core.engine.sources cimport LocalSource, MemorySource, StoreSource, is_as_noted, own_scope
+from zarrcore._core.engine.sources cimport (
+    LocalSource,
+    MemorySource,
+    Source,
+    StoreSource,
+    is_as_noted,
+    own_scope,
+)
 from zarrcore._core.engine.threads cimport thread_number
 
 import numpy as np
@@ -137,6 +144,11 @@ cdef class NativeArray:
                     self.place = place
                     self.c.place = &place.c
         return 0
+
+    @property
+    def noticed(self):
+        """What was noted of the metadata when the array was made; None: nothing."""
+        return (<LocalSource>self.source).version() if type(self.source) is LocalSource else (<Source>self.source).known
 
     @property
     def block_shape(self):
@@ -329,12 +341,20 @@ cdef class NativeArray:
         cdef int64_t now = zc_now_ns()
         if now - self.looked_ns >= ZC_LOOK_NS:
             self.looked_ns = now
-            self.confirm()
+            self.is_stale |= not is_as_noted(self.source, self.prefix)
         return not self.is_stale
 
-    def confirm(self) -> None:
-        """Look whether several reads were of one array: if they may not have been, `is_stale` is true then."""
-        self.is_stale |= not is_as_noted(self.source, self.prefix)
+    def note_look(self) -> None:
+        """Note that the metadata have been looked at just now: writes go by that for a moment."""
+        self.looked_ns = zc_now_ns()
+
+    def confirm(self, bint now=True) -> None:
+        """Look whether several reads were of one array: if they may not have been, `is_stale` is true then.
+
+        Not `now`: a look that was a moment ago will do.
+        """
+        self.looked_ns = 0 if now else self.looked_ns
+        self.may_be_current()
 
     cdef int _transfer(self, where, cnp.ndarray memory, str name, threads, field, bint points, bint write,
                        bint write_empty=False, object token=None) except -1:

@@ -87,11 +87,13 @@ cdef extern from "io/file.h" nogil:
     zc_dir zc_dir_none(size_t root_len, zc_symlinks links)
     int zc_open_below(const zc_dir *dir, const char *name, int flags, cbool writes)
     ctypedef struct zc_mark:
-        pass
+        uint64_t size, inode, device
+        int64_t mtime_ns, ctime_ns
     bint zc_mark_is_same(const zc_mark *a, const zc_mark *b)
     ctypedef struct zc_file:
         intptr_t handle
-        uint64_t size
+        uint64_t size, inode, device
+        int64_t mtime_ns, ctime_ns
     zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err)
     zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err)
     void zc_file_close(zc_file *file)

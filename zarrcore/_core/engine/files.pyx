@@ -135,10 +135,11 @@ def open_below(str root not None, str path not None, int flags, follow_symlinks,
     return fd
 
 
-def read_file(str root not None, str path not None, follow_symlinks, Py_ssize_t most):
+def read_file(str root not None, str path not None, follow_symlinks, Py_ssize_t most, bint marked=False):
     """Return the contents of a regular file of at most `most` bytes, links as of :func:`open_below`; None without one.
 
-    Returns ``...`` where there is anything else, or an error: a slower way finds out.  The GIL is released.
+    Returns ``...`` where there is anything else, or an error: a slower way finds out.  If it is `marked`, the contents
+    come with the numbers that ``files.version_of`` returns, of this very file.  The GIL is released.
     """
     cdef bytes name = _name_of(path), data
     cdef const char *text = name
@@ -159,7 +160,9 @@ def read_file(str root not None, str path not None, follow_symlinks, Py_ssize_t 
         to = PyBytes_AS_STRING(data)
         with nogil:
             status = zc_file_read(&file, 0, to, file.size, &err)
-        return data if status == ZC_OK else ...
+        if status != ZC_OK:
+            return ...
+        return (data, (file.inode, file.size, file.mtime_ns, file.device, file.ctime_ns)) if marked else data
     finally:
         zc_file_close(&file)
 

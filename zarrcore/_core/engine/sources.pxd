@@ -14,6 +14,7 @@ cdef class LocalSource:
     cdef zc_mark mark
     cdef zc_symlinks links
 
+    cdef object version(self)
     cdef bint is_as_noted(self, bytes below) except -1
 
 

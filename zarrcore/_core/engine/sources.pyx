@@ -48,6 +48,11 @@ cdef class LocalSource:
         self.is_marked = zc_local_mark(&local, PyBytes_AS_STRING(below), len(below), &self.mark)
         return self.is_marked
 
+    cdef object version(self):
+        """The version that was noted, as ``files.version_of`` has it; None without one."""
+        cdef zc_mark *mark = &self.mark
+        return (mark.inode, mark.size, mark.mtime_ns, mark.device, mark.ctime_ns) if self.is_marked else None
+
     cdef bint is_as_noted(self, bytes below) except -1:
         """Whether the metadata of the array below a prefix have the version that was noted, if one was."""
         cdef zc_local local
