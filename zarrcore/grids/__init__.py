@@ -6,8 +6,8 @@ from zarrcore._lazy import attach
 
 HOMES = {
     "base": "ChunkGrid parse_chunk_grid",
-    "rectilinear": "RectilinearGrid",
-    "regular": "RegularGrid",
+    "rectilinear": "RectangularGrid RectilinearGrid",
+    "regular": "RegularBoundedGrid RegularGrid",
 }
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES)
