@@ -587,8 +587,9 @@ _FORMAT_2 = {
     ),
 }
 _GRIDS = {
+    "bounded": "zarrs.regular_bounded=RegularBoundedGrid",
     "rectilinear": "rectangular=RectangularGrid rectilinear=RectilinearGrid",
-    "regular": "regular=RegularGrid zarrs.regular_bounded=RegularBoundedGrid",
+    "regular": "regular=RegularGrid",
 }
 _KEYS = {
     "fanout": "fanout=FanoutChunkKeyEncoding",

@@ -6,8 +6,9 @@ from zarrcore._lazy import attach
 
 HOMES = {
     "base": "ChunkGrid parse_chunk_grid",
+    "bounded": "RegularBoundedGrid",
     "rectilinear": "RectangularGrid RectilinearGrid",
-    "regular": "RegularBoundedGrid RegularGrid",
+    "regular": "RegularGrid",
 }
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES)
