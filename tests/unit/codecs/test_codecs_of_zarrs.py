@@ -28,8 +28,14 @@ from zarrcore.errors import (
 
 LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 SWAPPED = {"name": "transpose", "configuration": {"order": [1, 0]}}
+SWAPPED_3 = {"name": "transpose", "configuration": {"order": [1, 0, 2]}}
+DELTA = {"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}
 TEXTS = np.array([["", "a", "né漢🎉"], ["x" * 300, "b\0", ""], ["", "", "q"]], object)
 ADDRESS = "https://codec.zarrs.dev"
+
+
+def reshape(shape: list[Any]) -> dict[str, Any]:
+    return {"name": "reshape", "configuration": {"shape": shape}}
 
 
 def opened(document: dict[str, Any]) -> zarrcore.Array:
@@ -93,9 +99,31 @@ class TestSqueeze:
         np.testing.assert_array_equal(zarrcore.open_array(store)[...], values)
         assert zarrcore.verify(store).ok
 
-    def test_it_runs_in_c(self) -> None:
-        array = zarrcore.create_array({}, shape=(4, 1), dtype="i2", filters=["zarrs.squeeze"])
-        assert not array._compiled().chain.calls_python
+    @pytest.mark.parametrize(
+        "filters",
+        [
+            ["zarrs.squeeze"] * 2,
+            [SWAPPED_3, "zarrs.squeeze", SWAPPED],
+            [reshape([4, 1, 6]), "zarrs.squeeze"],
+            ["zarrs.squeeze", reshape([6, -1])],
+            ["zarrs.squeeze", reshape([[0], 1, [1]]), "zarrs.squeeze"],
+            ["zarrs.squeeze", SWAPPED, DELTA, reshape([-1]), "zarrs.squeeze"],
+        ],
+        ids=str,
+    )
+    def test_both_engines_make_the_same_bytes(self, filters: list[Any]) -> None:
+        values = np.arange(1, 289, dtype="i4").reshape(3, 8, 12)
+        made = []
+        for keys in ("default", "fanout"):
+            store: dict[str, bytes] = {}
+            options = {"chunk_key_encoding": {"name": keys}, "filters": filters, "compressors": None}
+            array = zarrcore.create_array(store, shape=(3, 8, 12), chunks=(1, 4, 6), dtype="i4", **options)
+            array[...] = values
+            again = zarrcore.open_array(store)
+            np.testing.assert_array_equal(again[...], values)
+            assert (again._compiled().is_native and not again._compiled().chain.calls_python) == (not made)
+            made.append(sorted(data for key, data in store.items() if key != "zarr.json"))
+        assert made[0] == made[1]
 
     def test_chunks_of_different_shapes(self) -> None:
         grid = {"name": "rectangular", "configuration": {"chunk_shape": [[1, 3], [2, 1]]}}
