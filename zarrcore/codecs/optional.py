@@ -164,13 +164,18 @@ def _is_set(mask: np.ndarray) -> np.ndarray:
 
 def _split_objects(chunk: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return which items of a chunk there are, and those in one dimension."""
-    found = [dtype.cast_scalar(item) for item in chunk.ravel().tolist()]
-    mask = np.fromiter((item is not None for item in found), bool, len(found)).reshape(chunk.shape)
+    from zarrcore._core import vlen
+
+    flat, native = chunk.ravel(), dtype.item.to_native_dtype()
+    mask = np.fromiter((item is not None for item in flat.tolist()), bool, flat.size)
+    there = flat[mask]
+    if native.kind == "T" and vlen.all_text(there):
+        return mask.reshape(chunk.shape), there.astype(native)
     is_nested = dtype.item._serializer is not None
-    items = np.empty(int(np.count_nonzero(mask)), dtype.item.to_native_dtype())
-    for i, item in enumerate(item for item in found if item is not None):  # NumPy would look into tuples
+    items = np.empty(there.size, native)
+    for i, item in enumerate(map(dtype.cast_scalar, there.tolist())):  # NumPy would look into tuples
         items[i] = item[0] if is_nested else item
-    return mask, items
+    return mask.reshape(chunk.shape), items
 
 
 def _joined(mask: np.ndarray, items: np.ndarray | None, spec: ArraySpec) -> np.ndarray:

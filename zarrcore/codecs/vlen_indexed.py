@@ -23,7 +23,6 @@ from zarrcore.config import config
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, MetadataValidationError
 
 _LENGTH_NBYTES = 8
-_MOST_OF_AN_ITEM = 2**32 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,18 +109,20 @@ class VLenCodec(ArrayBytesCodec):
         return to_bytes(item, is_text=self.takes_text)
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
+        from zarrcore._core import vlen
+
         index_chain, data_chain = self._both(spec)
-        items = [self._to_bytes(item) for item in chunk.ravel().tolist()]
+        begins, items = vlen.separated(
+            vlen.encode(chunk, self.name, self._to_bytes, utf8=self.takes_text), spec.size
+        )
+        _check_size(len(items), ChunkEncodeError)
         index_spec = self._index_spec(spec)
-        ends = np.zeros(len(items) + 1, np.uint64)
-        np.cumsum(np.fromiter(map(len, items), np.uint64, len(items)), out=ends[1:])
-        if ends[-1] > np.iinfo(index_spec.np_dtype).max:
-            reason = f"an index of {self.index_data_type} cannot hold {ends[-1]}"
+        if len(items) > np.iinfo(index_spec.np_dtype).max:
+            reason = f"an index of {self.index_data_type} cannot hold {len(items)}"
             raise ChunkEncodeError(reason, codec=self.name)
-        index = index_chain.encode(ends.astype(index_spec.np_dtype), index_spec)
-        data = np.frombuffer(b"".join(items), np.uint8)
-        _check_size(data.size, ChunkEncodeError)
-        encoded = data_chain.encode(data, _data_spec(data.size)) if data.size else b""
+        index = index_chain.encode(begins.astype(index_spec.np_dtype), index_spec)
+        octets = np.frombuffer(items, np.uint8)
+        encoded = data_chain.encode(octets, _data_spec(octets.size)) if items else b""
         length = len(index).to_bytes(_LENGTH_NBYTES, "little")
         at_start = self.index_location == "start"
         return b"".join((length, index, encoded) if at_start else (encoded, index, length))
@@ -139,9 +140,10 @@ class VLenCodec(ArrayBytesCodec):
         _check_size(size, ChunkDecodeError)
         items = np.zeros(0, np.uint8)
         if size:
-            items = data_chain.decode(encoded, _data_spec(size))
+            items = np.ascontiguousarray(data_chain.decode(encoded, _data_spec(size)))
         dtype = spec.np_dtype if self.takes_text else np.dtype(object)
-        found = vlen.decode(_interleaved(begins, items), spec.size, dtype, self.name, utf8=self.takes_text)
+        joined = vlen.interleaved(begins, items)
+        found = vlen.decode(joined, spec.size, dtype, self.name, utf8=self.takes_text)
         return found.reshape(spec.shape)
 
     def _parts(self, view: memoryview) -> tuple[memoryview, memoryview]:
@@ -172,24 +174,3 @@ def _data_spec(size: int) -> ArraySpec:
     from zarrcore.dtypes import UInt8
 
     return ArraySpec((size,), UInt8(), np.uint8(0))
-
-
-def _interleaved(begins: np.ndarray, items: np.ndarray) -> np.ndarray:
-    """Return the items as ``vlen-utf8`` has them, each after its length, for the decoder in C."""
-    lengths = np.diff(begins)
-    if lengths.size and lengths.max() > _MOST_OF_AN_ITEM:
-        reason = f"an item has {lengths.max()} bytes, at most {_MOST_OF_AN_ITEM} are supported"
-        raise ChunkDecodeError(reason, codec=VLenCodec.name)
-    first = int(begins[0])
-    n_heads = 4 * (lengths.size + 1)
-    made = np.empty(n_heads + items.size - first, np.uint8)
-    heads = np.empty(lengths.size + 1, np.int64)
-    heads[0] = 0
-    heads[1:] = 4 * np.arange(1, lengths.size + 1) + (begins[:-1] - begins[0]).astype(np.int64)
-    values = np.concatenate(([lengths.size], lengths)).astype("<u4").view(np.uint8).reshape(-1, 4)
-    is_item = np.ones(made.size, bool)
-    for i in range(4):
-        made[heads + i] = values[:, i]
-        is_item[heads + i] = False
-    made[is_item] = items[first:]
-    return made

@@ -484,3 +484,22 @@ def test_absent_chunks_and_inner_chunks_of_nested_texts(fill_value: Any, shards:
     assert zarrcore.open_array(store)[...].tolist() == [fill_value, ("a",), *[fill_value] * 6]
     array[1] = fill_value
     assert set(store) == {"zarr.json"}
+
+
+def test_items_with_and_without_their_lengths() -> None:
+    from zarrcore._core import vlen
+
+    items = [b"", b"a", b"bcd" * 100, b"", b"e"]
+    encoded = struct.pack("<I", 5) + b"".join(struct.pack("<I", len(item)) + item for item in items)
+    begins, joined = vlen.separated(encoded, 5)
+    assert begins.tolist() == [0, 0, 1, 301, 301, 302] and joined == b"".join(items)
+    assert vlen.interleaved(begins, joined) == encoded
+    assert vlen.interleaved(begins + np.uint64(2), b"xx" + joined) == encoded
+    assert vlen.separated(bytes(4), 0)[1] == b"" and vlen.interleaved(np.zeros(1, np.uint64), b"") == bytes(4)
+    cut, longer = encoded[:-1], encoded + b"x"
+    for value, count in ((b"", 0), (encoded, 4), (encoded, 6), (cut, 5), (longer, 5), (encoded, 10**9)):
+        with pytest.raises(ValueError, match="lengths"):
+            vlen.separated(value, count)
+    for bad in ([], [0, 2**64 - 1, 3], [0, 5, 3], [2, 1, 3], [3, 3, 2], [0, 1, 4]):
+        with pytest.raises(ValueError, match="beginnings"):
+            vlen.interleaved(np.array(bad, np.uint64), b"abc")
