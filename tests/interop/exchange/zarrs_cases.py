@@ -13,6 +13,7 @@ from zarrcore.dtypes import Optional, dtype_from_v3
 GZIP, PACKED, TEXT = codec("gzip", level=3), codec("packbits"), codec("vlen-utf8")
 SWAPPED = codec("transpose", order=[1, 0])
 NO_ORDER = {"zarrs": "transposes no optional items"}
+NO_SHARDS = {"zarrs": "has no optional items in shards"}
 
 
 def optional(data_type: Any) -> dict[str, Any]:
@@ -34,6 +35,11 @@ def vlen(
         index_data_type=dtype,
         index_location=where,
     )
+
+
+def in_shards(*codecs: Any) -> dict[str, Any]:
+    index = [LITTLE, codec("crc32c")]
+    return codec("sharding_indexed", chunk_shape=[3, 4], codecs=list(codecs), index_codecs=index)
 
 
 def some(data_type: Any) -> Maker:
@@ -87,6 +93,14 @@ CASES: list[Case] = [
     fixed("optional-bytes", "uint8", (masked(BYTES, mask=(BYTES,)), codec("crc32c")), [7]),
     fixed("optional-bool", "bool", (masked(PACKED),)),
     fixed("optional-transposed", "int16", (SWAPPED, masked(LITTLE)), [0], refused=NO_ORDER),
+    fixed("optional-sharded", "int32", (in_shards(masked(LITTLE)),), [0], refused=NO_SHARDS),
+    v3("vlen-sharded", "string", (in_shards(vlen(BYTES)),), "", make=TEXTS),
+    v3(
+        "squeeze-sharded",
+        codecs=(codec("zarrs.squeeze"), in_shards(LITTLE)),
+        shape=(13, 3, 18),
+        chunks=(6, 1, 8),
+    ),
     fixed("optional-nested", NESTED, (masked(masked(BYTES)),), [None]),
     fixed("optional-nested-fill", NESTED, (masked(masked(BYTES)),), [[3]]),
     fixed("optional-times", codec("numpy.datetime64", unit="s", scale_factor=1), (masked(LITTLE),), ["NaT"]),
