@@ -123,6 +123,21 @@ def test_resizing_that_would_leave_chunks_of_another_shape_is_refused(
     np.testing.assert_array_equal(zarrcore.open_array(array.store)[...], values)
 
 
+@pytest.mark.parametrize("is_used", [False, True])
+def test_other_handles_know_how_long_the_last_chunk_is(is_used: bool) -> None:
+    """Without it they would store one of the length that it had when they were opened."""
+    array, _ = filled((11,), bounded(4))
+    other = zarrcore.open_array(array.store)
+    if is_used:
+        other[...]
+    array.resize((8,))
+    array.resize((12,))
+    array[...] = 5
+    assert other[...].tolist() == [5] * 12
+    other[8:11] = 6
+    assert zarrcore.open_array(array.store)[8:].tolist() == [6, 6, 6, 5]
+
+
 def test_appending() -> None:
     array, values = filled((8,), bounded(4))
     array.append(np.ones(3, "int16"))
