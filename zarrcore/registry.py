@@ -355,19 +355,13 @@ def _import(place: str) -> Any:
     return found
 
 
-# Names that zarrs reads as well: those of its drafts, and the addresses of its specifications.
-_ZARRS = "https://codec.zarrs.dev"
+# Names that zarrs reads as well: of its drafts, and the addresses of its specifications.
+_OF_ZARRS = "bitround numcodecs.pcodec numcodecs.zfpy zarrs.optional zarrs.vlen zarrs.vlen_v2 zfp".split()
 _CODEC_ALIASES = {
     "optional": "zarrs.optional",
     "zarrs.zfp": "zfp",
-    f"{_ZARRS}/array_to_bytes/bitround": "bitround",
-    f"{_ZARRS}/array_to_bytes/optional": "zarrs.optional",
-    f"{_ZARRS}/array_to_bytes/pcodec": "numcodecs.pcodec",
-    f"{_ZARRS}/array_to_bytes/vlen": "zarrs.vlen",
-    f"{_ZARRS}/array_to_bytes/vlen_v2": "zarrs.vlen_v2",
-    f"{_ZARRS}/array_to_bytes/zfp": "zfp",
-    f"{_ZARRS}/array_to_bytes/zfpy": "numcodecs.zfpy",
-    f"{_ZARRS}/bytes_to_bytes/fletcher32": "numcodecs.fletcher32",
+    "https://codec.zarrs.dev/bytes_to_bytes/fletcher32": "numcodecs.fletcher32",
+    **{f"https://codec.zarrs.dev/array_to_bytes/{name.rpartition('.')[2]}": name for name in _OF_ZARRS},
 }
 _EXTENSION = "from_json to_json"  # the methods that Extension brings
 codec_registry: Registry[type[Codec]] = Registry(
