@@ -140,6 +140,7 @@ DATA_TYPES: dict[str, Callable[[], Any]] = {
     "structured": lambda: zdtype.Structured(fields=(("a", zdtype.Int32()), ("b", zdtype.Float64()))),
     "struct": lambda: zdtype.Struct(fields=(("a", zdtype.Int32()), ("b", zdtype.Float64()))),
     "python_object": lambda: zdtype.PythonObject(object_codec_id="json2"),
+    "zarrs.optional": lambda: zdtype.Optional(item=zdtype.Int32()),
 }
 
 # Configurations of codecs without defaults, and data types to try a codec with where float32 does not fit.
@@ -183,6 +184,8 @@ CODEC_DTYPES = {
     "vlen-array": zdtype.PythonObject(object_codec_id="vlen-array"),
     "vlen-utf8": "string",
     "vlen-bytes": "variable_length_bytes",
+    "zarrs.vlen": "string",
+    "zarrs.vlen_v2": "string",
 }
 
 NUMCODECS = "Python, with the package numcodecs"
@@ -267,7 +270,8 @@ def try_codec(name: str) -> str:
         how: dict[str, Any] = {"compressors": None, place: codec if place == "serializer" else [codec]}
         if name in PACKAGES:  # which need not be here
             return f"Python, with the package {PACKAGES[name]}"
-        return try_out(dtype=zdtype.data_type_registry.get(data_type)(), **how)
+        example = DATA_TYPES.get(name) or zdtype.data_type_registry.get(data_type)
+        return try_out(dtype=example(), **how)
     except UnknownCodecError:
         return NUMCODECS
 
@@ -311,6 +315,8 @@ def specification(cls: type) -> str:
     line = (cls.__doc__ or "").strip().splitlines()[0]
     if "Zarr v3" in line:
         return "Zarr v3"
+    if cls.name.startswith("zarrs."):
+        return "zarrs"
     return "extension" if "xtensions" in line else "none"
 
 
@@ -408,16 +414,20 @@ def page() -> str:
             NO_DEPARTURES,
             "## Data types\n",
             "Parameters are examples.  Other names of the same, kept where a document has them: `r<N>` of\n"
-            "`raw_bytes`, `bytes` of `variable_length_bytes`; read only: `complex_float32` of `complex64`,\n"
-            "`complex_float64` of `complex128`.\n"
+            "`raw_bytes`, `bytes` and `binary` of `variable_length_bytes`; read only: `complex_float32` of\n"
+            "`complex64`, `complex_float64` of `complex128`, `optional` of `zarrs.optional`.\n"
             "Data types of ml_dtypes need that package (the extra `ml-dtypes`).\n",
             table(*data_type_rows()),
             "## Codecs of format 3\n",
             "Before `sharding_indexed`, array -> array codecs that take items one by one and bring the fill"
             " value back bit for bit\nleave inner chunks to be read one by one.  After any others, such as"
             " `reshape`, `numcodecs.delta` and\n`numcodecs.packbits`, all of a shard is decoded at once.\n",
-            "Codecs within codecs (`sharding_indexed`, `conditional`, `n5_default`) and data types within"
-            f" data types nest at most\n{MAX_DEPTH} levels deep, in Python and in C; a document with more is"
+            "Read only are the names that zarrs reads as well: the addresses of its specifications, such as"
+            "\n`https://codec.zarrs.dev/array_to_bytes/vlen`, `optional` of `zarrs.optional` and `zarrs.zfp`"
+            " of `zfp`.  Of its codecs, `zarrs.gdeflate`\nis missing.\n",
+            "Codecs within codecs (`sharding_indexed`, `conditional`, `n5_default`, `zarrs.optional`,"
+            " `zarrs.vlen`) and data types within data types\nnest at most "
+            f"{MAX_DEPTH} levels deep, in Python and in C; a document with more is"
             f" refused.  Groups nest at most {MAX_LEVELS:,} levels deep (`NestingError`).\n",
             table(*codec_rows()),
             "## Compressors and filters of format 2\n",

@@ -12,7 +12,7 @@ the package that brings it:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -67,6 +67,8 @@ class Registry(Generic[T]):
     lent : tuple of str, optional
         A group of entry points that packages declare for zarr-python, searched last, and the place of the
         function that makes a class for this registry of one of theirs: ``function(cls, name, package)``.
+    aliases : dict, optional
+        Other names that are read, with the names of the classes that they stand for.
 
     Examples
     --------
@@ -83,12 +85,14 @@ class Registry(Generic[T]):
         error: type[Exception] = MetadataValidationError,
         needs: str = "",
         lent: tuple[str, str] | None = None,
+        aliases: Mapping[str, str] | None = None,
     ) -> None:
         self.what = what
         self.group = group
         self._error = error
         self._needs = needs
         self._lent = lent
+        self._aliases = aliases or {}
         self._classes: dict[str, T | str] = {}
         self._searched = False
 
@@ -123,6 +127,7 @@ class Registry(Generic[T]):
         """
         if name not in self:
             raise self.unknown(name, self._classes)
+        name = self._own_name(name)
         found = self._classes[name]
         if not isinstance(found, str):
             return found
@@ -147,7 +152,7 @@ class Registry(Generic[T]):
         """
         if not name or not isinstance(name, str) or name not in self:
             return False
-        found = self._classes[name]
+        found = self._classes[self._own_name(name)]
         if found is cls or found == f"{cls.__module__}:{cls.__qualname__}":
             return False
         return self.get(name) is not cls
@@ -193,10 +198,14 @@ class Registry(Generic[T]):
         self._search_entry_points()
         return tuple(sorted(self._classes))
 
+    def _own_name(self, name: Any) -> Any:
+        """Return the name under which the class is registered that is called `name`."""
+        return name if name in self._classes else self._aliases.get(name, name)
+
     def __contains__(self, name: object) -> bool:
-        if name not in self._classes:
+        if self._own_name(name) not in self._classes:
             self._search_entry_points()
-        return name in self._classes
+        return self._own_name(name) in self._classes
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
@@ -346,6 +355,14 @@ def _import(place: str) -> Any:
     return found
 
 
+# Names that zarrs reads as well: of its drafts, and the addresses of its specifications.
+_OF_ZARRS = "bitround numcodecs.pcodec numcodecs.zfpy zarrs.optional zarrs.vlen zarrs.vlen_v2 zfp".split()
+_CODEC_ALIASES = {
+    "optional": "zarrs.optional",
+    "zarrs.zfp": "zfp",
+    "https://codec.zarrs.dev/bytes_to_bytes/fletcher32": "numcodecs.fletcher32",
+    **{f"https://codec.zarrs.dev/array_to_bytes/{name.rpartition('.')[2]}": name for name in _OF_ZARRS},
+}
 _EXTENSION = "from_json to_json"  # the methods that Extension brings
 codec_registry: Registry[type[Codec]] = Registry(
     "codec",
@@ -353,6 +370,7 @@ codec_registry: Registry[type[Codec]] = Registry(
     UnknownCodecError,
     f"{_EXTENSION} kind encode decode",
     lent=("zarr.codecs", "zarrcore.integrations.zarr_python.extensions:codec_class"),
+    aliases=_CODEC_ALIASES,
 )
 compressor_registry: Registry[Any] = Registry(
     "format 2 codec", "zarrcore.compressors", UnknownCodecError, "from_config get_config encode decode"
@@ -545,12 +563,14 @@ _CODECS = {
     "foreign": "numcodecs.pcodec=PCodec numcodecs.zfpy=ZFPY",
     "gzip": "gzip=GzipCodec",
     "n5": "n5_default=N5DefaultCodec zarrcore.lz4block=LZ4BlockCodec",
+    "optional": "zarrs.optional=OptionalCodec",
     "packbits": "packbits=PackBitsCodec",
     "pcodec": "pcodec=PCodecCodec",
     "scale_offset": "bitround=BitRoundCodec scale_offset=ScaleOffset",
     "sharding": "sharding_indexed=ShardingCodec",
-    "transpose": "reshape=ReshapeCodec transpose=TransposeCodec",
-    "vlen": "vlen-utf8=VLenUTF8Codec vlen-bytes=VLenBytesCodec",
+    "transpose": "reshape=ReshapeCodec transpose=TransposeCodec zarrs.squeeze=SqueezeCodec",
+    "vlen": "vlen-utf8=VLenUTF8Codec vlen-bytes=VLenBytesCodec zarrs.vlen_v2=VLenV2Codec",
+    "vlen_indexed": "zarrs.vlen=VLenCodec",
     "zfp": "zfp=ZfpCodec",
     "zstd": "zstd=ZstdCodec",
 }
@@ -560,7 +580,11 @@ _FORMAT_2 = {
         "vlen-utf8=VLenUTF8"
     ),
 }
-_GRIDS = {"rectilinear": "rectilinear=RectilinearGrid", "regular": "regular=RegularGrid"}
+_GRIDS = {
+    "bounded": "zarrs.regular_bounded=RegularBoundedGrid",
+    "rectilinear": "rectangular=RectangularGrid rectilinear=RectilinearGrid",
+    "regular": "regular=RegularGrid",
+}
 _KEYS = {
     "fanout": "fanout=FanoutChunkKeyEncoding",
     "standard": "default=DefaultChunkKeyEncoding v2=V2ChunkKeyEncoding zarrcore.n5=N5ChunkKeyEncoding",

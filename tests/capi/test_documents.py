@@ -36,6 +36,7 @@ from zarrcore._validate import MAX_DEPTH, MAX_DOCUMENT_NBYTES
 from zarrcore.errors import BaseZarrError, MetadataValidationError
 
 IO = -7
+OPTIONAL = {"name": "zarrs.optional", "configuration": {"name": "int32", "configuration": {}}}
 NAMES = {2: ".zarray", 3: "zarr.json"}
 
 pytestmark = pytest.mark.timeout(600)  # the first test builds the library
@@ -115,9 +116,12 @@ REFUSED: list[tuple[Any, str]] = [
         "chunk_shape: 4 does not divide the shard's 2",
     ),
     (v3("chunk_grid", "regular"), "chunk_grid.configuration: is required and missing"),
+    (v3("chunk_grid.name", "zarrs.regular_bounded"), '"zarrs.regular_bounded" is not supported'),
+    (v3("chunk_grid.name", "rectangular"), 'the chunk grid "rectangular" is not supported'),
     (v3("chunk_key_encoding.name", "suffix"), 'the chunk key encoding "suffix" is not supported'),
     (v3("chunk_key_encoding.configuration.separator", "-"), 'separator: "-" is not supported'),
     (v3("data_type", "string"), 'the data type "string" is not supported'),
+    (v3("data_type", OPTIONAL), 'the data type "zarrs.optional" is not supported'),
     (v3("data_type", "r7"), 'the data type "r7" is not supported'),
     (v3("data_type", "r99999999999999999999"), "is not supported"),
     (v3("data_type", "numpy.datetime64"), "data_type.configuration: is required and missing"),
@@ -170,6 +174,7 @@ REFUSED: list[tuple[Any, str]] = [
     (v3("codecs", [LITTLE, LITTLE]), "codecs[1]: a second codec"),
     (v3("codecs", ["crc32c", LITTLE]), 'codecs[0]: "crc32c" needs a codec before it'),
     (v3("codecs", [3]), "codecs[0]: expected an object"),
+    (codecs("zarrs.squeeze"), 'codecs[1]: the codec "zarrs.squeeze" is not supported'),
     (codecs("lz77"), 'codecs[1]: the codec "lz77" is not supported'),
     (
         codecs({"name": "gzip", "configuration": {"level": 10}}),

@@ -315,6 +315,7 @@ def writes_empty_chunks(array: OpenArray) -> bool:
 
     Without a fill value the contents of a missing chunk are undefined, and some stores cannot delete.
     """
-    if array._config.write_empty_chunks or array._metadata.fill_value is None:
+    metadata = array._metadata
+    if array._config.write_empty_chunks or (metadata.fill_value is None and metadata.zarr_format < 3):
         return True
     return not array._store_path.store.supports_deletes

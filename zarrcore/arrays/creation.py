@@ -295,6 +295,8 @@ def _serializer(zdtype: ZDType) -> Any:
     codec_id = getattr(zdtype, "object_codec_id", None)
     if codec_id is not None:
         return {"name": codec_id}
+    if zdtype._serializer is not None:
+        return codec_registry.get(zdtype._serializer)()
     from zarrcore.codecs import BytesCodec
 
     return BytesCodec()

@@ -59,10 +59,10 @@ def _like_array(array: OpenArray, zarr_format: int | None, arguments: dict[str, 
 
 
 def _kept_grid(metadata: ArrayMetadata) -> Any:
-    """Return the lengths of chunks, or a grid of users, which may be more than its lengths."""
+    """Return the lengths of chunks, or another grid, which may be more than its lengths."""
     from zarrcore.grids import RectilinearGrid, RegularGrid
 
-    known = isinstance(metadata.chunk_grid, (RegularGrid, RectilinearGrid))
+    known = type(metadata.chunk_grid) in (RegularGrid, RectilinearGrid)
     return grid_edges(metadata) if known else metadata.chunk_grid
 
 

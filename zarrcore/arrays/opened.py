@@ -13,7 +13,7 @@ from zarrcore.engine.build import build_engine, document_key
 from zarrcore.engine.projection import axes_of
 from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
 from zarrcore.metadata.common import ArrayMetadata
-from zarrcore.metadata.layout import grid_edges, is_resized
+from zarrcore.metadata.layout import grid_edges, is_resized, starts_alike
 from zarrcore.nodes import users
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import noticed_of, parse_node, read_documents
@@ -304,8 +304,9 @@ class OpenArray(ArrayDescription):
                 found = self._with_separator(found)
             self.refuse_other(found, known)
             shrunk = any(now < was for now, was in zip(found.shape, known.shape, strict=True))
-            # Where it has only grown, the old shape stays valid.
-            self.adopt(found if shrunk else known, losses=losses, instead_of=known)
+            # Where it has only grown, the old shape stays valid, unless its last chunks have grown as well.
+            is_newer = shrunk or not starts_alike(known, found)
+            self.adopt(found if is_newer else known, losses=losses, instead_of=known)
 
     def refuse_other(self, found: ArrayMetadata, known: ArrayMetadata) -> None:
         """Raise an ArrayNotFoundError if metadata that were found are not those known, of another shape."""

@@ -59,8 +59,7 @@ def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
     if tried is None:
         return
     chain, spec = tried
-    fill = np.empty(spec.shape, spec.np_dtype)
-    fill[...] = spec.fill
+    fill = spec.filled()
     try:
         with np.errstate(all="ignore"):
             chain.decode(chain.encode(fill, spec), spec)

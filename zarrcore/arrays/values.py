@@ -23,6 +23,12 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
     Values of a kind that cannot be stored as `dtype`, and strings that are missing, raise a TypeError,
     integers out of range an OverflowError, values that would change (1.5 or NaN into integers) a ValueError.
     """
+    if dtype.names == ("valid", "value"):
+        from zarrcore.dtypes.optional import items_of_plain
+
+        items = items_of_plain(value, dtype, as_values)
+        if items is not None:
+            return items
     if isinstance(value, np.ndarray):
         if type(value) is not np.ndarray:
             _refuse_masked(value)

@@ -15,11 +15,13 @@ HOMES = {
     "foreign": "PCodec ZFPY",
     "gzip": "GZip GzipCodec Zlib",
     "number_filters": "AsType BitRound Delta FixedScaleOffset PackBits Quantize",
+    "optional": "OptionalCodec",
     "packbits": "PackBitsCodec",
     "scale_offset": "ScaleOffset",
     "sharding": "ShardingCodec ShardingCodecIndexLocation SubchunkWriteOrder",
-    "transpose": "TransposeCodec",
-    "vlen": "VLenBytesCodec VLenUTF8Codec",
+    "transpose": "SqueezeCodec TransposeCodec",
+    "vlen": "VLenBytesCodec VLenUTF8Codec VLenV2Codec",
+    "vlen_indexed": "VLenCodec",
     "zstd": "Zstd ZstdCodec",
 }
 

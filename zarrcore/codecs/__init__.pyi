@@ -22,14 +22,18 @@ from zarrcore.codecs.number_filters import (
     AsType as AsType, BitRound as BitRound, Delta as Delta, FixedScaleOffset as FixedScaleOffset,
     PackBits as PackBits, Quantize as Quantize,
 )
+from zarrcore.codecs.optional import OptionalCodec as OptionalCodec
 from zarrcore.codecs.packbits import PackBitsCodec as PackBitsCodec
 from zarrcore.codecs.scale_offset import ScaleOffset as ScaleOffset
 from zarrcore.codecs.sharding import (
     ShardingCodec as ShardingCodec, ShardingCodecIndexLocation as ShardingCodecIndexLocation,
     SubchunkWriteOrder as SubchunkWriteOrder,
 )
-from zarrcore.codecs.transpose import TransposeCodec as TransposeCodec
-from zarrcore.codecs.vlen import VLenBytesCodec as VLenBytesCodec, VLenUTF8Codec as VLenUTF8Codec
+from zarrcore.codecs.transpose import SqueezeCodec as SqueezeCodec, TransposeCodec as TransposeCodec
+from zarrcore.codecs.vlen import (
+    VLenBytesCodec as VLenBytesCodec, VLenUTF8Codec as VLenUTF8Codec, VLenV2Codec as VLenV2Codec,
+)
+from zarrcore.codecs.vlen_indexed import VLenCodec as VLenCodec
 from zarrcore.codecs.zstd import Zstd as Zstd, ZstdCodec as ZstdCodec
 
 __all__: list[str]

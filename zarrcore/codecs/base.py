@@ -78,6 +78,14 @@ class ArraySpec:
         """The same as `fill`."""
         return self.fill
 
+    def filled(self) -> np.ndarray:
+        """Return a new array of the fill value, or without one of the default of the data type."""
+        item = np.empty((), self.np_dtype)  # a tuple that is an item would be taken for a sequence of them
+        item[()] = self.dtype.default_scalar() if self.fill is None else self.fill
+        out = np.empty(self.shape, self.np_dtype)
+        out[...] = item
+        return out
+
     def is_same(self, other: ArraySpec) -> bool:
         """Return whether `other` is the same array, with the same bits as fill value."""
         is_same_dtype = self.dtype is other.dtype or self.dtype == other.dtype

@@ -107,9 +107,12 @@ def _levels(codecs: Sequence[Codec]) -> int:
     return 1 + max((_levels(held) for codec in codecs if (held := held_by(codec))), default=0)
 
 
+_HELD = ("codecs", "filters", "held")
+
+
 def held_by(codec: object) -> tuple[Codec, ...]:
     """Return the codecs that a codec holds: those of inner chunks, or filters of format 2."""
-    found = getattr(codec, "codecs", None) or getattr(codec, "filters", None)
+    found = next(filter(None, (getattr(codec, name, None) for name in _HELD)), None)
     items = found if isinstance(found, (tuple, list)) else ()  # a user's may have other things there
     return tuple(item for item in items if isinstance(item, Codec))
 
@@ -181,6 +184,10 @@ class CodecChain:
                 spec = codec.output_spec(spec)
         arrays = tuple(codec for codec in resolved if isinstance(codec, ArrayArrayCodec))
         (array_bytes,) = (codec for codec in resolved if isinstance(codec, ArrayBytesCodec))
+        needed = spec.dtype._serializer
+        if needed not in (None, array_bytes.name) and not array_bytes.cuts_chunks:
+            reason = f"items of {spec.dtype!r} need the codec {needed!r}, not {array_bytes.name!r}"
+            raise MetadataValidationError(reason, where=f"[{len(arrays)}]")
         last = tuple(codec for codec in resolved if isinstance(codec, BytesBytesCodec))
         chain = cls(arrays, array_bytes, last, tuple(resolved))
         chain._check_limits(spec)
@@ -502,7 +509,7 @@ def _array_link(codec: ArrayArrayCodec, spec: ArraySpec) -> tuple[Any, ...] | No
 
 def fill_item(spec: ArraySpec) -> np.ndarray:
     """Return one item that is the fill value."""
-    return np.full(1, spec.dtype.default_scalar() if spec.fill is None else spec.fill, spec.np_dtype)
+    return replace(spec, shape=(1,)).filled()
 
 
 def keeps_fill(codec: ArrayArrayCodec, spec: ArraySpec) -> bool:

@@ -208,8 +208,7 @@ class ShardingCodec(ArrayBytesCodec):
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
-        fill = spec.dtype.default_scalar() if spec.fill is None else spec.fill
-        out = np.full(spec.shape, fill, spec.np_dtype)
+        out = spec.filled()
         shard = memoryview(data).cast("B")
         for coords, (offset, length) in self._extents(shard, spec):
             try:
@@ -243,7 +242,7 @@ class ShardingCodec(ArrayBytesCodec):
             What of the shard was given; all other inner chunks stay as they are in the old shard, or absent.
         """
         chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
-        fill = np.full((), 0 if spec.fill is None else spec.fill, spec.np_dtype)
+        fill = replace(spec, shape=()).filled()
         chunks: dict[tuple[int, ...], Buffer] = {}
         before = {} if patch is None or patch.old is None else self.inner_chunks(patch.old, spec)
         for coords in product(*map(range, self.chunks_per_shard(spec))):

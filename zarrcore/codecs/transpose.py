@@ -1,4 +1,4 @@
-"""The codecs ``transpose`` and ``reshape``: the items of a chunk in another order, or in another shape."""
+"""Codecs that move items to another order (``transpose``) or shape (``reshape``, ``zarrs.squeeze``)."""
 
 from __future__ import annotations
 
@@ -129,6 +129,34 @@ class ReshapeCodec(ArrayArrayCodec):
                     f"{before} items before and {after} after dimensions {list(part)} of the chunk {shape}",
                     [prod(lengths[:i]), prod(lengths[i + 1 :])],
                 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqueezeCodec(ArrayArrayCodec):
+    """The items without dimensions of length 1; one is left if there are no others (codec ``zarrs.squeeze``).
+
+    Examples
+    --------
+    >>> spec = ArraySpec((1, 3, 1, 2), zarrcore.dtype.Int16(), fill=0)
+    >>> SqueezeCodec().output_spec(spec).shape
+    (3, 2)
+    """
+
+    name: ClassVar[str] = "zarrs.squeeze"
+    is_fixed_size: ClassVar[bool] = True
+    keeps_items: ClassVar[bool] = True
+
+    def output_spec(self, spec: ArraySpec) -> ArraySpec:
+        return replace(spec, shape=tuple(length for length in spec.shape if length > 1) or (1,))
+
+    def lengths(self, spec: ArraySpec) -> tuple[int | tuple[int, ...], ...]:
+        return tuple((axis,) for axis, length in enumerate(spec.shape) if length > 1) or (-1,)
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
+        return chunk.reshape(self.output_spec(spec).shape)
+
+    def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
+        return chunk.reshape(spec.shape)
 
 
 def _part(item: object, where: str) -> int | tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The ``vlen-utf8`` and ``vlen-bytes`` codecs: items of any length, each after its length.
+"""The ``vlen-utf8``, ``vlen-bytes`` and ``zarrs.vlen_v2`` codecs: items of any length, each after its length.
 
 A chunk is the number of items, then for each item its length in bytes and its bytes; all numbers are unsigned
 32-bit little-endian.  The layout is that of the codecs of the same names in format 2.
@@ -6,7 +6,8 @@ A chunk is the number of items, then for each item its length in bytes and its b
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from copy import copy
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -17,7 +18,10 @@ from zarrcore.errors import MetadataValidationError
 
 @dataclass(frozen=True, kw_only=True)
 class _VLenCodec(ArrayBytesCodec):
-    """What the two codecs have in common; items are strings if `takes_text` is true, else bytes."""
+    """What these codecs have in common; items are strings if `takes_text` is true, else bytes."""
+
+    has_own_type: ClassVar[bool] = True
+    """Whether there is one data type whose items the codec stores."""
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "configuration": {}}
@@ -32,7 +36,7 @@ class _VLenCodec(ArrayBytesCodec):
 
     def require_own(self, spec: ArraySpec, what: str) -> None:
         """Refuse items of variable length whose meaning another codec determines."""
-        own = getattr(spec.dtype, "object_codec_id", None)
+        own = getattr(spec.dtype, "object_codec_id", None) if self.has_own_type else None
         if own not in (None, self.name):
             raise MetadataValidationError(
                 f"the data type {spec.dtype!r} goes with the {own} {what}, not {self.name}"
@@ -63,15 +67,7 @@ class _VLenCodec(ArrayBytesCodec):
         return True
 
     def _to_bytes(self, item: Any) -> bytes:
-        """Return an item as bytes.  None and 0, which stand for items of objects never set, are empty."""
-        if item is None or (isinstance(item, (int, np.integer)) and item == 0):
-            return b""
-        if self.takes_text and isinstance(item, str):
-            return item.encode()
-        if not self.takes_text and isinstance(item, (bytes, bytearray, memoryview)):
-            return bytes(item)
-        wanted = "a string" if self.takes_text else "bytes"
-        raise TypeError(f"expected {wanted}, got {type(item).__name__} {item!r}")
+        return to_bytes(item, is_text=self.takes_text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,3 +99,45 @@ class VLenBytesCodec(_VLenCodec):
     """
 
     name: ClassVar[str] = "vlen-bytes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VLenV2Codec(_VLenCodec):
+    """Strings or byte strings of any length, as ``vlen-utf8`` and ``vlen-bytes`` (codec ``zarrs.vlen_v2``).
+
+    Examples
+    --------
+    >>> array = zarrcore.create_array({}, shape=2, dtype="string", serializer=VLenV2Codec())
+    >>> array[:] = ["a", "long"]
+    >>> array[:].tolist()
+    ['a', 'long']
+    """
+
+    name: ClassVar[str] = "zarrs.vlen_v2"
+    has_own_type: ClassVar[bool] = False
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        super().resolve(spec)
+        return of_text(self, spec)
+
+
+C = TypeVar("C", bound=ArrayBytesCodec)
+
+
+def of_text(codec: C, spec: ArraySpec) -> C:
+    """Return a codec of any items of variable length as one of strings, or else of byte strings."""
+    made: C = copy(codec)
+    vars(made)["takes_text"] = spec.np_dtype.kind == "T"
+    return made
+
+
+def to_bytes(item: Any, *, is_text: bool) -> bytes:
+    """Return an item as bytes.  None and 0, which stand for items of objects never set, are empty."""
+    if item is None or (isinstance(item, (int, np.integer)) and item == 0):
+        return b""
+    if is_text and isinstance(item, str):
+        return item.encode()
+    if not is_text and isinstance(item, (bytes, bytearray, memoryview)):
+        return bytes(item)
+    wanted = "a string" if is_text else "bytes"
+    raise TypeError(f"expected {wanted}, got {type(item).__name__} {item!r}")

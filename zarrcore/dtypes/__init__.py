@@ -28,6 +28,7 @@ HOMES = {
         "Bool Complex128 Complex64 Float16 Float32 Float64 Int16 Int32 Int64 Int8 UInt16 UInt32 UInt64 UInt8"
     ),
     "objects": "OBJECT_CODEC_IDS PythonObject",
+    "optional": "Optional",
     "parse": (
         "dtype_from_v2 dtype_from_v3 dtype_to_v2 dtype_to_v3 get_data_type_from_json "
         "get_data_type_from_native_dtype native_order parse_data_type parse_dtype"

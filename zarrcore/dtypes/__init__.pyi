@@ -43,6 +43,7 @@ from zarrcore.dtypes.numeric import (
     UInt32 as UInt32, UInt64 as UInt64, UInt8 as UInt8,
 )
 from zarrcore.dtypes.objects import OBJECT_CODEC_IDS as OBJECT_CODEC_IDS, PythonObject as PythonObject
+from zarrcore.dtypes.optional import Optional as Optional
 from zarrcore.dtypes.parse import (
     dtype_from_v2 as dtype_from_v2, dtype_from_v3 as dtype_from_v3, dtype_to_v2 as dtype_to_v2,
     dtype_to_v3 as dtype_to_v3, get_data_type_from_json as get_data_type_from_json,

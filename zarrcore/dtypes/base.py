@@ -206,7 +206,8 @@ class ZDType(ABC, Generic[DType, Scalar]):
     ``_zarr_v3_name`` is the name in Zarr v3 metadata and the key in the registry.  ``_v2_kinds`` lists the
     NumPy kinds, with or without an item size (``"i4"``, ``"U"``), of the Zarr v2 names that a class can
     read; a class without it is offered every name.  ``_other_v3_names`` are read in format 3 as well, and
-    never written.  ``_code`` is NumPy's code of classes that stand for one kind of item (``"i4"``, ``"S"``).
+    never written.  ``_serializer`` names the only codec that stores such items, where not every one may.
+    ``_code`` is NumPy's code of classes that stand for one kind of item (``"i4"``, ``"S"``).
     The library's classes give code and name as arguments: ``class Int8(NumericBase, code="i1")``.
 
     Examples
@@ -222,6 +223,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
     _zarr_v3_name: ClassVar[str]
     _v2_kinds: ClassVar[tuple[str, ...] | None] = None
     _other_v3_names: ClassVar[tuple[str, ...]] = ()
+    _serializer: ClassVar[str | None] = None
     _code: ClassVar[str]
 
     def __init_subclass__(cls, code: str = "", name: str = "", **options: Any) -> None:

@@ -17,7 +17,13 @@ from zarrcore.registry import Lent, Registry, note_registration, registrations
 _LONG_DOUBLE = ": its bits differ between platforms"
 _NEEDS = "from_json to_json from_native_dtype to_native_dtype cast_scalar from_json_scalar to_json_scalar"
 _FOREIGN = "*"  # in place of a kind: the dtypes of other packages
-_ALIASES = {"bytes": "variable_length_bytes", "complex_float32": "complex64", "complex_float64": "complex128"}
+_ALIASES = {
+    "binary": "variable_length_bytes",
+    "bytes": "variable_length_bytes",
+    "complex_float32": "complex64",
+    "complex_float64": "complex128",
+    "optional": "zarrs.optional",  # before it was named after zarrs
+}
 
 
 class _UnknownDataTypeError(DataTypeValidationError, KeyError):
@@ -280,6 +286,7 @@ _BUILT_IN = (
     ("time", "mM", "numpy.datetime64=DateTime64 numpy.timedelta64=TimeDelta64"),
     ("structured", "V", "structured=Structured struct=Struct"),
     ("objects", "O", "python_object=PythonObject"),
+    ("optional", "V", "zarrs.optional=Optional"),
     (
         "ml",
         "",

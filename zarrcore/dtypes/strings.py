@@ -267,9 +267,9 @@ class VariableLengthBytes(VariableLength, name="variable_length_bytes"):
 
     Parameters
     ----------
-    spelling : {"variable_length_bytes", "bytes"}, optional
-        The name in format 3: that of zarr-python, or that of the registered extension.  A document that is
-        read keeps its own.
+    spelling : {"variable_length_bytes", "bytes", "binary"}, optional
+        The name in format 3: that of zarr-python, that of the registered extension, or an older one of zarrs.
+        A document that is read keeps its own.
 
     Examples
     --------
@@ -279,12 +279,12 @@ class VariableLengthBytes(VariableLength, name="variable_length_bytes"):
     [b'any length', b'']
     """
 
-    spelling: Literal["variable_length_bytes", "bytes"] = field(
+    spelling: Literal["variable_length_bytes", "bytes", "binary"] = field(
         default="variable_length_bytes", compare=False, repr=False
     )
 
     dtype_cls = np.dtypes.ObjectDType
-    _other_v3_names: ClassVar[tuple[str, ...]] = ("bytes",)
+    _other_v3_names: ClassVar[tuple[str, ...]] = ("bytes", "binary")
     object_codec_id: ClassVar[str] = "vlen-bytes"
 
     @classmethod

@@ -330,6 +330,8 @@ def _size_of(dtype: object) -> int:
     """Return the item size of a field's data type, which must be fixed."""
     if not isinstance(dtype, ZDType):
         raise DataTypeValidationError(f"the data type of a field must be a ZDType, got {describe(dtype)}")
+    if dtype._serializer is not None:
+        raise DataTypeValidationError(f"a field cannot have the data type {dtype}: its items may be missing")
     size = None if isinstance(dtype, HasObjectCodec) else dtype.item_size
     if size is None:
         raise DataTypeValidationError(

@@ -6,7 +6,8 @@ from zarrcore._lazy import attach
 
 HOMES = {
     "base": "ChunkGrid parse_chunk_grid",
-    "rectilinear": "RectilinearGrid",
+    "bounded": "RegularBoundedGrid",
+    "rectilinear": "RectangularGrid RectilinearGrid",
     "regular": "RegularGrid",
 }
 

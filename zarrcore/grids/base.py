@@ -34,6 +34,7 @@ class ChunkGrid(Extension, ABC):
         "edges": ANY,
         "validate": ANY,
         "update_shape": ANY,  # see metadata.v3
+        "bounded": ("a chunk grid", lambda found, owner: isinstance(found, ChunkGrid)),
         "is_regular": instance_of("True or False", bool),
         "shape_of": instance_of("a tuple", tuple),
         "origin_of": instance_of("a tuple", tuple),
@@ -67,6 +68,10 @@ class ChunkGrid(Extension, ABC):
     @abstractmethod
     def update_shape(self, shape: tuple[int, ...]) -> Self:
         """Return the grid of the same array, resized to `shape`."""
+
+    def bounded(self, shape: tuple[int, ...]) -> Self:
+        """Return the grid of an array of `shape`, for grids whose chunks depend on it."""
+        return self
 
     @property
     def edges(self) -> tuple[int | tuple[int, ...], ...]:

@@ -1,9 +1,9 @@
-"""The ``rectilinear`` chunk grid: along each dimension, chunks of the lengths that are listed."""
+"""The ``rectilinear`` and ``rectangular`` chunk grids: chunks of the lengths that are listed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any, ClassVar, Self
 
 from zarrcore._records import dataclass
@@ -37,14 +37,7 @@ class RectilinearGrid(ChunkGrid):
     chunk_shapes: tuple[int | tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        dimensions = sequence(self.chunk_shapes, "chunk_shapes")
-        parsed = tuple(
-            _parse_dimension(item, f"chunk_shapes[{axis}]") for axis, item in enumerate(dimensions)
-        )
-        listed = sum(len(edges) for edges in parsed if isinstance(edges, tuple))
-        if listed > MAX_EDGES:
-            fail("chunk_shapes", _AT_MOST, listed)
-        object.__setattr__(self, "chunk_shapes", parsed)
+        object.__setattr__(self, "chunk_shapes", _parse(self.chunk_shapes, "chunk_shapes"))
 
     @classmethod
     def from_json(cls, configuration: Mapping[str, Any]) -> Self:
@@ -80,13 +73,88 @@ class RectilinearGrid(ChunkGrid):
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
         """Return the grid resized to `shape`: a dimension that outgrows its chunks gets one more chunk."""
+        check_ndim(self, shape)
+        return type(self)(tuple(map(_grown, self.chunk_shapes, shape)))
+
+
+@dataclass(frozen=True)
+class RectangularGrid(ChunkGrid):
+    """Chunks of different lengths that end with the array (chunk grid ``rectangular``, ZEP 3 and zarrs).
+
+    Parameters
+    ----------
+    chunk_shape : sequence of (int or sequence of int)
+        For each dimension one length for all chunks, or the length of each chunk.  Listed lengths add up to
+        the length of the array, so an array is shortened only to where one of its chunks ends.
+
+    Examples
+    --------
+    >>> RectangularGrid(((4, 4, 2), 5)).to_json()
+    {'name': 'rectangular', 'configuration': {'chunk_shape': [[4, 4, 2], 5]}}
+    """
+
+    name: ClassVar[str] = "rectangular"
+    chunk_shape: tuple[int | tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "chunk_shape", _parse(self.chunk_shape, "chunk_shape"))
+
+    @property
+    def ndim(self) -> int:
+        return len(self.chunk_shape)
+
+    def native(self) -> tuple[int | tuple[int, ...], ...]:
+        return self.chunk_shape
+
+    def validate(self, shape: tuple[int, ...]) -> None:
         if len(shape) != self.ndim:
-            raise MetadataValidationError(f"expected {self.ndim} lengths, got {list(shape)}", where="shape")
-        grown = (
-            (*edges, length - sum(edges)) if isinstance(edges, tuple) and length > sum(edges) else edges
-            for edges, length in zip(self.chunk_shapes, shape, strict=True)
+            fail("configuration.chunk_shape", f"{len(shape)} dimensions, as the shape has", self.ndim)
+        for axis, (edges, length) in enumerate(zip(self.chunk_shape, shape, strict=True)):
+            if isinstance(edges, tuple) and sum(edges) != length:
+                where = f"configuration.chunk_shape[{axis}]"
+                fail(where, f"chunks of the array's length {length} together", sum(edges))
+
+    def update_shape(self, shape: tuple[int, ...]) -> Self:
+        """Return the grid resized to `shape`: with one more chunk, or without those beyond the new end."""
+        check_ndim(self, shape)
+        changed = []
+        for edges, length in zip(self.chunk_shape, shape, strict=True):
+            if isinstance(edges, tuple) and length < sum(edges):
+                edges = _cut(edges, length)
+            changed.append(_grown(edges, length))
+        return type(self)(tuple(changed))
+
+
+def check_ndim(grid: ChunkGrid, shape: tuple[int, ...]) -> None:
+    """Refuse to resize an array to another number of dimensions."""
+    if len(shape) != grid.ndim:
+        raise MetadataValidationError(f"expected {grid.ndim} lengths, got {list(shape)}", where="shape")
+
+
+def _grown(edges: int | tuple[int, ...], length: int) -> int | tuple[int, ...]:
+    """Return the chunks of a dimension with one more where they do not cover it."""
+    return (*edges, length - sum(edges)) if isinstance(edges, tuple) and length > sum(edges) else edges
+
+
+def _cut(edges: tuple[int, ...], length: int) -> tuple[int, ...]:
+    """Return the chunks of a dimension up to `length`, where one has to end."""
+    ends = list(accumulate(edges))
+    if length not in ends:
+        raise MetadataValidationError(
+            f"cannot shorten a {RectangularGrid.name} grid to {length} elements, where no chunk ends: "
+            "the stored chunk at the end would have another shape"
         )
-        return type(self)(tuple(grown))
+    return edges[: ends.index(length) + 1]
+
+
+def _parse(dimensions: object, where: str) -> tuple[int | tuple[int, ...], ...]:
+    parsed = tuple(
+        _parse_dimension(item, f"{where}[{axis}]") for axis, item in enumerate(sequence(dimensions, where))
+    )
+    listed = sum(len(edges) for edges in parsed if isinstance(edges, tuple))
+    if listed > MAX_EDGES:
+        fail(where, _AT_MOST, listed)
+    return parsed
 
 
 def _parse_dimension(edges: object, where: str) -> int | tuple[int, ...]:

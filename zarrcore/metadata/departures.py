@@ -371,13 +371,13 @@ def _fill_v3(document: Mapping[str, Any], found: list[Departure]) -> Any:
     except (BaseZarrError, KeyError, TypeError):
         return data
     if data is None:
-        if zdtype.item_size is None:  # of text, null may be the empty one or none
-            return None
+        if zdtype.item_size is None or zdtype._serializer is not None:
+            return None  # of text, null may be the empty one or none; of optional items it is none
         default = zdtype.to_json_scalar(zdtype.default_scalar(), zarr_format=3)
         clause = f"{_FILL_V3}: the fill value must be a value of the data type"
         found.append(Departure("fill_value", f"null is read as {describe(default)}", clause))
         return default
-    return _fill_value(data, zdtype, 3, found)
+    return data if zdtype._serializer is not None else _fill_value(data, zdtype, 3, found)
 
 
 # --- fill values ---

@@ -96,9 +96,14 @@ def is_resized(one: ArrayMetadata, other: ArrayMetadata) -> bool:
         return False
     if one.chunk_grid == other.chunk_grid:
         return True
-    edges, common = (grid_edges(one), grid_edges(other)), map(min, one.shape, other.shape)
     regular = any(isinstance(metadata.chunk_grid, RegularGrid) for metadata in (one, other))
-    return not regular and all(map(start_alike, *edges, common))
+    return not regular and starts_alike(one, other)
+
+
+def starts_alike(one: ArrayMetadata, other: ArrayMetadata) -> bool:
+    """Return whether two arrays have chunks of the same shapes where both have items."""
+    common = map(min, one.shape, other.shape)
+    return all(map(start_alike, grid_edges(one), grid_edges(other), common))
 
 
 def is_stored_alike(one: ArrayMetadata, other: ArrayMetadata) -> bool:

@@ -106,7 +106,7 @@ class ArrayV3Metadata(ArrayMetadata):
             with at("chunk_key_encoding"):
                 check_keys(self.chunk_key_encoding, counts)
         with at("fill_value"):
-            if self.fill_value is None:
+            if self.fill_value is None and self.data_type._serializer is None:
                 self.data_type.to_json(zarr_format=3)  # fails first where format 3 has no such data type
                 raise MetadataValidationError(
                     f"expected a value of the data type {self.data_type!r}, got null"
@@ -125,6 +125,7 @@ class ArrayV3Metadata(ArrayMetadata):
                     fail(None, f"a dtype of NumPy from to_native_dtype of {self.data_type!r}", repr(dtype))
         own["shape"] = shape(self.shape, "shape")
         with at("chunk_grid"):
+            own["chunk_grid"] = self.chunk_grid.bounded(self.shape)
             check_cover(self.chunk_grid, self.shape)
         own["attributes"] = parse_attributes(self.attributes)
         own["dimension_names"] = parse_dimension_names(self.dimension_names, self.ndim)
@@ -250,7 +251,7 @@ class ArrayV3Metadata(ArrayMetadata):
     def _cuts_alike(self, item: Any, again: Any) -> bool:
         """Return whether two grids have the same chunks, or two encodings the same keys for some of them."""
         if isinstance(item, ChunkGrid):
-            return bool(item.native() == again.native())
+            return bool(item.native() == again.bounded(self.shape).native())
         chunks = some_chunks(self.chunk_grid.grid_shape(self.shape))
         return all(chunk_key(item, coords) == chunk_key(again, coords) for coords in chunks)
 
@@ -376,7 +377,7 @@ def _place(cls: Any) -> tuple[str, str]:
 def _parse_fill_value(data: object, data_type: ZDType) -> Any:
     with at("fill_value"):
         refuse_nan(data, "fill_value")
-        if data is None:
+        if data is None and data_type._serializer is None:
             raise MetadataValidationError(f"expected a value of the data type {data_type!r}, got null")
         return data_type.from_json_scalar(data, zarr_format=3)
 

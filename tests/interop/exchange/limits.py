@@ -23,7 +23,8 @@ _SMALL_COMPLEX = """complex_bfloat16 complex_float16 complex_float4_e2m1fn compl
     complex_float6_e3m2fn complex_float8_e3m4 complex_float8_e4m3 complex_float8_e4m3b11fnuz
     complex_float8_e4m3fnuz complex_float8_e5m2 complex_float8_e5m2fnuz complex_float8_e8m0fnu"""
 _SMALL = f"int2 int4 uint2 uint4 {' '.join(SMALL_FLOATS)} {_SMALL_COMPLEX}"
-_TEXT = "string variable_length_bytes fixed_length_utf32 null_terminated_bytes"
+_FIXED_TEXT = "fixed_length_utf32 null_terminated_bytes"
+_TEXT = f"string variable_length_bytes {_FIXED_TEXT}"
 _TIMES = "numpy.datetime64 numpy.timedelta64"
 _NUMCODECS = """adler32 astype bitround blosc bz2 crc32 crc32c delta fixedscaleoffset fletcher32 gzip
     jenkins_lookup3 lz4 lzma packbits pcodec quantize shuffle zfpy zlib zstd"""
@@ -35,6 +36,7 @@ def _of_numcodecs(names: str) -> str:
     return " ".join(f"numcodecs.{name}" for name in names.split())
 
 
+_OF_ZARRS = "zarrs.optional zarrs.squeeze zarrs.vlen zarrs.vlen_v2"
 NO_TYPE, NO_CODEC = "has no such data type", "has no such codec"
 
 # Peer -> row -> why it cannot do anything with it.
@@ -43,10 +45,11 @@ LACKS: dict[str, dict[Row, str]] = {
         **_rows(DTYPE3, _SMALL, NO_TYPE),
         **_rows(DTYPE2, _SMALL, NO_TYPE),
         **_rows(DTYPE2, "python_object", "has no objects but strings and bytes"),
-        **_rows(CODEC3, "bitround packbits reshape pcodec zfp conditional", NO_CODEC),
+        **_rows(DTYPE3, "zarrs.optional", NO_TYPE),
+        **_rows(CODEC3, f"bitround packbits reshape pcodec zfp conditional {_OF_ZARRS}", NO_CODEC),
     },
     "zarrs": {
-        **_rows(DTYPE3, f"{_TEXT} raw_bytes structured struct float8_e4m3fn", NO_TYPE),
+        **_rows(DTYPE3, f"{_FIXED_TEXT} raw_bytes structured struct float8_e4m3fn", NO_TYPE),
         **_rows(CODEC3, "bitround pcodec zfp conditional scale_offset cast_value", NO_CODEC),
         **_rows(
             CODEC3,
@@ -63,7 +66,9 @@ LACKS: dict[str, dict[Row, str]] = {
         **_rows(DTYPE3, f"{_TEXT} {_TIMES} {_SMALL_COMPLEX} uint2 uint4", NO_TYPE),
         **_rows(DTYPE3, "float8_e4m3 float6_e2m3fn float6_e3m2fn", NO_TYPE),
         **_rows(DTYPE3, "raw_bytes", f"{FATAL} when an array of them is created"),
+        **_rows(DTYPE3, "zarrs.optional", NO_TYPE),
         **_rows(CODEC3, "bitround packbits reshape pcodec zfp conditional scale_offset cast_value", NO_CODEC),
+        **_rows(CODEC3, _OF_ZARRS, NO_CODEC),
         **_rows(CODEC3, _of_numcodecs(_NUMCODECS), NO_CODEC),
         **_rows(GRID, "rectilinear", "has regular grids only"),
         **_rows(DTYPE2, f"{_TEXT} {_TIMES} {_SMALL_COMPLEX} uint2 uint4 python_object", NO_TYPE),
@@ -84,6 +89,7 @@ NO_PEER: dict[Row, str] = {
         "uint2 uint4 float8_e4m3 float6_e2m3fn float6_e3m2fn float4_e2m1fn",
         "spelt as tensorstore spells the others of its kind",
     ),
+    (DTYPE2, "zarrs.optional"): "of format 3 only",
     (CODEC3, "bitround"): "held against the samples of the registry of extensions",
     (CODEC3, "conditional"): "proposed, written by no library yet",
     (CODEC3, "pcodec"): "numcodecs decodes the same bytes",
@@ -92,6 +98,8 @@ NO_PEER: dict[Row, str] = {
     (KEYS, "fanout"): "proposed, written by no library yet",
     (KEYS, "suffix"): "proposed, written by no library yet",
     (STORE, "ZarrPythonStore"): "zarr-python's own stores: tests/unit/storage/test_store_zarr_python.py",
+    (GRID, "rectangular"): "of zarrs, whose Python package leaves grids to zarr-python",
+    (GRID, "zarrs.regular_bounded"): "of zarrs, whose Python package leaves grids to zarr-python",
     (KEYS, "zarrs.default_suffix"): "of zarrs, whose Python package leaves keys to zarr-python",
 }
 

@@ -191,7 +191,9 @@ _TOLD_BY_THE_DRIVER = ("zarr_format", "node_type")
 def peer_named(name: str, case: Case) -> Peer:
     """The peer for this case; the test is skipped where it, or what the case needs, is not installed."""
     need_packages(case)
-    if name == "zarrs" and _beyond_zarr_python(case):
+    if name == "zarrs" and case.zarr_format == 3 and _needs_items(case.metadata.data_type):
+        name = "zarrs items"
+    elif name == "zarrs" and _beyond_zarr_python(case):
         name = "zarrs alone"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -211,12 +213,20 @@ def _beyond_zarr_python(case: Case) -> bool:
     return case.dtype.kind in "mM" or any(row in LACKS["zarr-python"] for row in rows_of(case.document))
 
 
+def _needs_items(zdtype: Any) -> bool:
+    """Whether the Python package of zarrs takes no arrays of a data type, only single items."""
+    return zdtype.item_size is None or zdtype._zarr_v3_name == "zarrs.optional"
+
+
 @cache
 def _made(name: str) -> Peer:
+    from exchange.zarrs_items import ZarrsItems
+
     classes = {
         "zarr-python": ZarrPython,
         "zarrs": Zarrs,
         "zarrs alone": ZarrsAlone,
+        "zarrs items": ZarrsItems,
         "tensorstore": TensorStore,
         "zarr-python 2": ZarrPython2,
     }

@@ -121,7 +121,7 @@ def _rows_of_keys(encoding: Mapping[str, Any]) -> Iterator[Row]:
 def _rows_of_codecs(codecs: Any) -> Iterator[Row]:
     for codec in codecs:
         yield CODEC3, codec["name"]
-        for inner in ("codecs", "index_codecs"):
+        for inner in ("codecs", "index_codecs", "data_codecs", "mask_codecs"):
             yield from _rows_of_codecs(codec.get("configuration", {}).get(inner, ()))
 
 

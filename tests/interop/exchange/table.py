@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exchange import v2_cases, v3_cases
+from exchange import v2_cases, v3_cases, zarrs_cases
 from exchange.limits import BOTH, LACKS, READ_HERE, READ_THERE, READS, STORES, WRITES, peers_for, why_not
 from exchange.rows import Row, all_rows, rows_of
 
-CASES = [*v3_cases.CASES, *v2_cases.CASES]
+CASES = [*v3_cases.CASES, *zarrs_cases.CASES, *v2_cases.CASES]
 PEERS = tuple(LACKS)
 
 

@@ -35,6 +35,8 @@ WITH_PARAMETERS = {
     "structured": lambda: zdtype.Structured(fields=FIELDS),
     "struct": lambda: zdtype.Struct(fields=FIELDS),
     "python_object": lambda: zdtype.PythonObject(object_codec_id="json2"),
+    "zarrs.optional": lambda: zdtype.Optional(item=zdtype.Int32()),
+    "optional bytes": lambda: zdtype.Optional(item=zdtype.VariableLengthBytes()),
     "arrays": lambda: zdtype.PythonObject(object_codec_id="vlen-array"),
 }
 TYPES = {

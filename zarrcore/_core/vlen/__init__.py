@@ -6,8 +6,8 @@ from zarrcore._core import load_modules
 load_modules(
     __name__,
     {
-        "decoding": "decode decode_into unchanging",
-        "encoding": "all_text check encode first_missing",
+        "decoding": "decode decode_into interleaved unchanging",
+        "encoding": "all_text check encode first_missing separated",
         "ragged": "check_arrays decode_arrays encode_arrays",
     },
 )

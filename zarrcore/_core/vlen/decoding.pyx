@@ -2,6 +2,7 @@
 """From the value of a chunk to its items of any length."""
 
 cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
@@ -346,3 +347,32 @@ def decode_into(data not None, cnp.ndarray out not None, str codec not None, *, 
         raise ValueError("out: the items are not aligned")
     _start(&reader, view, cnp.PyArray_SIZE(out), codec)
     _read(&reader, out, codec, utf8)
+
+
+def interleaved(const uint64_t[::1] begins not None, const uint8_t[::1] items not None) -> bytes:
+    """Return items, whose beginnings and last end are given, in the form that :func:`decode` takes.
+
+    ValueError is raised if the beginnings do not ascend, or do not lie within the items, or if one is too long.
+    """
+    cdef size_t count = begins.shape[0] - 1, size = items.shape[0], first, length, i
+    if begins.shape[0] == 0 or count > MAX_LENGTH or begins[0] > begins[count] or begins[count] > size:
+        raise ValueError("the beginnings do not lie within the items")
+    first = begins[0]
+    cdef bytes value = PyBytes_FromStringAndSize(NULL, 4 + 4 * count + (begins[count] - first))
+    cdef uint8_t *out = <uint8_t *>PyBytes_AS_STRING(value)
+    cdef bint sound = True
+    zc_store_le32(out, <uint32_t>count)
+    out += 4
+    with nogil:
+        for i in range(count):
+            length = begins[i + 1] - begins[i]
+            sound = begins[i] <= begins[i + 1] <= begins[count] and length <= MAX_LENGTH
+            if not sound:
+                break
+            zc_store_le32(out, <uint32_t>length)
+            if length > 0:
+                zc_short_copy(out + 4, &items[begins[i]], length)
+            out += 4 + length
+    if not sound:
+        raise ValueError(f"the beginnings of items {i} and {i + 1} do not ascend, or lie too far apart")
+    return value

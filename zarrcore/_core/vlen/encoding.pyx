@@ -7,7 +7,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 from cpython.unicode cimport PyUnicode_AsUTF8String
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from zarrcore._core.vlen.items cimport *
 
@@ -303,3 +303,25 @@ def encode(cnp.ndarray items not None, str codec not None, to_item not None, *, 
     if items.dtype.kind == "U" and utf8 and cnp.PyArray_ISCARRAY_RO(items):
         return _encode_fixed(items, codec)
     return _encode_objects(items.astype(object, copy=False), codec, to_item, utf8)
+
+
+def separated(const uint8_t[::1] value not None, size_t count):
+    """Return where each of `count` encoded items begins, and the last one ends, and the items without their lengths."""
+    cdef size_t size = value.shape[0], at = 4, total = 0, length, i
+    cdef uint64_t[::1] begins = np.zeros(count + 1, np.uint64)
+    if size < 4 or (size - 4) // 4 < count:
+        raise ValueError(f"{size} bytes cannot hold {count} lengths")
+    cdef bytes items = PyBytes_FromStringAndSize(NULL, size - 4 - 4 * count)
+    cdef uint8_t *out = <uint8_t *>PyBytes_AS_STRING(items)
+    with nogil:
+        for i in range(count):
+            length = zc_load_le32(&value[at]) if size - at >= 4 else MAX_LENGTH
+            if length > size - 4 - 4 * count - total:
+                break
+            zc_short_copy(out + total, &value[at] + 4, length)
+            at += 4 + length
+            total += length
+            begins[i + 1] = total
+    if at != size:
+        raise ValueError(f"the lengths of the items end at {at} of {size} bytes")
+    return np.asarray(begins), items
