@@ -190,10 +190,13 @@ def _waits_for_us(loop: asyncio.AbstractEventLoop) -> bool:
     """Return whether the thread of a loop is in a call of this package, which may wait for the loop."""
     frame = sys._current_frames().get(getattr(loop, "_thread_id", None) or 0)
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if name.startswith("zarrcore.") and (name not in _AWAITED or frame.f_code is run_to_end.__code__):
+        name, caller = frame.f_globals.get("__name__", ""), frame.f_back
+        makes = caller is not None and caller.f_code is _in_turn.__code__  # a coroutine, without waiting
+        if name.startswith("zarrcore.") and (
+            frame.f_code is run_to_end.__code__ or (name not in _AWAITED and not makes)
+        ):
             return True
         if frame.f_code.co_name == "run_forever":  # who started the loop is of no interest
             return False
-        frame = frame.f_back
+        frame = caller
     return False
