@@ -12,11 +12,13 @@
 #define POLL_NS (INT64_C(50) * 1000000)
 
 /* Who may encode, where more threads than the CPUs have use for wait for a store.  Without turns all of them would encode at first, in
- * each other's caches, and nothing would be on its way until the last ones send it all. */
+ * each other's caches, and nothing would be on its way until the last ones send it all.  The last few chunks, which are less than a
+ * round, are encoded beside the round before: alone they would leave CPUs with nothing to do. */
 typedef struct encoders {
     zc_mutex lock;
     zc_cond free;
     int n_free;
+    size_t n_left, n_last;           /* chunks that nobody has begun, and how many of them need no turn */
 } encoders;
 
 typedef struct write_job {
@@ -257,14 +259,18 @@ static bool begin_turn(encoders *e, zc_workspace *ws)
     bool go_on = true;
 
     zc_mutex_lock(&e->lock);
-    while (e->n_free == 0 && go_on) {
+    while (e->n_free <= 0 && e->n_left > e->n_last && go_on) {
         zc_cond_wait_for(&e->free, &e->lock, POLL_NS);
         zc_mutex_unlock(&e->lock);
         go_on = !zc_workspace_cancelled(ws);
         zc_mutex_lock(&e->lock);
     }
     e->n_free -= go_on;
+    const bool are_last = go_on && --e->n_left == e->n_last;
     zc_mutex_unlock(&e->lock);
+    if (are_last) {
+        zc_cond_broadcast(&e->free);
+    }
     return go_on;
 }
 
@@ -349,9 +355,10 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
 /* Run all items, where fewer threads encode than wait for the store. */
 static zc_status run_in_turns(const zc_run *run, write_job *job, size_t *failed, zc_error *err)
 {
-    encoders turns = {.n_free = zc_pool_threads()};
+    const int cpus = zc_pool_threads();
+    encoders turns = {.n_free = cpus, .n_left = run->n_items, .n_last = run->n_items % (size_t)cpus};
 
-    if (run->threads <= turns.n_free) {
+    if (run->threads <= cpus) {
         return zc_pool_run(run, failed, err);
     }
     zc_mutex_init(&turns.lock);
