@@ -149,6 +149,23 @@ def test_a_loop_that_makes_a_coroutine_for_one_call_does_not_wait_for_another() 
     assert loops == {fs.loop} and len(fs.values) == 4
 
 
+def test_a_loop_that_is_busy_with_short_calls_of_this_package_does_not_wait_for_another() -> None:
+    """As that of zarr-python is, which runs the codec pipeline."""
+    loops = set()
+
+    class WatchedFileSystem(SlowFileSystem):
+        async def _pipe_file(self, path, value, mode="overwrite", **kwargs):
+            loops.add(asyncio.get_running_loop())
+            await super()._pipe_file(path, value, mode, **kwargs)
+
+    names: dict[str, Any] = {"__name__": "zarrcore.busy", "sleep": time.sleep}
+    exec("def short(): sleep(0.03)", names)
+    fs = WatchedFileSystem()
+    fs.loop.call_soon_threadsafe(lambda: [names["short"]() for _ in range(12)])
+    FsspecStore(fs, path="bucket").set("k", b"value")
+    assert loops == {fs.loop}
+
+
 def slow_array(**kwargs):
     fs = SlowFileSystem()
     store = FsspecStore(fs, path="bucket")
