@@ -5,13 +5,26 @@
  */
 #include "base/arith.h"
 #include "base/metrics.h"
+#include "base/os_thread.h"
 #include "engine/chunk.h"
 
 #define MOST_ATTEMPTS 100            /* at a chunk that other processes replace meanwhile */
+#define POLL_NS (INT64_C(50) * 1000000)
+
+/* Who may encode, where more threads than the CPUs have use for wait for a store.  Without turns all of them would encode at first, in
+ * each other's caches, and nothing would be on its way until the last ones send it all.  The last few chunks, which are less than a
+ * round, are encoded beside the round before: alone they would leave CPUs with nothing to do. */
+typedef struct encoders {
+    zc_mutex lock;
+    zc_cond free;
+    int n_free;
+    size_t n_left, n_last;           /* chunks that nobody has begun, and how many of them need no turn */
+} encoders;
 
 typedef struct write_job {
     zc_plan plan;
     zc_context context;              /* without workspace and error, which are those of each thread */
+    encoders *encoders;              /* NULL: all threads */
 } write_job;
 
 /* One chunk that is being written. */
@@ -240,6 +253,49 @@ static zc_status make_source(const zc_context *ctx, const target *t, zc_plain *p
     return status;
 }
 
+/* Wait for a turn; false: the call has been cancelled. */
+static bool begin_turn(encoders *e, zc_workspace *ws)
+{
+    bool go_on = true;
+
+    zc_mutex_lock(&e->lock);
+    while (e->n_free <= 0 && e->n_left > e->n_last && go_on) {
+        zc_cond_wait_for(&e->free, &e->lock, POLL_NS);
+        zc_mutex_unlock(&e->lock);
+        go_on = !zc_workspace_cancelled(ws);
+        zc_mutex_lock(&e->lock);
+    }
+    e->n_free -= go_on;
+    const bool are_last = go_on && --e->n_left == e->n_last;
+    zc_mutex_unlock(&e->lock);
+    if (are_last) {
+        zc_cond_broadcast(&e->free);
+    }
+    return go_on;
+}
+
+static void end_turn(encoders *e)
+{
+    zc_mutex_lock(&e->lock);
+    e->n_free++;
+    zc_mutex_unlock(&e->lock);
+    zc_cond_signal(&e->free);
+}
+
+static zc_status make_source_in_turn(const write_job *job, const zc_context *ctx, const target *t, zc_plain *plain,
+                                     zc_file_source *out, bool *empty)
+{
+    if (job->encoders == NULL) {
+        return make_source(ctx, t, plain, out, empty);
+    }
+    if (!begin_turn(job->encoders, ctx->ws)) {
+        return ZC_ERR_CANCELLED;
+    }
+    const zc_status status = make_source(ctx, t, plain, out, empty);
+    end_turn(job->encoders);
+    return status;
+}
+
 /* All of the chunk is given.  The lock keeps the new value from being overtaken by a patch of the old. */
 static zc_status overwrite(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
 {
@@ -248,7 +304,7 @@ static zc_status overwrite(const write_job *job, const target *t, zc_workspace *
     zc_file_source source;
     zc_held held;
     bool empty;
-    zc_status status = make_source(&ctx, t, &plain, &source, &empty);
+    zc_status status = make_source_in_turn(job, &ctx, t, &plain, &source, &empty);
 
     if (status != ZC_OK) {
         return status;
@@ -296,15 +352,34 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
     return status;
 }
 
-/* Write all items; what those before a failure have stored is on the disk, too. */
-static zc_status write_items(const zc_run *run, const zc_store *store, size_t *failed, zc_error *err)
+/* Run all items, where fewer threads encode than wait for the store. */
+static zc_status run_in_turns(const zc_run *run, write_job *job, size_t *failed, zc_error *err)
 {
+    const int cpus = zc_pool_threads();
+    encoders turns = {.n_free = cpus, .n_left = run->n_items, .n_last = run->n_items % (size_t)cpus};
+
+    if (run->threads <= cpus) {
+        return zc_pool_run(run, failed, err);
+    }
+    zc_mutex_init(&turns.lock);
+    zc_cond_init(&turns.free);
+    job->encoders = &turns;
+    const zc_status status = zc_pool_run(run, failed, err);
+    zc_cond_destroy(&turns.free);
+    zc_mutex_destroy(&turns.lock);
+    return status;
+}
+
+/* Write all items; what those before a failure have stored is on the disk, too. */
+static zc_status write_items(const zc_run *run, write_job *job, size_t *failed, zc_error *err)
+{
+    const zc_store *const store = job->context.call->store;
     zc_status status = store->put_off != NULL ? store->put_off(store, run->n_items, err) : ZC_OK;
 
     if (status != ZC_OK) {
         return status;
     }
-    status = zc_pool_run(run, failed, err);
+    status = run_in_turns(run, job, failed, err);
     if (store->settle == NULL) {
         return status;
     }
@@ -322,6 +397,7 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
     if (status != ZC_OK) {
         return status;
     }
+    job.encoders = NULL;
     zc_pool_expect(job.plan.n_items);
     const zc_threads threads = zc_write_threads(call, job.plan.n_items);
     job.context = (zc_context){.call = call, .fill = call->array->fill,
@@ -333,7 +409,7 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
                         .poll = call->poll, .poll_arg = call->poll_arg};
     status = zc_plan_hold(&job.plan, err);
     if (status == ZC_OK) {
-        status = write_items(&run, call->store, &failed, err);
+        status = write_items(&run, &job, &failed, err);
     }
     if (status != ZC_OK && failed < job.plan.n_items) {
         fault->in_chunk = true;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/os_thread.h"
 #include "base/pool.h"
 #include "codecs/callback.h"
 #include "engine_fixture.h"
@@ -144,6 +145,97 @@ static void failures_name_the_codec(void)
     CHECK(strcmp(err.codec, "other") == 0);
 }
 
+static zc_mutex counts_lock = ZC_MUTEX_INIT;
+static zc_cond counted;
+static int encoding, most_encoding, sending, most_sending, patience;
+
+static void count(int *n, int *most, int until, int rounds)
+{
+    zc_mutex_lock(&counts_lock);
+    *most = ++*n > *most ? *n : *most;
+    zc_cond_broadcast(&counted);
+    for (int i = 0; i < rounds && *most < until; i++) {
+        zc_cond_wait_for(&counted, &counts_lock, INT64_C(10) * 1000000);
+    }
+    --*n;
+    zc_mutex_unlock(&counts_lock);
+}
+
+/* It goes on when three are at it, or after a while. */
+static zc_status encode_slowly(const zc_callback *callback, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                               size_t cap, size_t *written, zc_error *err)
+{
+    (void)callback;
+    (void)ws;
+    (void)cap;
+    (void)err;
+    count(&encoding, &most_encoding, 3, patience);
+    memcpy(dst, src, n);
+    *written = n;
+    return ZC_OK;
+}
+
+static zc_status (*really_replace)(const zc_store *store, const char *key, const void *data, size_t n, zc_error *err);
+
+static int senders = 4;
+
+/* No value is stored before so many are on their way, or for a long time. */
+static zc_status replace_together(const zc_store *store, const char *key, const void *data, size_t n, zc_error *err)
+{
+    count(&sending, &most_sending, senders, 1000);
+    return really_replace(store, key, data, n, err);
+}
+
+static void write_in_turns(fixture *f, int64_t rows, int64_t columns)
+{
+    static uint16_t values[ROWS * COLUMNS], found[ROWS * COLUMNS];
+    zc_fault fault;
+    zc_error err;
+
+    callbacks[0] = (zc_callback){.encode = encode_slowly};
+    zc_callback_stage(&callbacks[0], "slow", &f->chain.stages[f->chain.n_stages++]);
+    really_replace = f->store.replace;
+    f->store.replace = replace_together;
+    f->store.replace_from = NULL;
+    f->store.waits = 16;
+    f->store.window = 1 << 20;
+    zc_cond_init(&counted);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        values[i] = (uint16_t)(i * 5);
+    }
+    most_encoding = most_sending = 0;
+    zc_pool_set_threads(2);
+    CHECK(transfer(f, true, 0, rows, 0, columns, values, 0, &fault, &err) == ZC_OK);
+    zc_pool_set_threads(0);
+    zc_cond_destroy(&counted);
+    f->chain.n_stages = 0;
+    CHECK(transfer(f, false, 0, rows, 0, columns, found, 1, &fault, &err) == ZC_OK);
+    CHECK(memcmp(values, found, (size_t)(rows * columns) * sizeof *values) == 0);
+}
+
+/* Many threads wait for a slow store, and no more of them encode at a time than there are CPUs for. */
+static void few_encode_while_many_send(void)
+{
+    fixture f;
+
+    open_fixture(&f, "turns/", 5, 7);
+    patience = 1;
+    write_in_turns(&f, ROWS, COLUMNS);
+    CHECK(most_encoding <= 2 && most_sending >= 4);
+}
+
+/* Three chunks on two CPUs take the time of one and a half, not of two. */
+static void what_is_less_than_a_round_is_encoded_beside_the_last(void)
+{
+    fixture f;
+
+    open_fixture(&f, "rest/", 5, 7);
+    patience = 1000;
+    senders = 3;
+    write_in_turns(&f, 15, 7);
+    CHECK(most_encoding == 3);
+}
+
 static void no_job_has_no_caller(void)
 {
     zc_workspace *const ws = zc_pool_borrow(NULL);
@@ -160,6 +252,8 @@ int main(void)
     RUN(encodings_of_any_length);
     RUN(lengths_are_learnt_at_any_time);
     RUN(failures_name_the_codec);
+    RUN(few_encode_while_many_send);
+    RUN(what_is_less_than_a_round_is_encoded_beside_the_last);
     RUN(no_job_has_no_caller);
     return check_report("callback") | !close_root();
 }

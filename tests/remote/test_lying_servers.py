@@ -47,8 +47,14 @@ WORDS = {
 
 
 @contextmanager
-def serving(answer: Callable[[str, str, str | None], Iterator[bytes]]) -> Iterator[str]:
-    """The URL of a server: each connection has one request, `answer(method, path, range)` has its answer."""
+def serving(
+    answer: Callable[[str, str, str | None], Iterator[bytes]], authorizations: list[str | None] | None = None
+) -> Iterator[str]:
+    """The URL of a server: each connection has one request, `answer(method, path, range)` has its answer.
+
+    What requests have as authorization is noted in a list.
+    """
+    noted = [] if authorizations is None else authorizations
 
     def serve(connection: socket.socket) -> None:
         with suppress(OSError), connection, connection.makefile("rb") as lines:
@@ -57,6 +63,7 @@ def serving(answer: Callable[[str, str, str | None], Iterator[bytes]]) -> Iterat
             while line := lines.readline().decode().strip():
                 name, _, value = line.partition(":")
                 headers[name.lower()] = value.strip()
+            noted.append(headers.get("authorization"))
             for part in answer(method, path, headers.get("range")):
                 connection.sendall(part)
 
@@ -321,22 +328,44 @@ LIES: dict[str, Lie] = {  # of a status, a value, and the start and stop of the 
     "in circles": lambda status, v, i, j: iter(
         [head("302 Found", Location="/data/a/c/0/0", Content_Length=0)]
     ),
+    "half": lambda status, v, i, j: part(
+        "206 Partial Content", v[i : (i + j) // 2], (i, (i + j) // 2), len(v)
+    ),  # of a whole value, too
+    "another size": lambda status, v, i, j: part(status, v[i:j], (i, j), len(v) + 1000),
+    "a part without its place": lambda status, v, i, j: part(
+        status, v[i:j], (i, j), len(v), Content_Range="", Content_Type="application/octet-stream"
+    ),
+    "parts of a message": lambda status, v, i, j: in_a_message(v[i:j], i, j, len(v)),
+    "all of it": lambda status, v, i, j: part("200 OK", v, (0, len(v)), len(v)),
+    "nothing, and no error": lambda status, v, i, j: part("200 OK", b"", (0, 0), 0),
+    "a connection that ends": lambda status, v, i, j: iter(
+        [head("200 OK", ETag='"a"'), v[: max(1, len(v) // 2)]]
+    ),  # without a length, so that nothing shows how much is missing
+}
+
+
+def in_a_message(data: bytes, start: int, stop: int, size: int) -> Iterator[bytes]:
+    place = f"Content-Range: bytes {start}-{stop - 1}/{size}"
+    body = f"--x\r\n{place}\r\n\r\n".encode() + data + b"\r\n--x--\r\n"
+    kind = "multipart/byteranges; boundary=x"
+    yield head("206 Partial Content", ETag='"a"', Content_Type=kind, Content_Length=len(body))
+    yield body
+
+
+LAYOUTS: dict[str, dict[str, Any]] = {  # small shards are fetched as a whole, of others indexes and ranges
+    "chunks": {"chunks": (100, 100)},
+    "small shards": {"chunks": (10, 10), "shards": (40, 40)},
+    "shards": {"chunks": (100, 100), "shards": (400, 400)},
 }
 
 
 @pytest.mark.parametrize("lie", LIES)
-@pytest.mark.parametrize("shards", [None, (40, 40)])
-def test_what_is_not_what_was_asked_for_is_never_taken_for_values(lie: str, shards: Any) -> None:
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_not_what_was_asked_for_is_never_taken_for_values(lie: str, layout: str) -> None:
     values: dict[str, Any] = {}
-    expected = np.arange(1, 1601).reshape(40, 40)
-    zarrcore.create_array(
-        values,
-        name="a",
-        data=expected,
-        chunks=(10, 10),
-        shards=shards,
-        compressors=None,
-    )
+    size = 40 if layout == "small shards" else 400
+    expected = np.arange(1, size * size + 1).reshape(size, size)
+    zarrcore.create_array(values, name="a", data=expected, compressors=None, **LAYOUTS[layout])
 
     def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
         value = values.get(path.removeprefix("/data/"))
@@ -353,7 +382,7 @@ def test_what_is_not_what_was_asked_for_is_never_taken_for_values(lie: str, shar
             array.__getitem__,
             lambda selection: asyncio.run(array._async_array.getitem(selection)),
         ]
-        for selection in (..., (3, 3), (slice(0, 40, 7), 5)):
+        for selection in (..., (3, 3), (size // 3, size // 3), (slice(0, 40, 7), 5)):
             for read in reads:
                 try:
                     found = read(selection)
@@ -361,6 +390,96 @@ def test_what_is_not_what_was_asked_for_is_never_taken_for_values(lie: str, shar
                     assert "key 'a/c/0/0'" in str(error)
                 else:  # it was no lie, as where the whole value is asked for
                     assert np.array_equal(found, expected[selection])
+
+
+def served(values: dict[str, Any], path: str, wanted: str | None) -> Iterator[bytes]:
+    value = values.get(path.removeprefix("/data/"))
+    if value is None:
+        return iter([head("404 Not Found", Content_Length=0)])
+    data = bytes(value)
+    return truth("206 Partial Content" if wanted else "200 OK", data, *span_of(wanted, len(data)))
+
+
+def test_another_server_has_the_values_and_not_the_password() -> None:
+    """A web server sends on to where the files are, which may belong to somebody else."""
+    values: dict[str, Any] = {}
+    expected = np.arange(400 * 400).reshape(400, 400)
+    zarrcore.create_array(values, name="a", data=expected, **LAYOUTS["shards"])
+    near: list[str | None] = []
+    far: list[str | None] = []
+
+    def sends_on(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+        yield head(
+            "307 Temporary Redirect", Location=f"{there.removesuffix('/data')}{path}", Content_Length=0
+        )
+
+    def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+        return served(values, path, wanted)
+
+    with serving(answer, far) as there, serving(sends_on, near) as url:
+        client = {**WORDS["client_options"], "default_headers": {"authorization": "Bearer secret"}}
+        store = make_store(url, storage_options={**WORDS, "client_options": client})
+        array = zarrcore.open_array(store, path="a", mode="r")
+        assert array[150, 150] == expected[150, 150]
+        assert np.array_equal(array[...], expected)
+    assert set(near) == {"Bearer secret"} and set(far) == {None}
+
+
+@pytest.mark.parametrize("wait", ["0", "3600", "Fri, 31 Dec 2100 23:59:59 GMT", "soon"])
+def test_a_server_that_is_busy_is_asked_again_in_good_time(wait: str) -> None:
+    """Whatever time it names; one that stays busy is an error."""
+    values: dict[str, Any] = {}
+    zarrcore.create_array(values, name="a", data=VALUES, chunks=(4, 4))
+    busy = {"/data/a/c/0/0": 2, "/data/a/c/1/1": 1_000_000}
+
+    def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+        if busy.get(path, 0) > 0:
+            busy[path] -= 1
+            return iter([head("503 Slow Down", Retry_After=wait, Content_Length=0)])
+        return served(values, path, wanted)
+
+    backoff = {"init_backoff": timedelta(milliseconds=1), "max_backoff": timedelta(milliseconds=2), "base": 2}
+    again = {"max_retries": 5, "backoff": backoff, "retry_timeout": timedelta(seconds=5)}
+    with serving(answer) as url:
+        store = make_store(url, storage_options={**WORDS, "retry_config": again})
+        array = zarrcore.open_array(store, path="a", mode="r")
+        assert np.array_equal(array[:4, :4], VALUES[:4, :4])
+        with pytest.raises(ChunkIOError, match=r"key 'a/c/1/1'.*503"):
+            array[...]
+
+
+@pytest.mark.parametrize("layout", ["chunks", "small shards", "shards"])
+def test_a_value_that_comes_a_byte_at_a_time_is_an_error_in_time(layout: str) -> None:
+    """Something always arrives, so what counts is how long all of it takes."""
+    values: dict[str, Any] = {}
+    size = 40 if layout == "small shards" else 400
+    expected = np.arange(size * size).reshape(size, size)
+    zarrcore.create_array(values, name="a", data=expected, compressors=None, **LAYOUTS[layout])
+    ended = threading.Event()
+
+    def answer(method: str, path: str, wanted: str | None) -> Iterator[bytes]:
+        parts = served(values, path, wanted)
+        yield next(parts)
+        data = b"".join(parts)
+        if "/c/" in path:
+            for number in range(len(data) - 1):
+                yield data[number : number + 1]
+                if ended.wait(0.02):
+                    return
+        yield data
+
+    client = {**WORDS["client_options"], "timeout": "500ms"}
+    with serving(answer) as url:
+        store = make_store(url, storage_options={**WORDS, "client_options": client})
+        array = zarrcore.open_array(store, path="a", mode="r")
+        for read in (
+            lambda: array[...],
+            lambda: array[size // 3, size // 3],
+            lambda: asyncio.run(array._async_array.getitem((0, 0))),
+        ):
+            with pytest.raises(ChunkIOError, match="key 'a/c/"):
+                read()
+        ended.set()
 
 
 ENDLESS = """

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from time import monotonic
+from types import FrameType
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -52,7 +53,7 @@ def free_loop() -> asyncio.AbstractEventLoop:
 
     There are as many as there are coroutines in which others are waited for: with most stores one.
     """
-    return _found(lambda loop: not _waits_for_us(loop))
+    return _found(lambda loop: _own_call(loop) is None)
 
 
 def _found(suits: Callable[[asyncio.AbstractEventLoop], bool]) -> asyncio.AbstractEventLoop:
@@ -160,13 +161,15 @@ def _is_left(
 ) -> bool:
     """Wait until a coroutine has ended; return True if its loop cannot begin it."""
     has_run, asked = loop.is_running(), monotonic()
-    going_on = asked
+    going_on, call = asked, None
     while not done.wait(_PATIENCE if latest is None else min(_PATIENCE, max(0.0, latest - monotonic()))):
         runs = loop.is_running()
         if not runs and loop is not needed and (has_run or monotonic() - asked > _STARTING):
             _ended.add(loop)
         has_run |= runs
-        if not turn.locked() and (loop in _ended or _waits_for_us(loop)) and turn.acquire(blocking=False):
+        before, call = call, None if turn.locked() else _own_call(loop)
+        waits = call is not None and call is before  # it may be busy with many short ones
+        if not turn.locked() and (waits or loop in _ended) and turn.acquire(blocking=False):
             return True
         if (waiter := WAITER.get()) is not None and waiter.cancelled:
             raise Unawaited("who asked for this has been cancelled")
@@ -186,14 +189,17 @@ def _is_ending() -> bool:
     return engine is not None and engine.is_ending()
 
 
-def _waits_for_us(loop: asyncio.AbstractEventLoop) -> bool:
-    """Return whether the thread of a loop is in a call of this package, which may wait for the loop."""
+def _own_call(loop: asyncio.AbstractEventLoop) -> FrameType | None:
+    """Return the frame of a call of this package in the thread of a loop, which may wait for the loop."""
     frame = sys._current_frames().get(getattr(loop, "_thread_id", None) or 0)
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if name.startswith("zarrcore.") and (name not in _AWAITED or frame.f_code is run_to_end.__code__):
-            return True
+        name, caller = frame.f_globals.get("__name__", ""), frame.f_back
+        makes = caller is not None and caller.f_code is _in_turn.__code__  # a coroutine, without waiting
+        if name.startswith("zarrcore.") and (
+            frame.f_code is run_to_end.__code__ or (name not in _AWAITED and not makes)
+        ):
+            return frame
         if frame.f_code.co_name == "run_forever":  # who started the loop is of no interest
-            return False
-        frame = frame.f_back
-    return False
+            return None
+        frame = caller
+    return None

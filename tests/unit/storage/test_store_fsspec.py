@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import ftplib
+import inspect
 import io
 import multiprocessing
 import os
 import pickle
+import sys
 import tarfile
 import threading
 import time
@@ -127,6 +129,41 @@ class TestAsynchronousFilesystem(StoreTests):
 
     def test_readers_see_whole_values(self, store):
         pytest.skip("every request waits on purpose, which makes this test slow")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no functions are marked as those of coroutines")
+def test_a_loop_that_makes_a_coroutine_for_one_call_does_not_wait_for_another() -> None:
+    """The coroutine of the other call ran in another loop than the connections of the filesystem."""
+    loops = set()
+
+    class LateFileSystem(SlowFileSystem):
+        @inspect.markcoroutinefunction
+        def _pipe_file(self, path, value, mode="overwrite", **kwargs):
+            time.sleep(0.2)
+            loops.add(asyncio.get_running_loop())
+            return super()._pipe_file(path, value, mode, **kwargs)
+
+    fs = LateFileSystem()
+    store = FsspecStore(fs, path="bucket")
+    in_threads(*[partial(store.set, f"k{number}", b"value") for number in range(4)])
+    assert loops == {fs.loop} and len(fs.values) == 4
+
+
+def test_a_loop_that_is_busy_with_short_calls_of_this_package_does_not_wait_for_another() -> None:
+    """As that of zarr-python is, which runs the codec pipeline."""
+    loops = set()
+
+    class WatchedFileSystem(SlowFileSystem):
+        async def _pipe_file(self, path, value, mode="overwrite", **kwargs):
+            loops.add(asyncio.get_running_loop())
+            await super()._pipe_file(path, value, mode, **kwargs)
+
+    names: dict[str, Any] = {"__name__": "zarrcore.busy", "sleep": time.sleep}
+    exec("def short(): sleep(0.03)", names)
+    fs = WatchedFileSystem()
+    fs.loop.call_soon_threadsafe(lambda: [names["short"]() for _ in range(12)])
+    FsspecStore(fs, path="bucket").set("k", b"value")
+    assert loops == {fs.loop}
 
 
 def slow_array(**kwargs):
