@@ -7,7 +7,6 @@ import binascii
 import json
 import os
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from io import BytesIO
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 from zarrcore._extension import own_form
-from zarrcore._locks import RLock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES, integer
@@ -47,6 +45,7 @@ _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")
 _TEMPLATE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _BASE64 = "base64:"
 _LONGEST_URL = 1 << 16  # characters of one that is made of templates
+_UNREAD: Any = object()
 _MOST_RECORDS, _MOST_ROWS = 128, 1 << 22  # files of Parquet that are kept, and references in them
 _MOST_ASKED = 1 << 17  # files of Parquet that are asked for one by one where a store cannot list them
 _MOST_OPEN = 64  # files that the engine reads parts from at a time
@@ -450,8 +449,7 @@ class _Parquet:
         consolidated = {"metadata": document["metadata"], "zarr_consolidated_format": 1}
         self._documents[".zmetadata"] = json.dumps(consolidated).encode()
         self._grids: dict[str, tuple[int, ...] | None] = {}
-        self._records: OrderedDict[tuple[str, int], Any] = OrderedDict()
-        self._lock = forkable(RLock())
+        self._records: dict[tuple[str, int], Any] = {}
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         yield from self._documents
@@ -541,19 +539,21 @@ class _Parquet:
 
     def _record(self, field: str, number: int) -> Any:
         """Return the columns of one file; None if there is none."""
-        with self._lock:
-            if (field, number) in self._records:
-                self._records.move_to_end((field, number))
-                return self._records[field, number]
+        place = field, number
+        columns = self._records.pop(place, _UNREAD)
+        if columns is not _UNREAD:
+            self._records[place] = columns  # the one used last is the last one
+            return columns
         name = f"{field}/refs.{number}.parq"
         data = _read((StorePath(self._store, name), None, MAX_DOCUMENT_NBYTES))
         columns = None if data is None else _columns(data, self._size, f"{self._store}: {name}")
-        with self._lock:
-            self._records[field, number] = columns
-            while len(self._records) > 1 and (
-                len(self._records) > _MOST_RECORDS or sum(map(_rows, self._records.values())) > _MOST_ROWS
-            ):
-                self._records.popitem(last=False)
+        self._records[place] = columns
+        known = [*self._records.items()]
+        n_rows = sum(_rows(each) for _, each in known)
+        while len(known) > 1 and (len(known) > _MOST_RECORDS or n_rows > _MOST_ROWS):
+            oldest, each = known.pop(0)
+            self._records.pop(oldest, None)
+            n_rows -= _rows(each)
         return columns
 
 
