@@ -15,7 +15,7 @@ from collections import UserDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -39,11 +39,13 @@ from zarrcore.storage import (
 from zarrcore.storage.caching import CacheStore as KeptInStore
 from zarrcore.storage.clients import Client
 from zarrcore.storage.ends import Ends
+from zarrcore.storage.inherited import opened_here
 from zarrcore.storage.loops import own_loop, run_to_end
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.tags import Tags
 from zarrcore.storage.versions import Recent
+from zarrcore.testing.process import in_child
 
 HOMES = os.path.dirname(zarrcore.__file__), os.path.dirname(zipfile.__file__)
 NUMBERS = itertools.count()
@@ -234,6 +236,12 @@ def referenced(path: Path) -> Callable[[], object]:
     return use
 
 
+def opening(path: Path) -> Callable[[], object]:
+    """Files that a child of a fork closes."""
+    (path / "file").touch()
+    return lambda: opened_here((path / "file").open).close()
+
+
 def interrupted(use: Callable[[], object], handler: Callable[[], object] | None = None) -> int:
     """Use it once more, or call a handler, at each line of zarrcore and zipfile; returns at how many."""
     count, is_inside = 0, False
@@ -279,7 +287,7 @@ def test_a_handler_waited_for_a_lock_of_the_code_that_it_interrupted(
 
 WITHOUT_LOCKS = [kept_in_files, of_an_object_store, of_tables, in_threads_of_stores, on_a_loop]
 WITHOUT_LOCKS += [settings, counted, named, members, with_values, in_a_mapping, of_a_user]
-WITHOUT_LOCKS += [of_zarr_python, kept_in_a_store, new_clients, new_loops, archived, referenced]
+WITHOUT_LOCKS += [of_zarr_python, kept_in_a_store, new_clients, new_loops, archived, referenced, opening]
 
 
 @pytest.mark.parametrize("make", WITHOUT_LOCKS)
@@ -301,6 +309,25 @@ def test_a_handler_waited_for_a_thread_that_waited_for_the_code_that_it_interrup
         assert not other.is_alive()
 
     assert interrupted(use, handler) > 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_waited_for_a_thread_that_opens_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_locks, "PATIENCE", 0.01, raising=False)
+    end = threading.Event()
+
+    def open_late() -> IO[bytes]:
+        end.wait(10)
+        return io.BytesIO()
+
+    thread = threading.Thread(target=opened_here, args=(open_late,))
+    thread.start()
+    try:
+        assert in_child(lambda: True)
+        assert thread.is_alive()
+    finally:
+        end.set()
+        thread.join()
 
 
 def test_what_a_handler_set_was_lost_in_a_change_of_settings() -> None:
