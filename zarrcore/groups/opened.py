@@ -63,7 +63,8 @@ class OpenGroup(Node):
 
     def current(self) -> GroupMetadata:
         """Return the metadata, without consolidated metadata if this process has changed nodes in them."""
-        return self.seen()[0]
+        seen = self._seen
+        return seen.metadata if seen.copy is None else self.seen()[0]
 
     def seen(self) -> tuple[GroupMetadata, KeptCopy | None]:
         """Return the same, and the copy that consolidated metadata in them come from."""
