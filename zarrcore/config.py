@@ -251,7 +251,7 @@ class Config:
     """
 
     _values: dict[str, Any]
-    _items: tuple[tuple[str, Any], ...]  # the same, for a child of a fork
+    _items: tuple[tuple[str, Any], ...]  # the same, another object after each change
 
     def __init__(self, defaults: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> None:
         self._defaults = _flatten(defaults)
