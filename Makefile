@@ -161,10 +161,10 @@ fuzz-test: $(ENV)/.complete
 csrc-foreign: $(ENV)/.wheels ## the same on emulated CPUs: aarch64, s390x, 32-bit arm; and Windows; needs qemu-user, wine64
 	$(PY) wheels/check_foreign.py
 
-# An instrumented copy of the package; PYTHONSAFEPATH keeps the one in this directory out of the way.
+# An instrumented copy of the package; PYTHONSAFEPATH keeps the one in this directory out of the way, whose tests are last.
 INSTRUMENTED = ZARRCORE_SANITIZE=$(1) $(PY) setup.py --quiet build --build-base build/$(2) --build-lib build/$(2)/lib
 PRELOAD = LD_PRELOAD="$(foreach lib,$(1),$(shell $(or $(CC),cc) -print-file-name=lib$(lib).so))"
-IN_COPY = PYTHONSAFEPATH=1 PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/$(1)/lib ZARRCORE_SANITIZE=$(2)
+IN_COPY = PYTHONSAFEPATH=1 PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) ZARRCORE_SANITIZE=$(2)
 
 asan: $(ENV)/.complete ## the Python tests under AddressSanitizer and UBSan
 	$(call INSTRUMENTED,address$(comma)undefined,asan)

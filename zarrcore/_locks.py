@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore._weak import HAS_GIL, WeakSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
     from contextlib import AbstractContextManager
     from threading import RLock
     from typing import ParamSpec, TypeVar
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 else:
     from _thread import RLock
 
-__all__ = ["RLock", "Rank", "forkable", "fresh_in_child", "holding", "lock", "ranked"]
+__all__ = ["RLock", "Rank", "forkable", "fresh_in_child", "holding", "lock", "one_at_a_time", "ranked"]
+__all__ += ["taking"]
 
 
 class Rank(IntEnum):
@@ -151,6 +152,50 @@ def fresh_in_child(module: dict[str, Any], *names: str, are_caches: bool = False
     """
     if hasattr(os, "register_at_fork") and not (are_caches and HAS_GIL):
         os.register_at_fork(after_in_child=lambda: module.update({name: {} for name in names}))
+
+
+PATIENCE = 5.0
+"""Seconds that a thread waits for another one where it can go on without it: a signal handler that has
+interrupted that one may wait for this one."""
+
+_at_work: dict[Any, RLock] = {}
+fresh_in_child(globals(), "_at_work")
+
+
+@holding
+def taking(lock: Any, patience: float | None = None) -> Iterator[bool]:
+    """Hold a lock that its thread may take again; yields False if it is not free within the patience."""
+    if lock._is_owned():
+        yield True
+        return
+    try:
+        yield lock.acquire(timeout=PATIENCE if patience is None else patience)
+    finally:
+        if lock._is_owned():
+            lock.release()
+
+
+@holding
+def one_at_a_time(key: Hashable, patience: float | None = -1) -> Iterator[bool]:
+    """Hold a lock that is there as long as some thread works for the same key; as :func:`taking` does.
+
+    Others wait without end by default.
+    """
+    table = _at_work  # the same to its end, as a child has another
+    while True:
+        lock: Any = table.setdefault(key, RLock())
+        is_mine = lock._is_owned()
+        with taking(lock, patience) as is_alone:
+            if is_mine or not is_alone:
+                yield is_alone
+                return
+            # The thread before has taken it out, and another one may have put in its own.
+            if table.setdefault(key, lock) is lock:
+                try:
+                    yield True
+                    return
+                finally:
+                    table.pop(key, None)
 
 
 if hasattr(os, "register_at_fork"):

@@ -17,14 +17,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import forkable
 from zarrcore._typed import NamedTuple
 from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning, printable
 
 __all__ = ["SETTINGS", "BadConfigError", "Config", "Setting", "config"]
 
 _PREFIX = "ZARRCORE_"
-_ATTEMPTS = 10  # at a change while signal handlers make others
 _ALIASES = {"num_threads": "threading.max_workers"}
 _MISSING: Any = object()
 _ABSENT: Any = object()
@@ -252,15 +251,17 @@ class Config:
     """
 
     _values: dict[str, Any]
-    _items: tuple[tuple[str, Any], ...]  # the same
+    _items: tuple[tuple[str, Any], ...]  # the same, another object after each change
 
     def __init__(self, defaults: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> None:
         self._defaults = _flatten(defaults)
-        self._lock = forkable(RLock())
         self._watchers: dict[str, Callable[[Any], object]] = {}
-        self._take(self._defaults)
+        # Flat, so that a lookup on a hot path is one dictionary access; changed without a lock, for which
+        # others would wait while a signal handler waits for them.
+        self._values = {}
+        self._replace(self._defaults)
         self._read_environment(environ or {})
-        self._initial = self._values
+        self._initial = self._values.copy()
         forkable(self)
 
     # --- reading ---
@@ -351,9 +352,12 @@ class Config:
         for key, value in changes.items():
             _check(key, value)
             self._check_known(key)
-        with self._lock:
-            before = self._replace(changes)
-        return Restore(self, {key: before.get(key, _MISSING) for key in changes})
+        values = {**self._values, **changes}
+        for key in changes:
+            _refuse_leaf_with_children(values, key)
+        before = {key: self._values.get(key, _MISSING) for key in changes}
+        self._replace(changes)
+        return Restore(self, before)
 
     def update(self, new: Mapping[str, Any]) -> None:
         """Change settings for good; like :meth:`set` outside a ``with`` statement."""
@@ -361,18 +365,14 @@ class Config:
 
     def reset(self) -> None:
         """Restore the defaults and the settings that the environment had at import."""
-        with self._lock:
-            self._take(self._initial)
-            for key, watcher in self._watchers.items():
-                watcher(self._values.get(key))
+        self._replace(dict.fromkeys(self._values.copy(), _MISSING) | self._initial)
 
     refresh = reset
 
     def watch(self, key: str, watcher: Callable[[Any], object]) -> None:
         """Call `watcher` with the value of `key` now and whenever it is set; one watcher a key."""
-        with self._lock:
-            self._watchers[key] = watcher
-            watcher(self._values.get(key))
+        self._watchers[key] = watcher
+        self._announce(key)
 
     def _read_environment(self, environ: Mapping[str, str]) -> None:
         for variable, text in environ.items():
@@ -417,29 +417,26 @@ class Config:
             raise BadConfigError(f"configuration {key!r}: zarrcore has no such key; {hint}")
 
     def _restore(self, old: Mapping[str, Any]) -> None:
-        with self._lock:
-            self._replace(old)
+        self._replace(old)
 
-    def _replace(self, changes: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Change settings, and return those that there were before."""
-        for _ in range(_ATTEMPTS):
-            before = self._values
-            values = {**before, **changes}
-            values = {key: value for key, value in values.items() if value is not _MISSING}
-            for key in changes:
-                _refuse_leaf_with_children(values, key)
-            items = (*values.items(),)
-            if self._values is before:  # else a signal handler has set others; none is called in between
-                break
-        self._values, self._items = values, items
+    def _replace(self, changes: Mapping[str, Any]) -> None:
+        """Change settings, all of them at once; those that are _MISSING are removed."""
+        self._values.update({key: value for key, value in changes.items() if value is not _MISSING})
+        for key, value in changes.items():
+            if value is _MISSING:
+                self._values.pop(key, None)
+        # Of several threads, the last one to do this looks once more, and finds what all have set.
+        items: tuple[tuple[str, Any], ...] = ()
+        while items != (now := (*self._values.items(),)):
+            self._items = items = now
         for key in changes.keys() & self._watchers.keys():
-            self._watchers[key](self._values.get(key))
-        return before
+            self._announce(key)
 
-    def _take(self, values: dict[str, Any]) -> None:
-        # Flat, so that a lookup on a hot path is one dictionary access; replaced as a whole, never changed in
-        # place, so that readers need no lock.
-        self._values, self._items = values, (*values.items(),)
+    def _announce(self, key: str) -> None:
+        value: Any = _MISSING
+        while value is not (now := self._values.get(key)):
+            self._watchers[key](now)
+            value = now
 
     def _at_fork_reinit(self) -> None:
         """Begin a child of a fork with a dictionary of its own, made of what has no lock.
@@ -448,7 +445,6 @@ class Config:
         which need not be in the child: nobody could ask for a setting there.
         """
         self._values = dict(self._items)
-
 
 _KEYS = "\n".join(
     f"    {key} : {setting.allowed}, default {setting.default!r}\n        {setting.meaning}"

@@ -8,8 +8,8 @@ import sys
 from dataclasses import fields
 from typing import Any
 
-from zarrcore._locks import Rank, forkable, lock
 from zarrcore._records import dataclass
+from zarrcore._typed import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,17 @@ def _text(number: float) -> str:
 
 
 _NAMES = [field.name for field in fields(Metrics)]
-_lock = forkable(lock(Rank.TABLE))
-_begin: tuple[int, Metrics] = (0, Metrics())  # process, and what it had done at the last reset
+
+
+class _Begin(NamedTuple):
+    """What a process had done at a reset; `after` is empty, or has the next one."""
+
+    process: int
+    done: Metrics
+    after: dict[str, Any]
+
+
+_begin = _Begin(0, Metrics(), {})
 
 
 def metrics(*, reset: bool = False) -> Metrics:
@@ -98,11 +107,15 @@ def metrics(*, reset: bool = False) -> Metrics:
     (2, 16, 2)
     """
     global _begin
-    with _lock:
-        total = _total()
-        begin = _begin[1] if _begin[0] == os.getpid() else Metrics()
-        if reset:
-            _begin = os.getpid(), total
+    last = _begin
+    while last.after:
+        last = last.after["begin"]
+    begin, total = last.done if last.process == os.getpid() else Metrics(), _total()
+    if reset:
+        own = _Begin(os.getpid(), total, {})
+        if last.after.setdefault("begin", own) is not own:
+            return Metrics()  # another thread has reset them at this moment
+        _begin = own
     return total - begin
 
 

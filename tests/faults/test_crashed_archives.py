@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from disk import replayed
-from shim import compiled, needs_shim
+from shim import compiled, needs_shim, run_under
 
 import zarrcore
 from zarrcore.errors import NodeNotFoundError, StoreError
@@ -81,6 +81,48 @@ def state_of(archive: bytes | None, new: dict[str, Any]) -> str:
         if values.keys() == expected.keys() and all(map(np.array_equal, values.values(), expected.values())):
             return state
     raise AssertionError(f"neither old nor new: {values}")
+
+
+AFTER_FAILURES = """
+import ctypes, errno, shutil, sys, zipfile
+from zarrcore.errors import StoreError
+from zarrcore.storage import ZipStore
+OLD, NEW = {name: name.encode() * 90 for name in "abc"}, {"b": b"new", "d": b"d" * 30000}
+base, path, shim = f"{sys.argv[1]}/base.zip", f"{sys.argv[1]}/a.zip", ctypes.CDLL(None)
+with ZipStore(base, mode="w") as store:
+    for name, value in OLD.items():
+        store.set(name, value)
+for kind in range(12):
+    for code in (errno.EIO, errno.EMFILE, -1)[: 3 if kind in (1, 2) else 2]:  # -1: half of what is wanted
+        failed, n = 1, 0
+        while failed:
+            shutil.copy(base, path)
+            shim.shim_fail(n, 1, 1 << kind, code)
+            store, ended = ZipStore(path, mode="a", fsync=True), {}
+            for name, value in NEW.items():
+                try:
+                    store.set(name, value)
+                    ended[name] = value
+                except (OSError, StoreError):
+                    pass
+            try:
+                store.close()
+            except (OSError, StoreError):
+                ended = {}
+            failed, n = shim.shim_failed(), n + 1
+            shim.shim_fail(-1, 0, 0, 0)
+            with zipfile.ZipFile(path) as archive:
+                found = {name: archive.read(name) for name in archive.namelist()}
+            where = kind, code, n, found.keys()
+            assert (OLD | ended).keys() <= found.keys(), where
+            assert all(value in (OLD.get(name), NEW.get(name)) for name, value in found.items()), where
+            assert all(found[name] == value for name, value in ended.items()), where
+"""
+
+
+def test_a_call_that_fails_leaves_all_other_entries_of_an_archive(tmp_path: Path) -> None:
+    """zipfile began a new archive in the place of one that it could not open, and all entries were lost."""
+    run_under(compiled(), AFTER_FAILURES, tmp_path, root=tmp_path)
 
 
 @pytest.mark.parametrize("what", ["zip_directory.sync_open", "zip_directory.sync_directory"])

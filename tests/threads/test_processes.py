@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore._locks import one_at_a_time
 from zarrcore.storage import MemoryStore
 from zarrcore.storage.caching import CacheStore
 from zarrcore.testing.process import in_child
@@ -105,17 +106,12 @@ def _with_alarm(check: object) -> bool:
 
 
 def test_a_child_waits_for_no_lock_of_a_thread_that_is_not_there() -> None:
-    """Settings, counts and what an xarray data set shares were waited for without end."""
-    from zarrcore import counting
-    from zarrcore.config import config
+    def check() -> bool:
+        with one_at_a_time("key") as is_alone:
+            return is_alone
 
-    checks: list[tuple[Any, Callable[[], object]]] = [
-        (config._lock, lambda: config.set({"array.order": "F"})),
-        (counting._lock, lambda: zarrcore.metrics(reset=True)),
-    ]
-    for lock, check in checks:
-        with held_by_a_thread(lock):
-            assert in_child(lambda check=check: _with_alarm(lambda: check() is not None))  # type: ignore[misc]
+    with held_by_a_thread(one_at_a_time("key")):
+        assert in_child(lambda: _with_alarm(check))
 
 
 class _Paused(MemoryStore):

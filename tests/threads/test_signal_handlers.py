@@ -3,28 +3,49 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import json
 import os
 import sys
 import threading
+import time
 import zipfile
-from collections.abc import Callable
+from collections import UserDict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 import zarrcore
+from zarrcore import _locks
 from zarrcore.config import Config, config
 from zarrcore.errors import StoreError
-from zarrcore.storage import CacheStore, FsspecStore, ManagedMemoryStore, MemoryStore, Store, ZipStore
+from zarrcore.nodes.copies import note_change, note_consolidation
+from zarrcore.nodes.reserved import is_anyone_creating, reserved
+from zarrcore.storage import (
+    CacheStore,
+    FsspecStore,
+    ManagedMemoryStore,
+    MemoryStore,
+    ReferenceStore,
+    Store,
+    SuffixByteRequest,
+    ZipStore,
+    loops,
+)
 from zarrcore.storage.caching import CacheStore as KeptInStore
+from zarrcore.storage.clients import Client
 from zarrcore.storage.ends import Ends
+from zarrcore.storage.inherited import opened_here
 from zarrcore.storage.loops import own_loop, run_to_end
+from zarrcore.storage.path import StorePath
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.tags import Tags
 from zarrcore.storage.versions import Recent
+from zarrcore.testing.process import in_child
 
 HOMES = os.path.dirname(zarrcore.__file__), os.path.dirname(zipfile.__file__)
 NUMBERS = itertools.count()
@@ -100,6 +121,127 @@ def of_tables(_: Path) -> Callable[[], object]:
     return use
 
 
+def in_a_mapping(_: Path) -> Callable[[], object]:
+    return new_keys(MemoryStore(UserDict()))
+
+
+def of_a_user(_: Path) -> Callable[[], object]:
+    return new_keys(OnlyWhatItMust())
+
+
+class OnlyWhatItMust(Store):
+    """A store with the methods that one must have."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, bytes] = {}
+
+    def get(self, key: str, byte_range: Any = None) -> bytes | None:
+        return self.values.get(key)
+
+    def set(self, key: str, value: Any) -> None:
+        self.values[key] = bytes(value)
+
+    def delete(self, key: str) -> None:
+        self.values.pop(key, None)
+
+    def list(self) -> Iterator[str]:
+        return iter([*self.values])
+
+
+def of_zarr_python(_: Path) -> Callable[[], object]:
+    storage = pytest.importorskip("zarr.storage")
+    return new_keys(zarrcore.storage.ZarrPythonStore(storage.MemoryStore()))
+
+
+def counted(_: Path) -> Callable[[], object]:
+    return lambda: zarrcore.metrics(reset=True)
+
+
+def members(_: Path) -> Callable[[], object]:
+    """Groups with consolidated metadata of which a member changes."""
+    store = MemoryStore()
+    zarrcore.create_group(store).create_group("a")
+    zarrcore.consolidate_metadata(store)
+    shared = zarrcore.open_group(store)
+
+    def use() -> None:
+        own = zarrcore.open_group(store)
+        note_consolidation()
+        note_change(StorePath(store, "a"))
+        assert shared.metadata.consolidated_metadata is own.metadata.consolidated_metadata is None
+
+    return use
+
+
+def with_values(_: Path) -> Callable[[], object]:
+    """The places where nodes are made with their values."""
+    store = MemoryStore()
+
+    def use() -> None:
+        with reserved(StorePath(store, f"{next(NUMBERS)}")):
+            assert is_anyone_creating()
+
+    return use
+
+
+def new_clients(_: Path) -> Callable[[], object]:
+    obstore = pytest.importorskip("obstore.store")
+    found = Client.of(obstore.LocalStore())
+    return lambda: Client(found.kind, found.args, found.options).store
+
+
+def new_loops(_: Path) -> Callable[[], object]:
+    def use() -> None:
+        loop = loops._found(lambda _: False)
+        loop.call_soon_threadsafe(loop.stop)
+        while loop.is_running():
+            time.sleep(0.001)
+        loop.close()
+
+    return use
+
+
+def archived(_: Path) -> Callable[[], object]:
+    """An archive in another store, whose directory is read by the first one who uses it."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as file:
+        file.writestr("key", b"value")
+    place = StorePath(MemoryStore({"a.zip": data.getvalue()}), "a.zip")
+    store = ZipStore(place)
+
+    def use() -> None:
+        nonlocal store
+        if threading.current_thread() is threading.main_thread():
+            store = ZipStore(place)
+        assert store.get("key", SuffixByteRequest(2)) == b"ue"
+
+    return use
+
+
+def referenced(path: Path) -> Callable[[], object]:
+    pytest.importorskip("pyarrow")
+    from pyarrow import Table, parquet
+
+    (path / "a").mkdir()
+    columns = {"path": [None], "offset": [0], "size": [0], "raw": [b"value"]}
+    parquet.write_table(Table.from_pydict(columns), path / "a" / "refs.0.parq")
+    array = {"shape": [1], "chunks": [1], "dtype": "<i4", "fill_value": 0, "order": "C", "zarr_format": 2}
+    document = {"record_size": 1, "metadata": {"a/.zarray": array | {"filters": None, "compressor": None}}}
+    (path / ".zmetadata").write_text(json.dumps(document))
+    store = ReferenceStore(str(path))
+
+    def use() -> None:
+        assert store.get("a/0") == b"value"
+
+    return use
+
+
+def opening(path: Path) -> Callable[[], object]:
+    """Files that a child of a fork closes."""
+    (path / "file").touch()
+    return lambda: opened_here((path / "file").open).close()
+
+
 def interrupted(use: Callable[[], object], handler: Callable[[], object] | None = None) -> int:
     """Use it once more, or call a handler, at each line of zarrcore and zipfile; returns at how many."""
     count, is_inside = 0, False
@@ -143,23 +285,49 @@ def test_a_handler_waited_for_a_lock_of_the_code_that_it_interrupted(
     assert counts and counts[0] > 3
 
 
-@pytest.mark.parametrize(
-    "make", [kept_in_files, of_an_object_store, of_tables, in_threads_of_stores, on_a_loop]
-)
+WITHOUT_LOCKS = [kept_in_files, of_an_object_store, of_tables, in_threads_of_stores, on_a_loop]
+WITHOUT_LOCKS += [settings, counted, named, members, with_values, in_a_mapping, of_a_user]
+WITHOUT_LOCKS += [of_zarr_python, kept_in_a_store, new_clients, new_loops, archived, referenced, opening]
+
+
+@pytest.mark.parametrize("make", WITHOUT_LOCKS)
 def test_a_handler_waited_for_a_thread_that_waited_for_the_code_that_it_interrupted(
-    make: Callable[[Path], Callable[[], object]], tmp_path: Path
+    make: Callable[[Path], Callable[[], object]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tables had locks, held where a handler may be called: its thread may take them again, others not."""
+    monkeypatch.setattr(_locks, "PATIENCE", 0.01, raising=False)
     use = make(tmp_path)
     use()
+    rest = itertools.repeat(None, 500)  # else what is changed over and over is looked for without end
 
     def handler() -> None:
+        if next(rest, rest) is rest:
+            return
         other = threading.Thread(target=use, daemon=True)
         other.start()
         other.join(10)
         assert not other.is_alive()
 
     assert interrupted(use, handler) > 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_waited_for_a_thread_that_opens_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_locks, "PATIENCE", 0.01, raising=False)
+    end = threading.Event()
+
+    def open_late() -> IO[bytes]:
+        end.wait(10)
+        return io.BytesIO()
+
+    thread = threading.Thread(target=opened_here, args=(open_late,))
+    thread.start()
+    try:
+        assert in_child(lambda: True)
+        assert thread.is_alive()
+    finally:
+        end.set()
+        thread.join()
 
 
 def test_what_a_handler_set_was_lost_in_a_change_of_settings() -> None:

@@ -316,3 +316,13 @@ def test_a_child_of_a_fork_waited_for_a_reader_of_settings_that_is_not_there() -
     with config.set({"array.order": "F"}):
         values = config._values
         assert in_child(lambda: config._values is not values and config._values == values)
+
+
+def test_an_array_has_the_settings_that_are_in_force_when_it_is_opened() -> None:
+    def is_of_fortran() -> bool:
+        return bool(zarrcore.zeros((2, 3), store={})[:].flags["F_CONTIGUOUS"])
+
+    assert not is_of_fortran()
+    with config.set({"array.order": "F"}):
+        assert is_of_fortran()
+    assert not is_of_fortran()

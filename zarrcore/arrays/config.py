@@ -69,14 +69,14 @@ def parse_array_config(data: ArrayConfigLike | None) -> ArrayConfig:
         return data
     if data:
         return ArrayConfig.from_dict(data)
-    (values, usual), now = _usual, _defaults._values  # which is replaced as a whole when a setting changes
-    if values is not now:
-        usual = _configured(*[now[name] for name in _SETTINGS])
+    (items, usual), now = _usual, _defaults._items  # another tuple whenever a setting has changed
+    if items is not now:
+        usual = _configured(*[_defaults._values[name] for name in _SETTINGS])
         _usual = now, usual
     return usual
 
 
-_usual: tuple[Mapping[str, Any], ArrayConfig] = {}, ArrayConfig()
+_usual: tuple[Any, ArrayConfig] = None, ArrayConfig()
 
 
 @cache

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 from weakref import ref
 
-from zarrcore._locks import Rank, forkable, lock
 from zarrcore.arrays.opened import OpenArray, array_read
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
@@ -16,29 +15,46 @@ from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.open import open_group_node
 from zarrcore.storage.path import StorePath
 
-_TABLE = forkable(lock(Rank.TABLE))
-"""Held while the metadata of a group and the copy that they come from are read or changed together."""
+
+class _Seen:
+    """Metadata of a group, and the copy that consolidated metadata in them come from: of one time.
+
+    Consolidated metadata are only taken out of them, and the copy after that, so that no thread needs a lock
+    that reads the copy first.
+    """
+
+    __slots__ = ("copy", "metadata")
+
+    def __init__(self, metadata: GroupMetadata, copy: KeptCopy | None) -> None:
+        self.metadata, self.copy = metadata, copy
 
 
 class OpenGroup(Node):
     """A group that is open.
 
     `metadata` are as they were read, with consolidated metadata if these are used; see :meth:`current`.
-    `copy` is the one, of this group or of one above, that they come from.
     """
 
-    __slots__ = ("copy", "listing", "metadata", "place")
+    __slots__ = ("_seen", "listing", "place")
 
     def __init__(self, metadata: GroupMetadata, place: StorePath, copy: KeptCopy | None = None) -> None:
-        self.metadata = metadata
         self.place = place
         is_copied = metadata.consolidated_metadata is not None
-        self.copy = (copy or KeptCopy(place)) if is_copied else None
+        self._seen = _Seen(metadata, (copy or KeptCopy(place)) if is_copied else None)
         self.listing: ref[Any] | None = None  # the last iterator over the names, see `members.Names`
 
     @property
     def _store_path(self) -> StorePath:
         return self.place
+
+    @property
+    def metadata(self) -> GroupMetadata:
+        return self._seen.metadata
+
+    @property
+    def copy(self) -> KeptCopy | None:
+        """The copy, of this group or of one above, that consolidated metadata come from."""
+        return self._seen.copy
 
     @property
     def zarr_format(self) -> int:
@@ -47,29 +63,30 @@ class OpenGroup(Node):
 
     def current(self) -> GroupMetadata:
         """Return the metadata, without consolidated metadata if this process has changed nodes in them."""
-        return self.metadata if self.copy is None else self.seen()[0]
+        seen = self._seen
+        return seen.metadata if seen.copy is None else self.seen()[0]
 
     def seen(self) -> tuple[GroupMetadata, KeptCopy | None]:
         """Return the same, and the copy that consolidated metadata in them come from."""
-        # Apart from each other they might be of two times, and a change that came between never be noticed.
-        with _TABLE:
-            if self.copy is not None and self.copy.is_stale:
-                self.look_in_store()
-            return self.metadata, self.copy
+        seen = self._seen
+        copy = seen.copy
+        if copy is not None and copy.is_stale:
+            self.look_in_store(seen)
+            copy = None
+        return seen.metadata, copy
 
     def adopt(self, metadata: GroupMetadata, copy: KeptCopy | None) -> None:
         """Continue with other metadata; `copy` is the one that was there when their copy was taken over."""
-        with _TABLE:
-            self.metadata, self.copy = metadata, copy
+        self._seen = _Seen(metadata, copy)
 
-    def look_in_store(self) -> None:
+    def look_in_store(self, seen: _Seen | None = None) -> None:
         """From now on, look for members in the store: they are going to be changed, or have been."""
         # The consolidated metadata in the store follow the change; those that were read before do not.
-        with _TABLE:
-            if self.metadata.consolidated_metadata is not None:
-                self.metadata = replace(self.metadata, consolidated_metadata=None)
-            if self.copy is not None and self.copy.is_stale:
-                self.copy = None  # last, as `current` asks for it without the lock
+        seen = seen or self._seen
+        if seen.metadata.consolidated_metadata is not None:
+            seen.metadata = replace(seen.metadata, consolidated_metadata=None)
+        if seen.copy is not None and seen.copy.is_stale:
+            seen.copy = None  # last
 
 
 def opened_node(

@@ -14,7 +14,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from zarrcore._locks import Rank, forkable, holding, lock, ranked
+from zarrcore._locks import Rank, holding, ranked
 from zarrcore._typed import NamedTuple
 from zarrcore._weak import WeakSet
 from zarrcore.errors import BaseZarrError, ZarrUserWarning, shown
@@ -45,9 +45,6 @@ _MOST_KNOWN = 1000
 
 # --- locks of documents, and copies in open groups ---
 
-_TABLE = forkable(lock(Rank.TABLE))
-
-
 def document_lock(place: StorePath, name: str = ZARR_JSON) -> Any:
     """Return the lock of the metadata of a node, for a ``with`` statement.
 
@@ -72,8 +69,7 @@ class KeptCopy:
     def __init__(self, place: StorePath) -> None:
         self.is_stale = False
         self._address = place._address
-        with _TABLE:
-            _copies.add(self)
+        _copies.add(self)
 
 
 _copies: WeakSet[KeptCopy] = WeakSet()
@@ -93,31 +89,29 @@ def copy_since(place: StorePath, known: tuple[bytes, int]) -> KeptCopy:
     return copy
 
 
-_consolidations = 0  # how often this process has begun to collect nodes for a copy, and to store one
+_consolidations = object()  # another one when this process begins to collect nodes for a copy, or stores one
 
 
-def consolidations() -> int:
-    """Return a number that differs when a copy was made in this process since."""
+def consolidations() -> object:
+    """Return what is another object when a copy was made in this process since."""
     return _consolidations
 
 
 def note_consolidation() -> None:
     """Note that nodes are about to be collected for a copy, or a copy stored: others have to look for it."""
     global _consolidations
-    with _TABLE:
-        _consolidations += 1
+    _consolidations = object()
 
 
 def note_change(place: StorePath, *, removed: bool = False) -> None:
     """Mark the copies of a node's documents as stale, in open groups and where they are being made."""
-    with _TABLE:
-        users.changes += 1
-        if _copies:
-            changed = place._address
-            for copy in _copies:
-                ours = copy._address  # the document of the group itself is not in the copy
-                if (changed != ours and changed.startswith(ours)) or (removed and ours.startswith(changed)):
-                    copy.is_stale = True
+    users.note_documents()  # first: copies that begin to be known meanwhile look for that
+    if _copies:
+        changed = place._address
+        for copy in _copies:
+            ours = copy._address  # the document of the group itself is not in the copy
+            if (changed != ours and changed.startswith(ours)) or (removed and ours.startswith(changed)):
+                copy.is_stale = True
 
 
 # --- copies in stores ---
@@ -141,13 +135,13 @@ def documents_follow(
     places: Sequence[StorePath],
     documents: dict[str, bytes],
     without: Sequence[StorePath] = (),
-    since: int | None = None,
+    since: object = None,
 ) -> Follow:
     """Begin to look for copies above nodes whose documents are about to be stored; see `follow_documents`.
 
     A slow store has answered by the time when the documents are there.  A first copy that another process
     makes within that time may lack the change, as one may that is made during any change.  One that this
-    process has begun to make since the number `since` of `consolidations` is looked for, `without` or not.
+    process has begun to make since the `since` of `consolidations` is looked for, `without` or not.
     """
     last, name = places[-1], ZARR_JSON if ZARR_JSON in documents else ZMETADATA_V2_JSON
     groups = [*last._above()]
@@ -210,7 +204,7 @@ def _follow(
     *,
     removed: bool = False,
     without: Sequence[StorePath] = (),
-    since: int | None = None,
+    since: object = None,
 ) -> Follow:
     """Begin to look for the copies of some groups; a change of a place is applied to them when that is made.
 
@@ -243,7 +237,7 @@ class _Followed(NamedTuple):
     change: _Change
     removed: bool
     without: tuple[StorePath, ...]  # groups that had no copy when `consolidations` was
-    since: int
+    since: object
 
     def asked(self) -> tuple[StorePath, ...]:
         """Return the groups that may have a copy: all of them if this process has begun to make one since."""

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from zarrcore._locks import Rank, forkable, holding, lock, ranked
+from zarrcore._locks import Rank, fresh_in_child, holding, ranked
 from zarrcore.errors import ChunkLockError
 from zarrcore.storage.path import StorePath
 
 if TYPE_CHECKING:
     from zarrcore.storage.alone import StillThere
 
-_TABLE = forkable(lock(Rank.TABLE))
-_creating = 0  # how many nodes
+_creating: dict[object, None] = {}  # an item for each node
+fresh_in_child(globals(), "_creating")
 # No key has these names; the lock of the second is noted in csrc/engine/keys.c.
 _NAME, _MADE = "//new", "//made"
 
@@ -28,21 +28,18 @@ def reserved(place: StorePath) -> Iterator[None]:
     that fails would remove those of the other.  A creator in this process waits for the one before; those of
     other processes are kept away by :func:`among_processes`.
     """
-    global _creating
-    counted = 0
+    token, own = object(), _creating  # the same to its end, as a child has another
     try:
-        with _TABLE:
-            _creating, counted = _creating + 1, 1
+        own[token] = None
         with _locked(place):
             yield
     finally:
-        with _TABLE:
-            _creating -= counted
+        own.pop(token, None)
 
 
 def is_anyone_creating() -> bool:
     """Return whether this process is creating a node with its values, whose place may be waited for."""
-    return _creating > 0
+    return bool(_creating)
 
 
 def after_others(place: StorePath) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from zarrcore._locks import Rank, RLock, forkable, fresh_in_child, holding, lock
@@ -22,7 +23,9 @@ losses = 0
 """How often this process has made an array shrink, or replaced or removed what was at a place."""
 
 changes = 0
-"""How often this process has changed documents of nodes, or removed some."""
+"""How often this process has changed documents of nodes, or removed some, see :func:`note_documents`."""
+
+_changes = count(1)
 
 _process = os.urandom(8)
 
@@ -53,6 +56,12 @@ def process() -> bytes:
 def changes_known() -> tuple[bytes, int]:
     """Return which changes of this process a copy knows of that is read, or pickled, from now on."""
     return _process, changes
+
+
+def note_documents() -> None:
+    """Note a change of documents: `changes` is a number that it has never been before."""
+    global changes
+    changes = next(_changes)
 
 
 def pickled_losses(known: int) -> tuple[bytes, int] | None:

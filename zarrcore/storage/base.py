@@ -11,7 +11,7 @@ from importlib import import_module
 from inspect import isasyncgenfunction, iscoroutinefunction, isfunction
 from typing import TYPE_CHECKING, Any, Self
 
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import one_at_a_time
 from zarrcore._typing import Buffer
 from zarrcore._validate import describe
 from zarrcore.errors import ReadOnlyError, StoreError
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from zarrcore.storage.versions import Fetched
 
 _MOST_REPEATS = 1_000  # of keys in a listing, besides each one's second time
-_CREATING = forkable(RLock())  # held while a store without a way of its own creates a key
 
 
 def __getattr__(name: str) -> Any:
@@ -304,7 +303,7 @@ class Store(ABC):
             Whether the value was stored.
         """
         self._check_writable()
-        with _CREATING:
+        with one_at_a_time((self._scope(""), key)):
             if self.exists(key):
                 return False
             self.set(key, value)

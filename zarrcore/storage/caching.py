@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Literal, ParamSpec, Self, TypeVar, cast
 
 from zarrcore._extension import own_form
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import RLock, forkable, taking
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, ReplacedError, ZarrRuntimeWarning, shown
@@ -170,7 +170,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
                 if value is not None:
                     key = requests[number][0]
                     self._kept.put(requests[number], value, events[key], (versions or {}).get(key))
-        with self._kept.lock:
+        with taking(self._kept.lock):
             self._kept.hits += len(requests) - len(absent)
             self._kept.misses += len(absent)
         return values
@@ -283,8 +283,9 @@ class _Kept:
                 continue
             if events != (0 if entry is None else entry.events):
                 if events >= 0:
-                    with self.lock:
-                        self._forget(kept)
+                    with taking(self.lock) as is_alone:
+                        if is_alone:
+                            self._forget(kept)
                 continue
             if max_age != "infinity" and (entry is None or time.monotonic() - entry.time > float(max_age)):
                 continue
@@ -317,10 +318,10 @@ class _Kept:
 
     def _use(self, request: Request, value: Buffer | None, events: int) -> None:
         """Note that a kept value was used; one that an earlier process kept is known from now on."""
-        with self.lock:
-            if request in self.entries:
+        with taking(self.lock) as is_alone:
+            if is_alone and request in self.entries:
                 self.entries.move_to_end(request)
-            elif value is not None:
+            elif is_alone and value is not None:
                 self._enter(request, memoryview(value).nbytes, events)
 
     def agree(self, key: str, versions: dict[str, str]) -> None:
@@ -349,8 +350,8 @@ class _Kept:
         size = memoryview(value).nbytes
         if self._max_size is not None and size > self._max_size:
             return
-        with self.lock:
-            if events < 0 or events != self.events(key):
+        with taking(self.lock) as is_alone:
+            if not is_alone or events < 0 or events != self.events(key):
                 return
             if part is None:
                 try:

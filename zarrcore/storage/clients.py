@@ -12,7 +12,7 @@ from math import ceil
 from time import perf_counter as clock
 from typing import Any
 
-from zarrcore._locks import RLock, forkable, fresh_in_child
+from zarrcore._locks import fresh_in_child, one_at_a_time
 from zarrcore._weak import WeakSet
 from zarrcore.errors import StoreError
 from zarrcore.storage.credentials import (
@@ -46,7 +46,6 @@ _IN_OTHER_REGION = ("configured region", "AuthorizationHeaderMalformed", "Perman
 
 _package: Any = None  # obstore, as this process may use it
 _inherited: str | None = None  # the file of its extension, if the parent had loaded that before the fork
-_lock = forkable(RLock())
 _clients: WeakSet[Client] = WeakSet()
 _of_parents: list[Any] = []
 """Stores that a parent of this process made: what ends one waits for locks that only its threads release."""
@@ -65,7 +64,7 @@ def obstore() -> Any:
     """
     global _package
     if _package is None:
-        with _lock:
+        with one_at_a_time(_EXTENSION):
             if _package is None:
                 if _inherited is not None:
                     _load_copy(_inherited)
@@ -194,10 +193,13 @@ class Client:
             if self.kind == "MemoryStore":
                 raise StoreError("a MemoryStore of obstore cannot be used after a fork")
             package = obstore()
-            with _lock:
-                options = {**self.options, **self._region}
-                made = getattr(package.store, self.kind)(*self.args, **without_others(self.kind, options))
-                self._made, self._process = made, os.getpid()
+            with one_at_a_time((Client, id(self)), None):  # two would do no harm
+                region: dict[str, str] | None = None
+                while region is not self._region:  # which another thread may learn meanwhile
+                    region = self._region
+                    options = without_others(self.kind, {**self.options, **region})
+                    made = getattr(package.store, self.kind)(*self.args, **options)
+                    self._made, self._process = made, os.getpid()
         return made
 
     @property
@@ -278,10 +280,9 @@ class Client:
         region = _region_of(self.bucket, self.config("endpoint") or "https://s3.amazonaws.com")
         if region is None:
             return False
-        with _lock:
-            if region != self._region.get("region"):
-                self._region = {"region": region}
-                self._made = None
+        if region != self._region.get("region"):
+            self._region = {"region": region}
+            self._made = None
         return self._made is not used
 
 

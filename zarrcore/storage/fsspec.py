@@ -13,7 +13,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from zarrcore._extension import own_form
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import one_at_a_time
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import BaseZarrError, StoreError, masked, shown
@@ -62,7 +62,6 @@ _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns w
 
 
 _CONNECTIONS = {"max_pool_connections": 64}
-_creating = [forkable(RLock()) for _ in range(1024)]  # by the hash of a path
 
 
 class FsspecStore(RemoteStore):
@@ -387,7 +386,7 @@ class FsspecStore(RemoteStore):
                 self._pipe(path, data)
                 return True
             # Filesystems without a way to create a file alone: one thread at a time for each path.
-            with _creating[hash(self._address(key)) % len(_creating)]:
+            with one_at_a_time(self._address(key)):
                 if self.exists(key):
                     return False
                 try:

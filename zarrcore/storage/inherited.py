@@ -8,7 +8,8 @@ from collections.abc import Callable
 from stat import S_ISDIR
 from typing import Protocol, Self, TypeVar
 
-from zarrcore._locks import RLock, forkable
+from zarrcore import _locks
+from zarrcore._locks import RLock, forkable, taking
 from zarrcore._weak import WeakSet
 from zarrcore.storage.files import close
 from zarrcore.storage.local_errors import named
@@ -24,13 +25,14 @@ class _Closes(Protocol):
 
 
 _File = TypeVar("_File", bound=_Closes)
-_OPENING = forkable(RLock())  # held from before a file is opened until it is noted, and by whoever forks
+# Held from before a file is opened until it is noted, and by whoever forks; after a while both do without.
+_OPENING = forkable(RLock())
 _opened: WeakSet[_Closes] = WeakSet()  # by all threads, locked or about to be
 
 
 def opened_here(open_file: Callable[[], _File]) -> _File:
     """Return the file that a function opens, of this process alone: a child of fork begins with it closed."""
-    with _OPENING:
+    with taking(_OPENING):
         file = open_file()
         _opened.add(file)
         return file
@@ -77,5 +79,7 @@ def _start_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_OPENING.acquire, after_in_parent=_OPENING.release, after_in_child=_start_child
+        before=lambda: _OPENING.acquire(timeout=_locks.PATIENCE),
+        after_in_parent=lambda: _OPENING.release() if _OPENING._is_owned() else None,  # type: ignore[attr-defined]
+        after_in_child=_start_child,
     )

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from zarrcore._awaited import WAITER
-from zarrcore._locks import RLock, forkable, fresh_in_child
+from zarrcore._locks import fresh_in_child, one_at_a_time
 from zarrcore._threads import start
 from zarrcore.storage.announced import ENGINE
 
@@ -25,7 +25,6 @@ _ENDING = 5.0  # seconds that a call which has failed or was interrupted waits f
 _STARTING = 5.0  # seconds that a thread may take until its loop runs; if it does not then, it has ended
 #: Modules whose coroutines run on the loops, and wait for nothing; others are called by what waits.
 _AWAITED = frozenset({__name__, "zarrcore.storage.zarr_python"})
-_starting = forkable(RLock())
 _own: dict[asyncio.AbstractEventLoop, None] = {}  # those that run in threads of this process
 fresh_in_child(globals(), "_own")
 _ended: WeakSet[asyncio.AbstractEventLoop] = WeakSet()  # loops of others whose threads have ended
@@ -59,7 +58,7 @@ def free_loop() -> asyncio.AbstractEventLoop:
 def _found(suits: Callable[[asyncio.AbstractEventLoop], bool]) -> asyncio.AbstractEventLoop:
     """Return a loop of this process that suits, a new one if there is none."""
     if (found := next(filter(suits, _running()), None)) is None:
-        with _starting:  # held for this alone: signal handlers may wait for others who want a loop
+        with one_at_a_time(__name__, None):  # two would do no harm
             found = next(filter(suits, _running()), None) or _started()
     return found
 

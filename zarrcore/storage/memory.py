@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import nullcontext
+from itertools import count
 from sys import modules
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from zarrcore._extension import own_form
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import one_at_a_time
 from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError
 from zarrcore.storage.announced import ENGINE, announces_itself
@@ -27,9 +29,6 @@ from zarrcore.storage.validation import (
 
 if TYPE_CHECKING:
     from zarrcore.storage.byte_range import ByteRange
-
-_creating = forkable(RLock())  # two stores over one mapping of the caller's share nothing else
-
 
 class _Held:
     """A value that is kept alive, equal to itself alone: another one may be made in its place in memory."""
@@ -129,8 +128,9 @@ class MemoryStore(Store):
 
     def _create(self, key: str, data: Any) -> bool:
         key = self._start + validate_key(key)
-        with _creating:
-            values = self._store_dict
+        values = self._store_dict
+        # Two stores over one mapping share nothing else, and only dictionaries do this in one step.
+        with nullcontext() if type(values) in _DICTIONARIES else one_at_a_time((id(values), key)):
             return key not in values and self._change(key, values.setdefault, data) is data
 
     @announces_itself
@@ -218,14 +218,19 @@ class _ManagedDict(dict[str, bytes]):
 
 
 # In the callbacks of a WeakValueDictionary, which are functions of Python, Ctrl-C would be lost.
-_managed: dict[str, weakref.ref[_ManagedDict]] = {}
-_managed_lock = forkable(RLock())
-_managed_count = 0
+_managed: dict[object, tuple[str, weakref.ref[_ManagedDict]]] = {}
+_numbers = count()
+_DICTIONARIES = dict, _ManagedDict
 
 
 def _alive(name: str) -> _ManagedDict | None:
-    values = _managed.get(name)
-    return None if values is None else values()
+    for entry, (known, there) in [*_managed.items()]:
+        values = there()
+        if values is None:
+            _managed.pop(entry, None)
+        elif known == name:
+            return values
+    return None
 
 
 class ManagedMemoryStore(MemoryStore):
@@ -254,17 +259,14 @@ class ManagedMemoryStore(MemoryStore):
     def __init__(self, name: str | None = None, *, path: str = "", read_only: bool = False) -> None:
         if name is not None and "/" in name:
             raise ValueError(f"the name of a memory store must not contain '/', got {name!r}; use path=")
-        global _managed_count
-        with _managed_lock:
-            for gone in [known for known, there in [*_managed.items()] if there() is None]:
-                _managed.pop(gone, None)  # a signal handler may be here as well
-            while name is None:
-                name = None if str(_managed_count) in _managed else str(_managed_count)
-                _managed_count += name is None
-            values = _alive(name)
-            if values is None:
-                values = _ManagedDict()
-                _managed[name] = weakref.ref(values)
+        while name is None:
+            number = str(next(_numbers))
+            name = number if _alive(number) is None else None
+        values = _alive(name)
+        if values is None:
+            own = _ManagedDict()
+            _managed[object()] = name, weakref.ref(own)
+            values = _alive(name)  # of several threads, all find what the first one has made
         self._name = name
         self.path = normalize_path(path)
         self._start = key_prefix(self.path)

@@ -6,14 +6,12 @@ import base64
 import binascii
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from io import BytesIO
 from math import prod
 from typing import Any, TypeAlias
 
-from zarrcore._locks import RLock, forkable
 from zarrcore._typed import NamedTuple
 from zarrcore._typing import Buffer
 from zarrcore._validate import MAX_DOCUMENT_NBYTES, integer
@@ -26,6 +24,7 @@ from zarrcore.storage.validation import as_view, too_large
 _TEMPLATE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _BASE64 = "base64:"
 _LONGEST_URL = 1 << 16  # characters of one that is made of templates
+_UNREAD: Any = object()
 _MOST_RECORDS, _MOST_ROWS = 128, 1 << 22  # files of Parquet that are kept, and references in them
 _MOST_ASKED = 1 << 17  # files of Parquet that are asked for one by one where a store cannot list them
 _COLUMNS = ["path", "offset", "size", "raw"]
@@ -146,8 +145,7 @@ class ParquetReferences:
         consolidated = {"metadata": document["metadata"], "zarr_consolidated_format": 1}
         self._documents[".zmetadata"] = json.dumps(consolidated).encode()
         self._grids: dict[str, tuple[int, ...] | None] = {}
-        self._records: OrderedDict[tuple[str, int], Any] = OrderedDict()
-        self._lock = forkable(RLock())
+        self._records: dict[tuple[str, int], Any] = {}
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         yield from self._documents
@@ -237,19 +235,21 @@ class ParquetReferences:
 
     def _record(self, field: str, number: int) -> Any:
         """Return the columns of one file; None if there is none."""
-        with self._lock:
-            if (field, number) in self._records:
-                self._records.move_to_end((field, number))
-                return self._records[field, number]
+        place = field, number
+        columns = self._records.pop(place, _UNREAD)
+        if columns is not _UNREAD:
+            self._records[place] = columns  # the one used last is the last one
+            return columns
         name = f"{field}/refs.{number}.parq"
         data = read_value((StorePath(self._store, name), None, MAX_DOCUMENT_NBYTES))
         columns = None if data is None else _columns(data, self._size, f"{self._store}: {name}")
-        with self._lock:
-            self._records[field, number] = columns
-            while len(self._records) > 1 and (
-                len(self._records) > _MOST_RECORDS or sum(map(_rows, self._records.values())) > _MOST_ROWS
-            ):
-                self._records.popitem(last=False)
+        self._records[place] = columns
+        known = [*self._records.copy().items()]  # while other threads add theirs
+        n_rows = sum(_rows(each) for _, each in known)
+        while len(known) > 1 and (len(known) > _MOST_RECORDS or n_rows > _MOST_ROWS):
+            oldest, each = known.pop(0)
+            self._records.pop(oldest, None)
+            n_rows -= _rows(each)
         return columns
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zarrcore._extension import own_form
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import one_at_a_time
 from zarrcore._typing import Buffer
 from zarrcore.errors import BaseZarrError, StoreError, said, shown
 from zarrcore.storage.base import Store
@@ -44,7 +44,6 @@ T = TypeVar("T")
 
 _MUCH = 1 << 26
 _adapted = False
-_creating = forkable(RLock())
 
 
 def adapted_files() -> bool:
@@ -278,7 +277,7 @@ class ZarrPythonStore(RemoteStore):
             found = await self.store.get(key, self._prototype)  # it does not tell who came first
             return found is not None and found.to_bytes() == data
 
-        with _creating, self._failures(key):
+        with one_at_a_time((self._scope(""), key)), self._failures(key):
             return self._run(create)
 
     def delete(self, key: str) -> None:

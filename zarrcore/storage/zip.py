@@ -7,8 +7,9 @@ import struct
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_ISREG
 from typing import IO, TYPE_CHECKING, Any, Literal, Self
 
 from zarrcore._extension import own_form
@@ -400,13 +401,15 @@ class _Archive:
     def _complete(self, file: Directory) -> None:
         self._is_busy, self._file = True, None
         try:
-            is_lost = file.is_changed and isinstance(self.target, str) and not file.is_at(self.target)
             try:
-                file.close()
-            except BaseException:
-                if not file.is_complete:
-                    self._restore()
-                raise
+                is_lost = file.is_changed and isinstance(self.target, str) and not file.is_at(self.target)
+            finally:  # without its directory all entries are lost
+                try:
+                    file.close()
+                except BaseException:
+                    if not file.is_complete:
+                        self._restore()
+                    raise
         finally:
             self._lock_of_writer.release()
         if is_lost:
@@ -476,8 +479,9 @@ class _Archive:
     def _opened(self) -> Directory:
         mode = self.mode
         if isinstance(self.target, str):
-            if os.path.exists(self.target) and not os.path.isfile(self.target):  # it may block
-                raise StoreError(f"{printable(self.target)} is no file, and so no ZIP archive")
+            with suppress(FileNotFoundError):
+                if not S_ISREG(os.stat(self.target).st_mode):  # it may block
+                    raise StoreError(f"{printable(self.target)} is no file, and so no ZIP archive")
             # Before a new archive is begun, or one is taken for empty, in whose place another one is begun.
             if mode in ("w", "x") or (mode == "a" and _is_empty(self.target)):
                 self._lock_of_writer.take(self.target, os.O_CREAT | (os.O_EXCL if mode == "x" else 0))

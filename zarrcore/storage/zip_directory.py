@@ -8,6 +8,7 @@ import struct
 import zipfile
 import zlib
 from bisect import bisect_right
+from contextlib import ExitStack
 from typing import Any
 
 from zarrcore.storage.files import sync_directory, sync_open
@@ -41,10 +42,17 @@ class Directory(zipfile.ZipFile):
     _offsets: list[int] | None = None
     _misnamed: set[str] | None = None  # what :meth:`check_absent` found
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, file: Any, mode: Any = "r", *args: Any) -> None:
         self._known: dict[int, tuple[int, bytes]] = {}  # what :meth:`_start_of` found, by offset
         self._pid = os.getpid()
-        super().__init__(*args, **kwargs)
+        if mode != "a" or not isinstance(file, str):
+            super().__init__(file, mode, *args)
+            return
+        # Not by zipfile, which begins a new archive in the place of one that it cannot open.
+        with ExitStack() as kept:
+            super().__init__(kept.enter_context(open(file, "r+b")), mode, *args)
+            kept.pop_all()
+        self._filePassed = 0
 
     def _RealGetContents(self) -> None:
         """Read the directory, which has as many entries as the end of the archive says.

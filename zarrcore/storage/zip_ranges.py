@@ -5,15 +5,15 @@ from __future__ import annotations
 import io
 import zipfile
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import IO, Any, TypeAlias, cast
 
-from zarrcore._locks import RLock, forkable, holding
+from zarrcore._locks import holding, one_at_a_time
 from zarrcore._validate import MAX_DOCUMENT_NBYTES
 from zarrcore.errors import StoreError
 from zarrcore.storage.byte_range import ByteRange, RangeByteRequest, SuffixByteRequest, resolve_range
+from zarrcore.storage.ends import Ends
 from zarrcore.storage.place import StorePath
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.spans import Span, joined
@@ -23,7 +23,6 @@ from zarrcore.storage.zip_directory import LOCAL_HEADER, UNUSUAL, Directory
 
 _TAIL = 1 << 17  # bytes at the end of an archive in which its directory probably is
 _SLACK = 64  # bytes that an extra field probably has at most
-_MOST_ENDS = 64 << 20
 
 Wanted: TypeAlias = tuple[zipfile.ZipInfo, ByteRange | None]
 Read: TypeAlias = Callable[[Directory, zipfile.ZipInfo, ByteRange | None], bytes]
@@ -48,7 +47,6 @@ class RangedArchive:
     def __init__(self, place: StorePath, opened: Callable[[Any, str], Directory]) -> None:
         self.target = place
         self._opened = opened
-        self._lock = forkable(RLock())
         self._close()
 
     def __reduce__(self) -> Any:
@@ -56,8 +54,11 @@ class RangedArchive:
 
     def close(self) -> None:
         """Forget the directory; the next use reads it again, which may be that of another archive."""
-        with self._lock:
+        with self._alone():
             self._close()
+
+    def _alone(self) -> Any:
+        return one_at_a_time((RangedArchive, id(self)), None)
 
     def _close(self) -> None:
         self._zip: Directory | None = None
@@ -66,8 +67,7 @@ class RangedArchive:
         self.is_here = False  # all of it came with its directory
         self._offsets: list[int] = []  # of all entries and of the directory, sorted
         self._headers: dict[int, bytes] = {}  # local headers, up to the extra field, by their offset
-        self._ends: OrderedDict[tuple[int, Span], bytes] = OrderedDict()
-        self._nbytes_of_ends = 0
+        self._ends = Ends(trusted=True)  # of entries, where the indexes of shards are
 
     def restart(self) -> None:
         raise StoreError(f"{self.target}: an archive in another store is only read")
@@ -76,14 +76,20 @@ class RangedArchive:
 
     @holding
     def held(self) -> Iterator[Directory]:
-        """Yield the archive, whose directory is read if it was not; other threads wait."""
-        with self._lock:
-            if self._zip is None:
-                self._open()
-            assert self._zip is not None
-            yield self._zip
+        """Yield the archive, whose directory is read if it was not."""
+        yield self._ready()[1]
 
-    def _open(self) -> None:
+    def _ready(self) -> tuple[RangedArchive, Directory]:
+        """Return the archive, open; who has waited too long for the first reader gets one of its own."""
+        directory = self._zip
+        if directory is None:
+            with self._alone() as is_alone:
+                if not is_alone:
+                    return RangedArchive(self.target, self._opened)._ready()
+                directory = self._zip or self._open()
+        return self, directory
+
+    def _open(self) -> Directory:
         tail = self._ask(SuffixByteRequest(_TAIL), None)
         if tail.value is None:
             raise FileNotFoundError(f"{self.target}: there is no such archive")
@@ -93,8 +99,12 @@ class RangedArchive:
         self._version, self._size = tail.version, size
         self.is_here = len(tail.value) == size
         segments = [(size - len(tail.value), tail.value)]
-        self._zip = self._opened(_Segments(self, [segments], MAX_DOCUMENT_NBYTES), str(self.target))
-        self._offsets = sorted({*(info.header_offset for info in self._zip.filelist), self._zip.start_dir})
+        found = self._opened(_Segments(self, [segments], MAX_DOCUMENT_NBYTES), str(self.target))
+        self._offsets = sorted({*(info.header_offset for info in found.filelist), found.start_dir})
+        # Again, as it may have been closed meanwhile; what others look for is the last one.
+        self._version, self._size = self._version or tail.version, size
+        self._zip = found
+        return found
 
     def _whole_size(self) -> int:
         store, key = self.target.store, self.target.path
@@ -137,16 +147,18 @@ class RangedArchive:
         It is that of the same archive if the directory is still the same.
         """
         now = RangedArchive(self.target, self._opened)
-        with self._lock, now.held() as directory:
-            if self._version is None and self._zip is not None and _entries(directory) == _entries(self._zip):
-                self._version = now._version
+        known, found = self._zip, now._open()
+        if known is not None and _entries(found) == _entries(known) and self._zip is known:
+            self._version = self._version or now._version
 
     # --- entries ---
 
     def read(self, wanted: Sequence[Wanted], read: Read) -> list[bytes | Exception]:
         """Return parts of entries, or what reading them raised: at most two rounds of requests."""
-        with self.held() as directory:
-            known = [self._ends.get(_place(*one)) for one in wanted]
+        ready, directory = self._ready()
+        if ready is not self:
+            return ready.read(wanted, read)
+        known = [self._known(*one) for one in wanted]
         rest = [one for one, value in zip(wanted, known, strict=True) if value is None]
         first = self.fetch(joined(span for one in rest for span in self._probable(*one)))
         self._learn(rest, first)
@@ -157,18 +169,12 @@ class RangedArchive:
         values = [next(found) if value is None else value for value in known]
         for one, answer in zip(wanted, values, strict=True):
             if isinstance(one[1], SuffixByteRequest) and isinstance(answer, bytes):
-                self._note(_place(*one), answer)
+                self._ends.note(*_place(*one), None, answer)
         return values
 
-    def _note(self, place: tuple[int, Span], data: bytes) -> None:
-        """Keep the end of an entry, where the index of a shard is."""
-        with self._lock:
-            if place in self._ends or len(data) > _MOST_ENDS // 16:
-                return
-            self._ends[place] = data
-            self._nbytes_of_ends += len(data)
-            while self._nbytes_of_ends > _MOST_ENDS:
-                self._nbytes_of_ends -= len(self._ends.popitem(last=False)[1])
+    def _known(self, info: zipfile.ZipInfo, part: ByteRange | None) -> bytes | None:
+        found = self._ends.find(*_place(info, part))
+        return None if found is None else found[1]
 
     def _probable(self, info: zipfile.ZipInfo, part: ByteRange | None) -> list[Span]:
         """Return the ranges in which a part of an entry is, unless the entry is unusual."""
@@ -282,8 +288,10 @@ def _is_ranged(info: zipfile.ZipInfo, part: ByteRange | None) -> bool:
     return is_plain and stop - start < info.file_size and not info.flag_bits & UNUSUAL
 
 
-def _place(info: zipfile.ZipInfo, part: ByteRange | None) -> tuple[int, Span]:
-    return info.header_offset, resolve_range(part, info.file_size)
+def _place(info: zipfile.ZipInfo, part: ByteRange | None) -> tuple[str, int]:
+    """Return where a part of an entry begins, as a key, and its size."""
+    start, stop = resolve_range(part, info.file_size)
+    return f"{info.header_offset} {start}", stop - start
 
 
 def _tried(read: Read, view: Directory, info: zipfile.ZipInfo, part: ByteRange | None) -> Any:
