@@ -7,7 +7,7 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, Self
@@ -302,6 +302,10 @@ class ZipStore(Store):
 
     def _first_names(self, prefix: str) -> Iterator[str]:
         return self._names_of_keys(prefix)
+
+    def _walked_keys(self) -> tuple[str, Collection[str]]:
+        with self._archive.held() as archive:
+            return "", archive.NameToInfo
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         prefix = validate_prefix(prefix)
