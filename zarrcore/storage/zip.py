@@ -35,6 +35,7 @@ from zarrcore.storage.validation import (
     absolute_path,
     as_view,
     is_document,
+    is_text,
     join_path,
     too_large,
     validate_key,
@@ -259,6 +260,8 @@ class ZipStore(Store):
     def _set(self, key: str, value: Buffer, *, is_new: bool = False) -> bool:
         self._check_writable()
         data = as_view(value, validate_key(key))
+        if not is_text(key):  # halves of characters, which stand for bytes in names of files
+            raise InvalidKeyError(f"{self}: invalid store key {key!r}: no text in UTF-8")
         assert isinstance(self._archive, _Archive)
         with self._archive.held() as archive:
             if is_new and key in archive.NameToInfo:
