@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, compress, islice, product, repeat
 
 from zarrcore.engine.build import chunk_store
-from zarrcore.errors import BaseZarrError
+from zarrcore.errors import MetadataValidationError, NodeIOError
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_coords, key_maker
 from zarrcore.metadata.common import ArrayMetadata
@@ -28,20 +28,21 @@ def chunk_left(place: StorePath, metadata: ArrayMetadata) -> str | None:
 
     None as well where the store cannot list its keys: not everyone who may write may list.
     """
-    prefix = key_prefix(place.path)
-    with reading(place, prefix):
-        store = chunk_store(metadata, place)
-        walked = store._walked_keys()
-        if walked is not None and len(walked[1]) < _FEW and not _is_any_below(prefix, *walked):
-            return None
-        if not store.supports_listing:
-            return None
-        try:
+    prefix, store = key_prefix(place.path), chunk_store(metadata, place)
+    try:
+        with reading(place, prefix):
+            walked = store._walked_keys()
+            if walked is not None and len(walked[1]) < _FEW and not _is_any_below(prefix, *walked):
+                return None
+            if not store.supports_listing:
+                return None
             return next(_chunks_left(store, prefix, metadata, walked), None)
-        except (BaseZarrError, OSError):
-            if store._is_near:
-                raise
-            return None
+    except NodeIOError as error:
+        if isinstance(error.__cause__, MetadataValidationError):  # of a grid or a key encoding of a user's
+            raise error.__cause__ from None
+        if store._is_near:
+            raise
+        return None
 
 
 def _is_any_below(prefix: str, start: str, keys: Iterable[str]) -> bool:
