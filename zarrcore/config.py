@@ -19,7 +19,7 @@ from typing import Any
 
 from zarrcore._locks import forkable
 from zarrcore._typed import NamedTuple
-from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning, printable
+from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning, given, printable
 
 __all__ = ["SETTINGS", "BadConfigError", "Config", "Setting", "config"]
 
@@ -471,8 +471,11 @@ class Restore:
 
 def _normalise(key: str) -> str:
     if not isinstance(key, str):
-        raise TypeError(f"a configuration key is a string, got {key!r}")
+        raise TypeError(f"a configuration key is a string, got {given(key)}")
     return key.replace("-", "_")
+
+
+_MOST_LEVELS = 64
 
 
 def _flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -482,6 +485,8 @@ def _flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         name = prefix + _normalise(key)
         # An empty dictionary in the place of a setting is a wrong value, no branch without settings.
         if isinstance(value, dict) and (value or name not in SETTINGS):
+            if name.count(".") == _MOST_LEVELS:
+                raise BadConfigError(f"a configuration key has at most {_MOST_LEVELS} dots: {name!r}")
             flat.update(_flatten(value, name + "."))
         else:
             flat[name] = value

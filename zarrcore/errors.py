@@ -49,6 +49,14 @@ def named(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def given(value: object) -> str:
+    """Return the representation of an argument, or its type where that fails: it may be nested too deeply."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+
+
 def shown(text: object) -> str:
     """Return what others have said, an error of a store or of a codec, as it may be printed."""
     return masked(printable(said(text) if isinstance(text, BaseException) else str(text)))

@@ -18,7 +18,7 @@ import numpy as np
 
 from zarrcore._core.engine import MaskPoints, are_indices, basic_dims
 from zarrcore._typed import NamedTuple
-from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
+from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError, given
 
 Dim = tuple[int, int, int] | np.ndarray
 Fields = str | list[str]
@@ -80,15 +80,15 @@ def field_dtype(fields: Fields | None, dtype: np.dtype) -> np.dtype:
     if fields is None:
         return dtype
     if not isinstance(fields, (str, list, tuple)):
-        raise IndexError(f"fields: expected a string or a list of strings, got {fields!r}")
+        raise IndexError(f"fields: expected a string or a list of strings, got {given(fields)}")
     if not fields:
         return dtype
     if dtype.names is None:
-        raise IndexError(f"fields: the data type {dtype} has no fields, got {fields!r}")
+        raise IndexError(f"fields: the data type {dtype} has no fields, got {given(fields)}")
     wanted = [fields] if isinstance(fields, str) else list(fields)
     unknown = [name for name in wanted if name not in dtype.names]
     if unknown:
-        raise IndexError(f"fields: unknown {unknown!r}; the data type has {list(dtype.names)!r}")
+        raise IndexError(f"fields: unknown {given(unknown)}; the data type has {list(dtype.names)!r}")
     if isinstance(fields, str):
         return dtype[fields]
     return np.dtype([(name, dtype[name]) for name in wanted])
@@ -176,7 +176,7 @@ def _refuse(item: Any, kind: str) -> IndexError:
     if isinstance(item, (float, np.floating)):
         hint = f"; did you mean {int(item)}?" if item == item // 1 else ""
         return IndexError(f"{kind} indexing: {_TAKES[kind]}, got {item!r}{hint}")
-    return IndexError(f"{kind} indexing: {_TAKES[kind]}, got {item!r} ({type(item).__name__})")
+    return IndexError(f"{kind} indexing: {_TAKES[kind]}, got {given(item)} ({type(item).__name__})")
 
 
 # --- expanding ---
@@ -343,7 +343,7 @@ def vindex_selection(selection: Any, shape: Sequence[int]) -> Selection:
     if len(items) != len(shape) or not all(is_integer(i) or _is_index_array(i) for i in items):
         raise VindexInvalidSelectionError(
             "vectorised indexing takes one integer array for each dimension or a single boolean mask, "
-            f"got {selection!r} for {len(shape)} dimensions"
+            f"got {given(selection)} for {len(shape)} dimensions"
         )
     arrays = [item if is_integer(item) else _as_index_array(item) for item in items]
     if any(isinstance(array, np.ndarray) and array.dtype.kind == "b" for array in arrays):

@@ -20,11 +20,25 @@ static const char *describe_errno(int sys_errno, char *buf, size_t cap)
 #endif
 }
 
+/* Bytes of the sequence that begins with two bytes; 0 where none does (RFC 3629: no overlong forms, no surrogates). */
+static size_t sequence_length(unsigned char first, unsigned char second)
+{
+    const unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    const unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+
+    if (first < 0x80) {
+        return 1;
+    }
+    if (first < 0xC2 || first > 0xF4 || ((second & 0xC0) == 0x80 && (second < least || second > most))) {
+        return 0;
+    }
+    return first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+}
+
 void zc_mend_utf8(char *text)
 {
     while (*text != '\0') {
-        const unsigned char first = (unsigned char)*text;
-        const size_t want = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+        const size_t want = sequence_length((unsigned char)text[0], (unsigned char)text[1]);
         size_t have = 1;
         while (((unsigned char)text[have] & 0xC0) == 0x80) {
             have++;

@@ -242,13 +242,15 @@ static zc_status make_parents(const zc_where *place, int zarr_format, bool store
     return visit_above(place, &group, store, err);
 }
 
-static zc_status store_node(const zc_where *place, const zc_found *node, zc_error *err)
+/* array: a handle of it; NULL for a group. */
+static zc_status store_node(const zc_where *place, const zc_found *node, const zarrcore_array *array, zc_error *err)
 {
     int there = 0;
     zc_status status = zc_check_writable(place->store, err);
 
     status = status == ZC_OK ? make_parents(place, node->zarr_format, false, err) : status;
     status = status == ZC_OK ? refuse_existing(place, &there, err) : status;
+    status = status == ZC_OK && array != NULL ? zc_refuse_left(array->array, place, err) : status;
     status = status == ZC_OK ? make_parents(place, node->zarr_format, true, err) : status;
     return status == ZC_OK ? store_new(place, node, &there, err) : status;
 }
@@ -264,7 +266,7 @@ static zc_status create_array(const zc_where *place, const zc_found *node, zarrc
 
     status = status == ZC_OK ? zc_open_document(place, &text, node->zarr_format, NULL, false, &array, err) : status;
     zc_text_free(&text);
-    status = status == ZC_OK ? store_node(place, node, err) : status;
+    status = status == ZC_OK ? store_node(place, node, array, err) : status;
     if (status == ZC_OK) {
         const zc_array *const made = array->array;
         int64_t shape[ZC_MAX_DIMS];
@@ -296,7 +298,7 @@ static int create(const zarrcore_store *store, const char *path, const char *doc
         status = create_array(&place, &node, out, &err);
     } else if (status == ZC_OK) {
         status = zc_check_group("document", &node.own, node.zarr_format, &err);
-        status = status == ZC_OK ? store_node(&place, &node, &err) : status;
+        status = status == ZC_OK ? store_node(&place, &node, NULL, &err) : status;
     }
     zc_found_free(&node);
     zc_where_free(&place);

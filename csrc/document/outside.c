@@ -267,6 +267,49 @@ static zc_status visit_stored(walk *w, const zc_where *at, int depth, zc_error *
     return status;
 }
 
+/* ---- what is left of an array that is gone ------------------------------------------------------- */
+
+/* The name below the array of one chunk that is stored, if there is any: to be freed. */
+static zc_status find_stored(const zc_array *array, const zc_where *at, int depth, char **found, zc_error *err)
+{
+    zc_names names = {0};
+    int64_t chunk[ZC_MAX_DIMS];
+    zc_status status = at->store->shared->ops->list(at->store, at->path, &names, err);
+
+    for (size_t i = 0; i < names.n && status == ZC_OK && *found == NULL; i++) {
+        const zc_name *const name = &names.at[i];
+        zc_where below = {0};
+        if (!name->is_below || (is_part_of_key(name->text) && depth <= array->ndim)) {
+            status = zc_where_below(at, name->text, &below, err);
+        }
+        if (below.path != NULL && name->is_below) {
+            status = find_stored(array, &below, depth + 1, found, err);
+        } else if (below.path != NULL && read_key(array, below.path + array->prefix_len, chunk)) {
+            *found = below.path;
+            below.path = NULL;
+        }
+        zc_where_free(&below);
+    }
+    zc_names_free(&names);
+    return status;
+}
+
+zc_status zc_refuse_left(const zc_array *array, const zc_where *place, zc_error *err)
+{
+    char *found = NULL;
+    zc_status status = find_stored(array, place, 0, &found, err);
+
+    if (status == ZC_ERR_UNSUPPORTED) {
+        zc_error_clear(err);
+        status = ZC_OK;
+    } else if (status == ZC_OK && found != NULL) {
+        status = zc_fail(err, ZC_ERR_EXISTS, "%.120s: chunks of an array without a document are there, such as %.120s, which a new one "
+                         "would read as its own", place->n > 0 ? place->path : "the root", found);
+    }
+    free(found);
+    return status;
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
 zc_status zc_with_shape(const zc_found *found, int ndim, const int64_t *shape, const int64_t *more, zc_found *out, zc_error *err)

@@ -237,6 +237,10 @@ typedef struct zc_outside {
 /* Remove it: whole chunks, and what chunks on the border have there.  After a failure all others are gone. */
 zc_status zc_remove_outside(const zc_outside *outside, zc_error *err);
 
+/* Fails with ZC_ERR_EXISTS where chunks lie that an array would have for its own: there is none at its place yet.  A store that cannot
+ * list its keys is not looked through. */
+zc_status zc_refuse_left(const zc_array *array, const zc_where *place, zc_error *err);
+
 /* The document with another shape, and with chunks for it; *out is zero at first. */
 zc_status zc_with_shape(const zc_found *found, int ndim, const int64_t *shape, const int64_t *more, zc_found *out, zc_error *err);
 

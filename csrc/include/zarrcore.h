@@ -507,7 +507,8 @@ ZARRCORE_PUBLIC int zarrcore_open_array(const zarrcore_store *store, const char 
 /*
  * Create an array from its metadata: one JSON object, that of zarr.json, or that of .zarray (format 2) with a member "attributes".  It is
  * checked as stored documents are: ZARRCORE_ERR_METADATA if it is not valid, ZARRCORE_ERR_UNSUPPORTED if the library could not read it.
- * Groups above that are missing are made.  ZARRCORE_ERR_EXISTS if anything is there already, or an array above; of several that create a
+ * Groups above that are missing are made.  ZARRCORE_ERR_EXISTS if a node is there already, chunks that the array would have for its own
+ * (which a removal that was killed has left), or an array above; of several that create a
  * node at one place one wins.  Groups that were made stay when the array fails.  *out is a handle of the new array; out may be NULL.
  */
 ZARRCORE_PUBLIC int zarrcore_create_array(const zarrcore_store *store, const char *path, const char *document,

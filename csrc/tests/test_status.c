@@ -93,6 +93,9 @@ static void mended_utf8(void)
         {"\xA9" "a\xC3" "b", "?a?b"},
         {"\xC3\xA9\xA9", "\xC3\xA9?"},
         {"end \xF0\x9F\x98", "end "},
+        {"\xC0\x80 \xC1\xBF \xF8\x88\x80\x80\x80", "?? ?? ?????"},
+        {"\xE0\x9F\xBF \xED\xA0\x80 \xED\x9F\xBF", "??? ??? \xED\x9F\xBF"},
+        {"\xF0\x8F\xBF\xBF \xF4\x90\x80\x80 \xF4\x8F\xBF\xBF", "???? ???? \xF4\x8F\xBF\xBF"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -622,6 +622,27 @@ def test_what_a_killed_append_left_is_not_seen(tree: Tree, root: Path) -> None:
         assert not found[6:].any(), shape
 
 
+@pytest.mark.parametrize("separator", ["/", "."])
+def test_a_new_array_does_not_read_chunks_that_were_left(
+    tree: Tree, root: Path, zarr_format: int, separator: str
+) -> None:
+    keys: dict[str, Any] = {"dimension_separator": separator}
+    if zarr_format == 3:
+        keys = {"chunk_key_encoding": {"name": "default", "configuration": {"separator": separator}}}
+    tree.create_array("a", array := {**ARRAYS[zarr_format], **keys})
+    tree.write("a", np.ones((6, 4), "f4"))
+    (root / "a" / ("zarr.json" if zarr_format == 3 else ".zarray")).unlink()
+    before = files(root)
+    with refused(EXISTS, "chunks of an array without a document are there, such as a/"):
+        tree.create_array("a", array)
+    assert files(root) == before
+    for name in ("0x0", "c.txt", "c/notes.txt", "x/0.0"):
+        (root / "b" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / "b" / name).write_text("somebody's")
+    tree.create_array("b", array)
+    assert not tree.read("b").any()
+
+
 def test_a_handle_of_an_array_that_has_changed(tree: Tree, root: Path) -> None:
     tree.create_array("a", V3)
     tree.create_array("b", V3)

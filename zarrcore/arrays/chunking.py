@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from zarrcore.dtypes.scalars import is_integer
+from zarrcore.errors import given
 
 Shape = tuple[int, ...]
 
@@ -83,10 +84,10 @@ def normalize_chunks(
     elif is_integer(chunks):
         chunks = (int(chunks),) * len(shape)
     elif chunks is None or chunks is True or isinstance(chunks, str) or not hasattr(chunks, "__len__"):
-        raise TypeError(f'{name}: expected an integer, a tuple of integers or "auto", got {chunks!r}')
+        raise TypeError(f'{name}: expected an integer, a tuple of integers or "auto", got {given(chunks)}')
     if len(chunks) != len(shape):
         raise ValueError(
-            f"{name}: the array has {len(shape)} dimensions, got {len(chunks)} lengths ({chunks!r})"
+            f"{name}: the array has {len(shape)} dimensions, got {len(chunks)} lengths ({given(chunks)})"
         )
     units = unit or (1,) * len(shape)
     return tuple(_edge(chunk, length, n, name) for chunk, length, n in zip(chunks, shape, units, strict=True))
@@ -100,10 +101,10 @@ def _edge(chunk: Any, length: int, unit: int, name: str) -> int | tuple[int, ...
             raise ValueError(f"{name}: expected lengths of at least 1, got {chunk}")
         return int(chunk)
     if isinstance(chunk, (str, bytes)) or not hasattr(chunk, "__iter__"):
-        raise TypeError(f"{name}: expected integers, got {chunk!r}")
+        raise TypeError(f"{name}: expected integers, got {given(chunk)}")
     edges = tuple(chunk)
     if not edges or not all(is_integer(edge) and edge > 0 for edge in edges):
-        raise ValueError(f"{name}: expected lengths of at least 1, got {edges!r}")
+        raise ValueError(f"{name}: expected lengths of at least 1, got {given(edges)}")
     if sum(edges) < length:
         raise ValueError(f"{name}: lengths {edges!r} sum to {sum(edges)}, the dimension has {length}")
     return tuple(int(edge) for edge in edges)
@@ -117,6 +118,8 @@ def resolve_layout(
     Grid chunks are for each dimension the length of a stored chunk (or shard), or the lengths of all of them.
     """
     if isinstance(shards, dict):
+        if "shape" not in shards:
+            raise ValueError(f"shards: expected a dictionary with a shape, got {given(shards)}")
         shards = shards["shape"]
     automatic = chunks is None or chunks is True or (isinstance(chunks, str) and chunks == "auto")
     if not automatic:

@@ -25,7 +25,7 @@ from zarrcore.arrays.values import as_values
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.engine.build import chunk_store, note_shape
 from zarrcore.engine.projection import Axis
-from zarrcore.errors import ConflictError, StoreError, named, said
+from zarrcore.errors import ConflictError, StoreError, given, named, said
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.keys.base import chunk_coords, key_maker, names_hidden_by, quick_reader
 from zarrcore.metadata import layout
@@ -47,13 +47,13 @@ def parse_shape(shape: Any) -> tuple[int, ...]:
     lengths = []
     for item in items:
         if isinstance(item, (bool, np.bool_)):
-            raise TypeError(f"shape: expected integers, got {shape!r}")
+            raise TypeError(f"shape: expected integers, got {given(shape)}")
         try:
             lengths.append(operator.index(item))
         except TypeError:
-            raise TypeError(f"shape: expected integers, got {shape!r}") from None
+            raise TypeError(f"shape: expected integers, got {given(shape)}") from None
     if any(length < 0 for length in lengths):
-        raise ValueError(f"shape: expected lengths of at least 0, got {shape!r}")
+        raise ValueError(f"shape: expected lengths of at least 0, got {given(shape)}")
     return tuple(lengths)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from zarrcore._records import dataclass
 from zarrcore.config import config as _defaults
+from zarrcore.errors import given
 
 _CONFIGURED = ("order", "write_empty_chunks", "read_missing_chunks")
 _SETTINGS = tuple(f"array.{name}" for name in _CONFIGURED)
@@ -38,7 +39,7 @@ class ArrayConfig:
 
     def __post_init__(self) -> None:
         if self.order not in ("C", "F"):
-            raise ValueError(f"array config: order: expected 'C' or 'F', got {self.order!r}")
+            raise ValueError(f"array config: order: expected 'C' or 'F', got {given(self.order)}")
         for name in ("write_empty_chunks", "read_missing_chunks"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"array config: {name}: expected a bool, got {getattr(self, name)!r}")
@@ -50,7 +51,7 @@ class ArrayConfig:
             names = [field.name for field in fields(cls)]
             unknown = sorted(set(data) - set(names))
             if unknown:
-                raise TypeError(f"array config: unknown keys {unknown}; known are {names}")
+                raise TypeError(f"array config: unknown keys {given(unknown)}; known are {names}")
         values = {name: _defaults.get(key) for name, key in zip(_CONFIGURED, _SETTINGS, strict=True)}
         return cls(**{**values, **data})
 

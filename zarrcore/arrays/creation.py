@@ -30,7 +30,7 @@ from zarrcore.codecs.chain import parse_codec
 from zarrcore.config import config as settings
 from zarrcore.dtypes import ZDType, dtype_from_v2, parse_dtype
 from zarrcore.engine.build import note_shape
-from zarrcore.errors import MetadataValidationError, UnknownCodecError
+from zarrcore.errors import MetadataValidationError, UnknownCodecError, given
 from zarrcore.metadata import known
 from zarrcore.node import state_of
 from zarrcore.nodes.create import create_node, new_node
@@ -49,7 +49,7 @@ def default_format(zarr_format: int | None) -> int:
     """Return the Zarr format to create nodes in."""
     chosen = settings.get("default_zarr_format") if zarr_format is None else zarr_format
     if chosen not in (2, 3):
-        raise ValueError(f"zarr_format: expected 2 or 3, got {chosen!r}")
+        raise ValueError(f"zarr_format: expected 2 or 3, got {given(chosen)}")
     return int(chosen)
 
 
@@ -157,7 +157,7 @@ def _refuse_in_format_2(grid: Any, inner: tuple[int, ...] | None, options: Array
         ("serializer", options["serializer"], "auto"),
     ):
         if value is not absent and value != absent:
-            raise ValueError(f"{name}: format 2 arrays have none, got {value!r}")
+            raise ValueError(f"{name}: format 2 arrays have none, got {given(value)}")
     if not isinstance(grid, tuple) or not all(isinstance(length, int) for length in grid):
         raise ValueError("chunks: format 2 arrays have chunks of one shape only")
 
@@ -174,11 +174,13 @@ def _layout(zdtype: ZDType, options: ArrayOptions) -> tuple[Any, tuple[int, ...]
     shards, chunk_grid = options["shards"], options["chunk_grid"]
     if chunk_grid is not None:
         if chunks is not None and not is_auto(chunks):
-            raise ValueError(f"give either chunks or chunk_grid, not both: got {chunks!r} and {chunk_grid!r}")
+            raise ValueError(
+                f"give either chunks or chunk_grid, not both: got {given(chunks)} and {given(chunk_grid)}"
+            )
         if shards is not None:
             raise ValueError(
                 "shards: with a chunk_grid, whose chunks are the shards, give ShardingCodec(...) as the "
-                f"serializer, got {shards!r}"
+                f"serializer, got {given(shards)}"
             )
         with at("chunk_grid"):
             return parse_chunk_grid(chunk_grid), None
@@ -205,7 +207,7 @@ def _key_encoding(value: Any) -> ChunkKeyEncoding:
 
     if value is None:
         return DefaultChunkKeyEncoding()
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and len(value) == 2:
         value = {"name": value[0], "configuration": {"separator": value[1]}}
     return parse_chunk_key_encoding(value)
 
@@ -312,7 +314,7 @@ def v2_config(codec: Any) -> Any:
         from zarrcore.codecs.by_id import config_of
 
         return config_of(codec)
-    raise TypeError(f"format 2 arrays take codecs with an id (numcodecs or a dictionary), got {codec!r}")
+    raise TypeError(f"format 2 arrays take codecs with an id (numcodecs or a dictionary), got {given(codec)}")
 
 
 def _filters_v2(zdtype: ZDType, filters: Any) -> list[Any]:

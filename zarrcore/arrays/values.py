@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zarrcore.arrays.memory import memory_of
+from zarrcore.errors import given
 
 
 def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = False) -> np.ndarray:
@@ -63,7 +64,7 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
     if array.dtype.kind == "f" and dtype.kind in "iu" and not hasattr(value, "dtype"):
         # Python integers around 2**63, which numpy converts to floats by default.
         boxed = np.asarray(value, dtype=object)
-        if any(isinstance(item, int) for item in boxed.flat):
+        if any(isinstance(item, int) for item in boxed.ravel()):
             return _unboxed(boxed, dtype)
     if array.dtype.kind in "iu" and dtype.kind in "iu":
         _check_integers(array, dtype)
@@ -127,7 +128,7 @@ def _parsed(value: Any, dtype: np.dtype) -> np.ndarray:
 def _parsed_times(value: Any, dtype: np.dtype) -> np.ndarray:
     """Times that are text, of :mod:`datetime` or counts of steps."""
     found = np.asarray(value, dtype=dtype)
-    items = np.asarray(value, dtype=object).flat
+    items = np.asarray(value, dtype=object).ravel()
     times = [item for item in items if not isinstance(item, int) and not _is_no_time(item)]
     if times:
         _as_times(np.asarray(times, dtype=f"{dtype.kind}8"), dtype)  # refuses what is out of range
@@ -166,17 +167,17 @@ def _unboxed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Python objects as numbers, under the rules for the numbers that they are."""
     if dtype.kind in "mM":
         return _parsed_times(array, dtype)
-    if set(map(type, array.flat)) <= {float}:
+    if set(map(type, array.ravel())) <= {float}:
         return as_values(np.asarray(array.tolist()), dtype)
     exact: Any = {"b": _as_boolean, "f": _as_float, "c": _as_complex}.get(dtype.kind, _as_integer)
     numbers = np.empty(array.shape, object)
-    numbers.flat = [exact(item, dtype) for item in array.flat]
+    numbers.reshape(-1)[:] = [exact(item, dtype) for item in array.ravel()]
     if dtype.kind in "fc":  # not straight to a narrow type: NumPy has no such cast for all of them
         wide = np.dtype("f8" if dtype.kind == "f" else "c16")
         return numbers.astype(max(wide, dtype, key=lambda kind: kind.itemsize)).astype(dtype)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        for number in numbers.flat:
+        for number in numbers.ravel():
             if not limits.min <= number <= limits.max:
                 _out_of_range(number, dtype)
     return numbers.astype(dtype)
@@ -219,7 +220,7 @@ def _refuse_no_number(item: Any, dtype: np.dtype) -> None:
     no_number = str | bytes | np.datetime64 | np.timedelta64 | complex | np.complexfloating
     if isinstance(item, no_number) or not hasattr(item, "__float__"):
         kind = type(item).__name__
-        raise TypeError(f"cannot store {item!r} of type {kind} as {dtype}: expected a real number")
+        raise TypeError(f"cannot store {given(item)} of type {kind} as {dtype}: expected a real number")
 
 
 def _out_of_range(value: int, dtype: np.dtype) -> NoReturn:
@@ -268,10 +269,10 @@ def _require_text(value: Any, dtype: np.dtype) -> None:
 
 def _refuse_other_objects(array: np.ndarray, dtype: np.dtype) -> None:
     text = str if dtype.kind == "T" else (str, bytes)
-    if all(issubclass(kind, text) for kind in set(map(type, array.flat))):
+    if all(issubclass(kind, text) for kind in set(map(type, array.ravel()))):
         return
-    number, item = next((i, item) for i, item in enumerate(array.flat) if not isinstance(item, text))
-    raise TypeError(f"item {number} is {item!r}, which cannot be stored as {dtype}: expected a string")
+    number, item = next((i, item) for i, item in enumerate(array.ravel()) if not isinstance(item, text))
+    raise TypeError(f"item {number} is {given(item)}, which cannot be stored as {dtype}: expected a string")
 
 
 def _refuse_missing(array: np.ndarray, dtype: np.dtype) -> None:

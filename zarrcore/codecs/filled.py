@@ -17,11 +17,11 @@ def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:
     if chunk.size == 0:
         return True
     if chunk.dtype.kind == "O":
-        return all(item is wanted or _same(item, wanted) for item in chunk.flat)
+        return all(item is wanted or _same(item, wanted) for item in chunk.ravel())
     if chunk.dtype.kind in "UT":  # U: on the way into an array of strings of any length
         # Two str first, for a comparison with an array would make one of fixed length of the str.
         item = wanted if chunk.dtype.kind == "U" else fill
-        return bool(chunk.flat[0] == wanted and np.all(chunk == item))
+        return bool(chunk[(0,) * chunk.ndim] == wanted and np.all(chunk == item))
     from zarrcore._core import kernels
 
     return kernels.equals_fill(chunk, fill)

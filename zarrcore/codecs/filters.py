@@ -145,7 +145,7 @@ def _chunk(found: Any, spec: ArraySpec) -> np.ndarray:
         if found.size != spec.size:
             raise ChunkDecodeError(f"expected {spec.size} items, got {found.size}")
         chunk = found.reshape(spec.shape)
-        if dtype.kind in "SV" and found.size and max(map(len, found.flat)) > dtype.itemsize:
+        if dtype.kind in "SV" and found.size and max(map(len, found.ravel())) > dtype.itemsize:
             raise ChunkDecodeError(f"an item has more than the {dtype.itemsize} bytes of the data type")
         # astype would copy strings even with copy=False.
         return chunk if chunk.dtype == dtype else chunk.astype(dtype)

@@ -35,7 +35,7 @@ GROUP_METADATA_KEYS = frozenset({"zarr_format", "node_type", "attributes", "cons
 
 
 _MOST_IMPLIED = 32  # groups that nothing but the paths of nodes name, for each node
-_NO_PATH = pattern(r"(?:^|/)\.*(?:/|$)|[\0\\]")  # a part without a name, or a character that no name has
+_NO_PATH = pattern(r"(?:^|/)\.*(?:/|$)|[\0\\\ud800-\udfff]")  # a part or character that no name has
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class Look(NamedTuple):
     is_new: bool  # it is certain that nothing is at the place itself, and below it
     is_free: bool  # or that no node is at the place itself
     plain: list[StorePath]  # groups above that were read and have no consolidated metadata
+    left: Any = False  # what `find_left` of :func:`look_above` has returned; False: it was not called
 
 
 class _Above(NamedTuple):
@@ -67,10 +68,12 @@ def look_above(
     *,
     claims: bool = False,
     replaces: bool = False,
+    find_left: Callable[[], Any] | None = None,
 ) -> Look:
     """Look at the places above that may have no node yet, and at the place itself if this `claims` it.
 
-    Who `replaces` what is there need not know whether it is a node.
+    Who `replaces` what is there need not know whether it is a node.  `find_left` looks for what is left of
+    another one, and is called in the same wave where that cannot be seen from the claim.
 
     No array may be above, and no node of format 2 where a group of format 3 would be made, which would hide
     all that is there.
@@ -79,7 +82,8 @@ def look_above(
     if store._concurrent_requests():
         if claims and place.path and group is None and store._claims_places and claims_all(store):
             return Look([above.place for above in unknown][::-1], True, True, [])
-        look = _look_at_once(place, unknown, zarr_format, claims=claims, replaces=replaces)
+        own = _own_looks(place, find_left) if claims and not (replaces or store._claims_places) else []
+        look = _look_at_once(place, unknown, zarr_format, own, claims=claims)
         if group is not None and group in look.missing:  # somebody has removed it, and perhaps those above
             return look_above(place, zarr_format, claims=claims, replaces=replaces)
         return look
@@ -111,8 +115,19 @@ def note_nodes(store: Store) -> None:
     store._notes()[_HAS_NODES] = True
 
 
+def _own_looks(place: StorePath, find_left: Callable[[], Any] | None) -> list[Callable[[], Any]]:
+    """What is looked at at a place itself: what is left there, and whether it has the document of a node."""
+    keys = [join_path(place.path, name) for name in node_documents.DECIDING]
+    return [find_left or bool, *(partial(place.store.exists, key) for key in keys)]
+
+
 def _look_at_once(
-    place: StorePath, unknown: Sequence[_Above], zarr_format: int, *, claims: bool, replaces: bool
+    place: StorePath,
+    unknown: Sequence[_Above],
+    zarr_format: int,
+    own: Sequence[Callable[[], Any]],
+    *,
+    claims: bool,
 ) -> Look:
     """Do what :func:`look_above` does; a slow store is asked for everything in one wave."""
     store = place.store
@@ -121,11 +136,11 @@ def _look_at_once(
     likely = [above.place for above in unknown if not above.place.path and _is_likely(store)]
     unlikely = [above.place for above in unknown if not above.is_opened and above.place not in likely]
     hidden = _hidden(unlikely, zarr_format)
-    own = node_documents.DECIDING if claims and not (replaces or store._claims_places) else ()
+    quick = [partial(store._is_directory, place.path)] if own and store._sees_directories else []
     looks: list[Callable[[], Any]] = [
         *(partial(document_at, above, name) for above in places for name in names),
         *(partial(store.exists, join_path(above.path, name)) for above, name in hidden),
-        *(partial(store.exists, join_path(place.path, name)) for name in own),
+        *(quick or own),
         partial(store._claim, place.path) if claims else bool,
     ]
     *found, is_new = at_once(store, lambda look: look(), looks)
@@ -137,7 +152,10 @@ def _look_at_once(
     again = _hidden([above for above in likely if above in missing], zarr_format)
     exists = which_exist(store, [join_path(above.path, name) for above, name in again])
     _refuse_to_hide(missing, again, exists)
-    return Look(missing, is_new, is_new or (bool(own) and not any(values)), plain)
+    if quick:
+        values = iter(at_once(store, lambda look: look(), own) if next(values) else [None] * len(own))
+    left = next(values) if own else False
+    return Look(missing, is_new, is_new or (bool(own) and not any(values)), plain, left)
 
 
 def _refuse_to_hide(

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import holding
 from zarrcore._log import debug
@@ -17,9 +17,11 @@ from zarrcore._validate import MAX_LEVELS
 from zarrcore.errors import (
     ContainsArrayError,
     ContainsGroupError,
+    ForeignDataError,
     InvalidKeyError,
     NodeNotFoundError,
     StoreError,
+    given,
 )
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
@@ -109,8 +111,9 @@ def create_node(
     with after_others(place):
         for attempts_left in reversed(range(_REPLACEMENTS)):
             look = Look([], is_first, is_first, place._above()) if is_first else None
-            with _cleared(place, metadata.zarr_format, overwrite, group=group, look=look) as cleared:
+            with _cleared(place, metadata, overwrite, group=group, look=look) as cleared:
                 is_first = False
+                _refuse_left(place, metadata, cleared)
                 # New groups have no copies; to see that in a slow store would take another wave.
                 without = (*cleared.made, *cleared.missing, *cleared.plain) if is_slow else ()
                 follow = documents_follow([place], documents, without, n_before)
@@ -146,7 +149,7 @@ def new_node(
     documents = metadata.to_documents()
     with (
         reserved(place),
-        _cleared(place, metadata.zarr_format, overwrite, group=group, with_values=True) as cleared,
+        _cleared(place, metadata, overwrite, group=group, with_values=True) as cleared,
         # Who removes or moves what is above waits for the end: else chunks from before would be missing.
         users.writing(users.Made(place)),
     ):
@@ -162,12 +165,13 @@ class _Cleared(NamedTuple):
     missing: list[StorePath]  # groups above it that are stored with the node: see :func:`_store_with_groups`
     still_there: StillThere | None  # see :meth:`Store._alone`
     plain: list[StorePath]  # groups above it that have just been read and have no consolidated metadata
+    left: Any  # see :class:`Look`
 
 
 @holding
 def _cleared(
     place: StorePath,
-    zarr_format: int,
+    metadata: Metadata,
     overwrite: Overwrite,
     *,
     group: StorePath | None = None,
@@ -178,11 +182,14 @@ def _cleared(
 
     What one of them has created there before is cleared as well.  A `look` that was taken is not taken again.
     """
-    may_replace = _is_replaced(place, overwrite)
+    may_replace, zarr_format = _is_replaced(place, overwrite), metadata.zarr_format
+    find_left = None if with_values else partial(_chunk_left, place, metadata)
     for attempts_left in reversed(range(_REPLACEMENTS)):
         with writing(place):
-            seen = look or look_above(place, zarr_format, group, claims=True, replaces=may_replace)
-        missing, is_new, is_free, plain = seen
+            seen = look or look_above(
+                place, zarr_format, group, claims=True, replaces=may_replace, find_left=find_left
+            )
+        missing, is_new, is_free, plain, left = seen
         replaces = may_replace and not is_new
         # Those who wait for a directory that is removed go on waiting until the new node is in another one:
         # each of them would create its own first, and have it replaced at once.
@@ -199,12 +206,12 @@ def _cleared(
                         continue
                     refuse_existing(place, _REPLACE)
                 new = missing if together else []
-                yield _Cleared(replaces, is_new, made, new, still_there, [] if replaces else plain)
+                yield _Cleared(replaces, is_new, made, new, still_there, [] if replaces else plain, left)
                 return
 
 
 def _made_last(place: StorePath, documents: dict[str, bytes], cleared: _Cleared) -> Iterator[bool]:
-    replaces, is_new, _, _, still_there, _ = cleared
+    replaces, is_new, _, _, still_there, *_ = cleared
     store = place.store
     if store._is_near:  # where another process may have been waited for
         refuse_existing(place, _REPLACE)
@@ -243,9 +250,32 @@ def _is_replaced(place: StorePath, overwrite: Overwrite) -> bool:
     """Return whether a node replaces whatever is at a place; an error if no node can be stored there."""
     place.store._check_writable()
     if isinstance(overwrite, str) and overwrite != "all":
-        raise ValueError(f'overwrite: expected True, False or "all", got {overwrite!r}')
+        raise ValueError(f'overwrite: expected True, False or "all", got {given(overwrite)}')
     refuse_bad_name(place.path)
     return bool(overwrite) and place.store._can_erase(place.path)
+
+
+def _chunk_left(place: StorePath, metadata: Metadata) -> str | None:
+    """Return the key of a chunk at a place that a new node would have for its own; a group has none."""
+    if not is_array_metadata(metadata):
+        return None
+    from zarrcore.nodes.left_over import chunk_left
+
+    return chunk_left(place, metadata)
+
+
+def _refuse_left(place: StorePath, metadata: Metadata, cleared: _Cleared) -> None:
+    """Refuse a place without a node where chunks are that a new array would read as its own."""
+    if cleared.replaces or cleared.is_new:
+        return
+    key = _chunk_left(place, metadata) if cleared.left is False else cleared.left
+    if not key:
+        return
+    refuse_existing(place, _REPLACE)  # somebody else's array, made since the place was looked at
+    raise ForeignDataError(
+        f"chunks of an array without a document, such as {key!r}, lie {place._located}: a new array would "
+        'read them as its own; overwrite=True, or "all", removes them'
+    )
 
 
 def _clear(place: StorePath, overwrite: Overwrite) -> None:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore._records import dataclass
 from zarrcore._validate import MAX_LEVELS
-from zarrcore.errors import BaseZarrError, MetadataValidationError, NestingError, NodeIOError, StoreError
+from zarrcore.errors import (
+    BaseZarrError,
+    MetadataValidationError,
+    NestingError,
+    NodeIOError,
+    StoreError,
+    given,
+)
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
@@ -105,9 +112,7 @@ def has_shown_nodes(store: Store) -> bool:
     return _ONLY_3 in store._notes()
 
 
-def read_documents(
-    place: StorePath, zarr_format: int, versions: Versions | None = None
-) -> dict[str, Any]:
+def read_documents(place: StorePath, zarr_format: int, versions: Versions | None = None) -> dict[str, Any]:
     """Return the existing documents of a node of a format, by name; their versions go to `versions`."""
     names = documents.NAMES[zarr_format]
     if versions is None or not place.store._compares:
@@ -153,7 +158,7 @@ def find_node(
     be a group of format 2, see :func:`implied_group`, unless `implied` is false.
     """
     if zarr_format is not None and zarr_format not in documents.NAMES:
-        raise ValueError(f"zarr_format: expected 2, 3 or None for what is there, got {zarr_format!r}")
+        raise ValueError(f"zarr_format: expected 2, 3 or None for what is there, got {given(zarr_format)}")
     known = _read_all(place, zarr_format)
     if known == {} and place.store._claim(place.path):  # so there is nothing of any other format
         return place, None

@@ -13,16 +13,17 @@ from zarrcore.metadata.n5 import ATTRIBUTES_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node
-from zarrcore.nodes.reading import begun, get_many, has_value, names_below
+from zarrcore.nodes.reading import begun, get_many, has_value, listed_below, names_below, which_exist
 from zarrcore.storage.files import is_own
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import join_path
+from zarrcore.storage.validation import join_path, key_prefix
 
 _MOST_NAMED, _BATCH, _MOST_LEVELS = 3, 256, 4
 _NODE_NAMES = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, ATTRIBUTES_JSON)
 _NO_DOCUMENTS = [None] * len(_NODE_NAMES)
 _OWN_NAMES = documents.ALL_NAMES | {*documents.NAMES[1], ATTRIBUTES_JSON}
 ANY_CHUNK = r"c|(c[./])?\d+([./]\d+)*"
+_OLD_CHUNK = pattern(r"(0|[1-9]\d*)([./](0|[1-9]\d*))*")  # of format 2
 # Written by operating systems and by other Zarr libraries while they replace a file.
 _LITTER = pattern(r"\.DS_Store|Thumbs\.db|desktop\.ini|\._.*|\.nfs[0-9a-f]+|.*[0-9a-f]{32}\.partial")
 
@@ -33,7 +34,7 @@ def refuse_foreign(place: StorePath) -> None:
     if not place.store.supports_listing:
         return
     found = list(islice(_foreign(place), _MOST_NAMED + 1))
-    if found:
+    if found and not _is_of_a_removed_array(place):
         named = ", ".join(map(repr, found[:_MOST_NAMED])) + (", ..." if len(found) > _MOST_NAMED else "")
         raise ForeignDataError(
             f"{place} is not replaced: entries that belong to no Zarr node would be removed: {named}; "
@@ -43,7 +44,32 @@ def refuse_foreign(place: StorePath) -> None:
 
 def is_left_over(place: StorePath) -> bool:
     """Return whether there are chunks at a place without a node, and nothing else."""
-    return place.store.supports_listing and not place.is_empty() and next(_foreign(place), None) is None
+    if not place.store.supports_listing or place.is_empty():
+        return False
+    return next(_foreign(place), None) is None or _is_of_a_removed_array(place)
+
+
+def _is_of_a_removed_array(place: StorePath) -> bool:
+    """Return whether all that lies at a place in a group is named like chunks of one array of format 2.
+
+    Outside of groups, files whose names are numbers are other people's.
+    """
+    if not place.path or not any(which_exist(place.store, [*_group_keys(place.parent)])):
+        return False
+    begin, forms = len(key_prefix(place.path)), set[tuple[int, int]]()
+    for key in listed_below(place):
+        name = key[begin:].rstrip("/")  # of an empty directory
+        if name in documents.ALL_NAMES:
+            continue
+        if _OLD_CHUNK.fullmatch(name) is None:
+            return False
+        if not key.endswith("/"):
+            forms.add((name.count("."), name.count("/")))
+    return len(forms) == 1 and 0 in forms.pop()
+
+
+def _group_keys(place: StorePath) -> Iterator[str]:
+    return (join_path(place.path, name) for name in (ZARR_JSON, ZGROUP_JSON))
 
 
 def _foreign(place: StorePath) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from inspect import isasyncgenfunction, iscoroutinefunction, isfunction
@@ -473,6 +473,13 @@ class Store(ABC):
         """Return whether one look shows that no key is below a prefix, where one will be set."""
         return False
 
+    _sees_directories = False
+    """Whether one request shows whether anything is below a prefix: see :meth:`_is_directory`."""
+
+    def _is_directory(self, prefix: str) -> bool:
+        """Return whether anything is below a prefix, as far as one request shows that."""
+        return not self.is_empty(prefix)
+
     def _rename_prefix(self, source: str, dest: str) -> bool:
         """Give all keys below a prefix another one, where nothing is; False if that takes several steps."""
         return False
@@ -636,6 +643,10 @@ class Store(ABC):
     def _names_of_keys(self, prefix: str) -> Iterator[str]:
         """Yield, for each key below a prefix, the name that follows the prefix."""
         return (key[len(prefix) :].partition("/")[0] for key in self._keys_listed(prefix))
+
+    def _walked_keys(self) -> tuple[str, Collection[str]] | None:
+        """Return all keys, and how they begin, where each listing walks through them; else None."""
+        return None
 
     def _concurrent_requests(self) -> int:
         """Return how many requests to make to the store at a time; 0: more than one is not faster."""

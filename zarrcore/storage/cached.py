@@ -23,6 +23,7 @@ from zarrcore.storage.announced import announce_documents, changed_by, repeatabl
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, ByteRequest, RangeByteRequest, as_request
 from zarrcore.storage.cache_files import CacheFiles, Known, Piece
+from zarrcore.storage.kept_documents import node_of_other_chunks, noticed
 from zarrcore.storage.logged import LoggingStore
 from zarrcore.storage.remote import in_parallel
 from zarrcore.storage.tags import Tags
@@ -241,6 +242,10 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         is_trusted = self._is_fresh(known)
         if plan.events and _changed.get((self.directory, name)) != (plan.events, known.nonce):
             is_trusted = False  # this process has changed the value since, or may have
+        can_look = self._store._versioned and not self.immutable
+        if is_trusted and can_look and noticed(self._store, plan.key) is not None:
+            is_trusted = False  # where that costs next to nothing a document is looked at, whatever its age
+            plan.old = dict(zip(plan.values, known.values, strict=True)).get(None)
         if not is_trusted and (known.absent or not known.version):
             if plan.events >= 0:
                 self._files.drop(name)
@@ -317,6 +322,8 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         if plan.known is not None and not plan.is_asking and version != plan.version:
             is_one = False
         if is_one and (not plan.is_asking or len(plan.values) == 1):
+            node = node_of_other_chunks(plan.key, plan.old, found[0][1].value)
+            self._drop([] if node is None else [node])
             for question, answer in found:
                 plan.values[question.part] = answer.value
                 plan.fetched.add(question.part)
@@ -465,6 +472,7 @@ class _Plan:
         self.events = events
         self.values: dict[ByteRequest | None, Buffer | None] = {}
         self.same: str | None = None  # the version that an earlier round of this read has seen
+        self.old: Buffer | None = None  # a document that is kept, whose age alone would do
         self.forget()
 
     def forget(self) -> None:

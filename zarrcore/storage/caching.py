@@ -17,6 +17,7 @@ from zarrcore.errors import InvalidKeyError, ReplacedError, ZarrRuntimeWarning, 
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, ByteRequest, as_request
+from zarrcore.storage.kept_documents import node_of_other_chunks, noticed
 from zarrcore.storage.validation import as_view, lasting
 from zarrcore.storage.versions import replaced
 from zarrcore.storage.wrapper import WrapperStore, of_wrapped, passed_on
@@ -157,7 +158,11 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     ) -> Sequence[Buffer | None]:
         """Return what is kept of some requests, and fetch the rest."""
         events = {key: self._kept.events(key) for key, _ in requests}
-        values = [self._kept.find(request, events[request[0]], self.max_age_seconds) for request in requests]
+        seen = {key: noticed(self._store, key) for key in events}
+        values = [
+            self._kept.find(request, events[request[0]], self.max_age_seconds, seen[request[0]])
+            for request in requests
+        ]
         absent = [number for number, value in enumerate(values) if value is None]
         if versions is not None and self._store._versioned:
             for (key, _), value in zip(requests, values, strict=True):
@@ -169,7 +174,7 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
                 values[number] = value
                 if value is not None:
                     key = requests[number][0]
-                    self._kept.put(requests[number], value, events[key], (versions or {}).get(key))
+                    self._kept.put(requests[number], value, events[key], (versions or {}).get(key), seen[key])
         with taking(self._kept.lock):
             self._kept.hits += len(requests) - len(absent)
             self._kept.misses += len(absent)
@@ -239,6 +244,7 @@ class _Entry(NamedTuple):
     size: int
     time: float
     events: int  # of its key when the value was valid
+    seen: Any  # what distinguished it in the source, where it is a document of one that is near
 
 
 class _Kept:
@@ -274,8 +280,11 @@ class _Kept:
 
         return key_events(self._source._scope(""), key)
 
-    def find(self, request: Request, events: int, max_age: float | str) -> Buffer | None:
-        """Return the valid kept value for a request: the part itself, or the value around it."""
+    def find(self, request: Request, events: int, max_age: float | str, seen: Any) -> Buffer | None:
+        """Return the valid kept value for a request: the part itself, or the value around it.
+
+        A document that is `seen` to be another one in the source is none, whatever its age.
+        """
         key, part = request
         for kept in dict.fromkeys([request, (key, None)]):
             entry, is_whole = self.entries.get(kept), kept == (key, None)
@@ -288,6 +297,8 @@ class _Kept:
                             self._forget(kept)
                 continue
             if max_age != "infinity" and (entry is None or time.monotonic() - entry.time > float(max_age)):
+                continue
+            if seen is not None and (entry is None or entry.seen != seen):
                 continue
             value = self._copy_of(key, part) if is_whole else self._parts.get(key, {}).get(part)
             if value is not None:
@@ -341,10 +352,12 @@ class _Kept:
         for part in [*self._parts.get(key or "", ())]:
             self._remove((key or "", part))
 
-    def put(self, request: Request, value: Buffer, events: int, version: str | None = None) -> None:
+    def put(
+        self, request: Request, value: Buffer, events: int, version: str | None = None, seen: Any = None
+    ) -> None:
         """Keep a value that was valid after some changes of its key, unless that has changed since.
 
-        Parts that are kept of one value are all of one version.
+        Parts that are kept of one value are of one version, and chunks of the document that is kept.
         """
         key, part = request
         size = memoryview(value).nbytes
@@ -354,6 +367,8 @@ class _Kept:
             if not is_alone or events < 0 or events != self.events(key):
                 return
             if part is None:
+                if seen is not None:
+                    self._drop_others(key, value)
                 try:
                     self._cache.set(key, value)
                 except Exception as error:  # the value itself has been read, or stored
@@ -365,12 +380,21 @@ class _Kept:
                     self._remove_parts(key)
                 self._parts.setdefault(key, {})[part] = bytes(value)
                 self._versions[key] = version
-            self._enter(request, size, events)
+            self._enter(request, size, events, seen)
 
-    def _enter(self, request: Request, size: int, events: int) -> None:
+    def _drop_others(self, key: str, document: Buffer) -> None:
+        """Forget the chunks of the array whose document was kept, if another one is in its place."""
+        node = node_of_other_chunks(key, self._copy_of(key, None), document)
+        if node is not None:
+            try:
+                self.drop([node])
+            except Exception as error:
+                self._complain(error)
+
+    def _enter(self, request: Request, size: int, events: int, seen: Any = None) -> None:
         old = self.entries.pop(request, None)
         self.size += size - (0 if old is None else old.size)
-        self.entries[request] = _Entry(size, time.monotonic(), events)
+        self.entries[request] = _Entry(size, time.monotonic(), events, seen)
         while self._max_size is not None and self.size > self._max_size:
             self._forget(next(iter(self.entries)))
             self.evictions += 1

@@ -12,7 +12,7 @@ _EXISTS = ("exists", "_which_exist")
 _PARTS = ("_get_parts", "_get_part")
 _LISTED = (
     *("list_dir", "is_empty", "_first_names", "_names_of_keys"),
-    *("getsize_prefix", "_list_sizes", "_list_stored", "_lists_once"),
+    *("getsize_prefix", "_list_sizes", "_list_stored", "_lists_once", "_walked_keys"),
 )
 # For each method what does the same in another way: it is built on the method where that alone is replaced.
 _SHORTCUTS = {

@@ -368,6 +368,17 @@ class FsspecStore(RemoteStore):
         except (BaseZarrError, OSError):  # not everyone who may write may list
             return False
 
+    @property
+    def _sees_directories(self) -> bool:  # type: ignore[override]
+        return self._has_objects
+
+    def _is_directory(self, prefix: str) -> bool:
+        # To list what is absent takes s3fs two requests: the second one lists what is beside it.
+        try:
+            return bool(self._ask(prefix, "isdir", self._below(prefix).rstrip("/")))
+        except (BaseZarrError, OSError):  # not everyone who may write may list
+            return True
+
     # --- writing ---
 
     def set(self, key: str, value: Buffer) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
 from itertools import count
 from sys import modules
@@ -177,6 +177,9 @@ class MemoryStore(Store):
 
     def _first_names(self, prefix: str) -> Iterator[str]:
         return self._names_of_keys(prefix)
+
+    def _walked_keys(self) -> tuple[str, Collection[str]]:
+        return self._start, self._store_dict
 
     def _noticed(self, key: str) -> Any:
         if type(self._store_dict) not in (dict, _ManagedDict):

@@ -17,7 +17,7 @@ from typing import Any
 from zarrcore._patterns import pattern
 from zarrcore._typing import Buffer
 from zarrcore._validate import describe, view_of
-from zarrcore.errors import InvalidKeyError, StoreError
+from zarrcore.errors import InvalidKeyError, StoreError, given
 
 # Most keys are plain words, which is found out sooner than that nothing bad is in a key.
 # The group may give back: CPython before 3.11.5 takes "a/" for a whole match of one that may not.
@@ -240,7 +240,7 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
     if isinstance(path, str) and _is_plain(path) is not None:
         return path
     if not isinstance(path, (str, bytes, os.PathLike)):
-        raise TypeError(f"a path is a string, got {type(path).__name__}: {path!r}")
+        raise TypeError(f"a path is a string, got {type(path).__name__}: {given(path)}")
     text = path.decode("ascii") if isinstance(path, bytes) else os.fspath(path)
     parts = [part for part in text.replace("\\", "/").split("/") if part]
     normal = "/".join(parts)

@@ -6,7 +6,7 @@ import os
 import struct
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_ISREG
@@ -36,6 +36,7 @@ from zarrcore.storage.validation import (
     absolute_path,
     as_view,
     is_document,
+    is_text,
     join_path,
     too_large,
     validate_key,
@@ -257,6 +258,8 @@ class ZipStore(Store):
     def _set(self, key: str, value: Buffer, *, is_new: bool = False) -> bool:
         self._check_writable()
         data = as_view(value, validate_key(key))
+        if not is_text(key):  # halves of characters, which stand for bytes in names of files
+            raise InvalidKeyError(f"{self}: invalid store key {key!r}: no text in UTF-8")
         assert isinstance(self._archive, _Archive)
         with self._archive.held() as archive:
             if is_new and key in archive.NameToInfo:
@@ -300,6 +303,10 @@ class ZipStore(Store):
 
     def _first_names(self, prefix: str) -> Iterator[str]:
         return self._names_of_keys(prefix)
+
+    def _walked_keys(self) -> tuple[str, Collection[str]]:
+        with self._archive.held() as archive:
+            return "", archive.NameToInfo
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         prefix = validate_prefix(prefix)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
 
 import zarrcore
-from zarrcore.errors import ContainsGroupError, InvalidKeyError, StoreError
+from zarrcore.errors import ContainsGroupError, InvalidKeyError, MetadataValidationError, StoreError
 from zarrcore.storage import LocalStore, MemoryStore, ZipStore
 
 TOO_LONG = ("x" * 300, "x" * 256, "a/" * 3000 + "b", "/".join(["y" * 200] * 30))
@@ -90,3 +91,23 @@ def test_a_file_in_the_place_of_a_node(tmp_path):
         for name in ("file", "file/below"):
             with pytest.raises(StoreError, match="a file is in the place"):
                 create(name)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "\udc80", "a/\udfff"])
+def test_names_in_consolidated_metadata_are_text(name, tmp_path):
+    group = {"zarr_format": 3, "node_type": "group"}
+    copy = {"kind": "inline", "must_understand": False, "metadata": {name: group, "b": group}}
+    (tmp_path / "zarr.json").write_text(json.dumps({**group, "consolidated_metadata": copy}))
+    with pytest.raises(MetadataValidationError, match="expected a path of node names"):
+        zarrcore.open_group(tmp_path, mode="r")
+
+
+def test_keys_that_are_no_text_do_no_harm_to_an_archive(tmp_path):
+    with ZipStore(tmp_path / "data.zip", mode="w") as store:
+        store.set("a", b"1")
+        for change in (store.set, store.set_if_not_exists):
+            with pytest.raises(InvalidKeyError, match="UTF-8"):
+                change("\udc80", b"2")
+        store.set("b", b"3")
+    with ZipStore(tmp_path / "data.zip", mode="r") as store:
+        assert {key: bytes(store.get(key)) for key in store.list()} == {"a": b"1", "b": b"3"}
