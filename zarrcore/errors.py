@@ -378,6 +378,13 @@ class NodeIOError(StoreError, OSError):
         super().__init__(message, key=key)
 
 
+class StoreNotFoundError(StoreError, ArrayNotFoundError, GroupNotFoundError):
+    """No store was found at a place: there is a file where its directory should be.
+
+    It is no array and no group either, as other implementations say of such a place.
+    """
+
+
 class ReadOnlyError(StoreError):
     """A write to a read-only store was refused."""
 

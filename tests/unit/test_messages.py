@@ -56,6 +56,17 @@ def test_a_missing_archive_is_no_directory_and_hdf5_is_named(tmp_path: Path) -> 
         (tmp_path / name).write_bytes(b"CDF\1")
         with pytest.raises(StoreError, match=r"open NetCDF with xarray, and write it with zarrcore\.xarray"):
             zarrcore.open(tmp_path / name, mode="r")
+    for open_it, kind in (
+        (zarrcore.open, GroupNotFoundError),
+        (zarrcore.open_group, GroupNotFoundError),
+        (zarrcore.open_array, ArrayNotFoundError),
+    ):
+        with pytest.raises(kind, match="expected a directory, found a file"):
+            open_it(tmp_path / "a.nc", mode="r")
+    for change in ({"mode": "a"}, {"mode": "w"}, {"mode": "w-"}):
+        with pytest.raises(OSError, match=r"a\.nc: expected a directory, found a file|File exists"):
+            zarrcore.open_group(tmp_path / "a.nc", **change)
+    assert (tmp_path / "a.nc").read_bytes() == b"CDF\1"
 
 
 def test_arguments_that_need_their_names_are_told_so(tmp_path: Path) -> None:

@@ -26,6 +26,16 @@ NAMES = {3: (ZARR_JSON,), 2: (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON), 1: ("meta"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+class JSONDecodeError(MetadataValidationError, json.JSONDecodeError):
+    """A metadata document is not JSON: the error of :mod:`json` too, which zarr-python raises."""
+
+    def __init__(self, message: str = "", *, where: str | None = None, key: str | None = None) -> None:
+        MetadataValidationError.__init__(self, message, where=where, key=key)
+        self.msg, self.doc, self.pos, self.lineno, self.colno = message, "", 0, 1, 1
+
+    __reduce__ = MetadataValidationError.__reduce__  # not what a JSONDecodeError is made of
+
+
 def load_document(data: Buffer, *, where: str) -> dict[str, Any]:
     """Parse a metadata document.
 
@@ -56,7 +66,7 @@ def load_document(data: Buffer, *, where: str) -> dict[str, Any]:
     >>> load_document(b"{", where=".zgroup")
     Traceback (most recent call last):
         ...
-    zarrcore.errors.MetadataValidationError: .zgroup: not valid JSON: ...
+    zarrcore.metadata.documents.JSONDecodeError: .zgroup: not valid JSON: ...
     """
     return parse_document(decode_document(data, where=where), where=where)
 
@@ -95,7 +105,10 @@ def parse_document(text: str, *, where: str) -> dict[str, Any]:
         raise MetadataValidationError(error.reason, key=where) from None
     except ValueError as error:
         reason = "the document is empty" if not text.strip() else str(error)
-        raise MetadataValidationError(f"not valid JSON: {reason}", key=where) from error
+        found = JSONDecodeError(f"not valid JSON: {reason}", key=where)
+        if isinstance(error, json.JSONDecodeError):
+            found.doc, found.pos, found.lineno, found.colno = error.doc, error.pos, error.lineno, error.colno
+        raise found from error
     if not isinstance(document, dict):
         raise MetadataValidationError(f"expected a JSON object, got {describe(document)}", key=where)
     return document

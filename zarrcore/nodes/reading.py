@@ -8,7 +8,15 @@ from typing import Any, TypeVar
 
 from zarrcore._extension import is_of_a_user
 from zarrcore._validate import describe
-from zarrcore.errors import BaseZarrError, InvalidKeyError, NodeIOError, NodeNotFoundError, named, shown
+from zarrcore.errors import (
+    BaseZarrError,
+    InvalidKeyError,
+    NodeIOError,
+    NodeNotFoundError,
+    StoreNotFoundError,
+    named,
+    shown,
+)
 from zarrcore.storage.base import Store
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import answers, join_path, key_prefix, lasting
@@ -18,7 +26,7 @@ R = TypeVar("R")
 
 _MOST = 64  # changes of a slow store at the same time, each of which may be many requests
 _MOST_BYTES = 256 << 20  # of decoded values of several arrays
-_AS_THEY_ARE = (NodeIOError, InvalidKeyError, MemoryError)
+_AS_THEY_ARE = (NodeIOError, StoreNotFoundError, InvalidKeyError, MemoryError)
 
 
 class reading:  # a generator would take a twentieth of the time of opening a node

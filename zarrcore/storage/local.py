@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 
 from zarrcore._typing import Buffer
 from zarrcore.config import config
-from zarrcore.errors import InvalidKeyError, StoreError, printable
+from zarrcore.errors import InvalidKeyError, StoreError, StoreNotFoundError, printable
 from zarrcore.storage import files
 from zarrcore.storage.base import Store
 from zarrcore.storage.local_errors import (
@@ -630,7 +630,7 @@ class LocalStore(Store):
                 hint = "is it a document of references for ReferenceStore?"
             elif not is_hdf5:
                 hint = "is it an archive for ZipStore?"
-            raise StoreError(f"{self._root}: expected a directory, found a file ({hint})")
+            raise StoreNotFoundError(f"{self._root}: expected a directory, found a file ({hint})")
 
     def _claim(self, prefix: str) -> bool:
         try:

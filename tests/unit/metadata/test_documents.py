@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import json
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,21 @@ def test_what_is_no_document(data: bytes, reason: str) -> None:
     with pytest.raises(MetadataValidationError, match=reason) as caught:
         load_document(data, where="foo/zarr.json")
     assert caught.value.key == "foo/zarr.json"
+    assert isinstance(caught.value, json.JSONDecodeError) == ("not valid JSON" in str(caught.value))
+
+
+def test_what_is_not_json_is_an_error_of_json_too() -> None:
+    """spatialdata leaves out damaged elements, which it knows by the errors that zarr-python raises."""
+    data = b'{"a": 1,\n "b": }'
+    with pytest.raises(json.JSONDecodeError) as ours:
+        load_document(data, where="foo/zarr.json")
+    with pytest.raises(json.JSONDecodeError) as expected:
+        json.loads(data)
+    for error in (ours.value, pickle.loads(pickle.dumps(ours.value))):
+        assert isinstance(error, MetadataValidationError) and error.key == "foo/zarr.json"
+        assert str(error) == f"foo/zarr.json: not valid JSON: {expected.value}"
+        for name in ("doc", "pos", "lineno", "colno"):
+            assert getattr(error, name) == getattr(expected.value, name)
 
 
 def test_what_is_one() -> None:
