@@ -235,6 +235,11 @@ class NodeWalk:
 
     def _note_copy(self, node: Node, metadata: Any) -> None:
         """Have the consolidated metadata of a group, if there are any, compared with the nodes at the end."""
+        try:
+            metadata.require_sound_copy()
+        except MetadataValidationError as error:
+            key = join_path(node.path, ZARR_JSON)
+            self._found.add("error", "consolidated", reason(error), path=node.path, key=key)
         if metadata.consolidated_metadata is not None:
             self._groups.append((StorePath(self._store, node.path), metadata))
 

@@ -93,6 +93,14 @@ class GroupMetadata:
         NodeTypeValidationError
             If the document is that of an array.
         """
+        group = cls._parsed(data, where)
+        group.require_sound_copy()
+        return group
+
+    @classmethod
+    def _parsed(cls, data: Mapping[str, Any], where: str | None) -> Self:
+        """Parse a document, also one with damaged consolidated metadata; see :meth:`require_sound_copy`."""
+        damage = None
         with at(key=where):
             zarr_format = integer(data.get("zarr_format"), "zarr_format", 2, 3)
             if zarr_format == 3:
@@ -101,12 +109,27 @@ class GroupMetadata:
             extra = {name: value for name, value in data.items() if name not in GROUP_METADATA_KEYS}
             consolidated = None
             member = data.get("consolidated_metadata") if zarr_format == 3 else None
-            with at("consolidated_metadata"):
-                if _is_another_form(member):
-                    extra["consolidated_metadata"] = member
-                elif member is not None:
-                    consolidated = ConsolidatedMetadata.from_dict(mapping(member, None), where=where)
-            return cls(attributes, zarr_format, consolidated, extra)
+            if _is_another_form(member):
+                extra["consolidated_metadata"] = member
+            elif member is not None:
+                try:
+                    with at("consolidated_metadata", key=where):
+                        consolidated = ConsolidatedMetadata.from_dict(mapping(member, None), where=where)
+                except MetadataValidationError as error:
+                    damage = error
+            group = cls(attributes, zarr_format, consolidated, extra)
+        if damage is not None:
+            vars(group)["_damage"] = damage
+        return group
+
+    def require_sound_copy(self) -> None:
+        """Raise what is wrong with the consolidated metadata of the document that this was parsed from.
+
+        Who does not use them opens such a group nevertheless, and can consolidate them again.
+        """
+        damage = vars(self).get("_damage")
+        if damage is not None:
+            raise damage
 
     @classmethod
     def from_document(
@@ -114,8 +137,9 @@ class GroupMetadata:
     ) -> Self:
         """Parse a stored document, leniently and with a warning; see :meth:`ArrayMetadata.from_document`."""
         data, departures = without_nulls(data, 2 if data.get("zarr_format") == 2 else 3)
-        group = cls.from_dict(data, where=where)
-        if text is not None and group.consolidated_metadata is None and not departures:
+        group = cls._parsed(data, where)
+        is_alone = group.consolidated_metadata is None and "_damage" not in vars(group)
+        if text is not None and is_alone and not departures:
             known.keep_text(text, group)
         report(departures, where)
         return group

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from zarrcore.config import config
-from zarrcore.errors import BaseZarrError, StaleMetadataError, ZarrUserWarning
+from zarrcore.errors import BaseZarrError, MetadataValidationError, StaleMetadataError, ZarrUserWarning
 from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_group
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
@@ -29,6 +29,12 @@ def with_consolidated(
         raise ValueError(f"{type(place.store).__name__} does not support consolidated metadata")
     if use_consolidated is False or not supported:
         return replace(metadata, consolidated_metadata=None)
+    try:
+        metadata.require_sound_copy()
+    except MetadataValidationError as error:
+        error.add_note(f"while the metadata were read {place._located}")
+        error.add_note("use_consolidated=False opens the group; consolidate_metadata() makes new ones")
+        raise
     if metadata.zarr_format == 3 and isinstance(use_consolidated, str):
         raise TypeError("use_consolidated: a key is for format 2 groups only; give True, False or None")
     if metadata.zarr_format != 3:

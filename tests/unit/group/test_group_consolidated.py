@@ -15,7 +15,7 @@ import pytest
 from meeting_store import MeetingStore
 
 import zarrcore
-from zarrcore.errors import NodeIOError, StaleMetadataError, ZarrUserWarning
+from zarrcore.errors import MetadataValidationError, NodeIOError, StaleMetadataError, ZarrUserWarning
 from zarrcore.groups import changing, members
 from zarrcore.nodes import consolidated, copies, create, users
 from zarrcore.nodes.consolidated import lookup
@@ -825,3 +825,26 @@ def test_a_hierarchy_of_the_metadata_of_others_does_not_show_their_members(zarr_
     assert sorted(made) == ["new", "new/c"]
     assert sorted(name for name, _ in root.members(None)) == ["new", "new/c"]
     assert root["new"].attrs["x"] == 1 and root["new"].metadata.consolidated_metadata is None
+
+
+@pytest.mark.parametrize(
+    ("zarr_format", "damage"),
+    [(3, {"../x": {}}), (3, {"x": 3}), (3, {"a": {"zarr_format": 3, "node_type": "array"}}), (3, 7), (2, 7)],
+)
+def test_a_group_whose_copy_is_damaged_can_be_opened_without_it_and_consolidated_again(
+    store: Any, root: zarrcore.Group, zarr_format: int, damage: Any
+) -> None:
+    """The document of format 3 that holds the copy too could not be opened in any way."""
+    key = "zarr.json" if zarr_format == 3 else ".zmetadata"
+    document = json.loads(bytes(store.get(key)))
+    holder = document["consolidated_metadata"] if zarr_format == 3 else document
+    holder["metadata"] = damage | holder["metadata"] | damage if isinstance(damage, dict) else damage
+    store.set(key, json.dumps(document).encode())
+    with pytest.raises(MetadataValidationError, match=r"zarr\.json|\.zmetadata"):
+        zarrcore.open_group(store)["a"]
+    plain = zarrcore.open_group(store, use_consolidated=False)
+    assert sorted(paths(plain)) == ["a", "g", "g/b", "g/h", "g/h/c"] and plain.attrs == {"title": "top"}
+    assert plain["a"].attrs == {"unit": "m"}
+    assert "consolidated" in [found.kind for found in zarrcore.verify(store).findings] or zarr_format == 2
+    zarrcore.consolidate_metadata(store)
+    assert sorted(paths(zarrcore.open_consolidated(store))) == ["a", "g", "g/b", "g/h", "g/h/c"]
