@@ -272,9 +272,11 @@ def _refuse_left(place: StorePath, metadata: Metadata, cleared: _Cleared) -> Non
     if not key:
         return
     refuse_existing(place, _REPLACE)  # somebody else's array, made since the place was looked at
+    document = join_path(place.path, node_documents.NAMES[metadata.zarr_format][0])
     raise ForeignDataError(
         f"chunks of an array without a document, such as {key!r}, lie {place._located}: a new array would "
-        'read them as its own; overwrite=True, or "all", removes them'
+        'read them as its own; overwrite=True, or "all", removes them; to have the array again, store its '
+        f"document under {document!r}"
     )
 
 
