@@ -12,6 +12,7 @@ Reading an array needs locks, but nothing else of :mod:`threading`, which is the
 from __future__ import annotations
 
 import os
+import sys
 from enum import IntEnum
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ else:
     from _thread import RLock
 
 __all__ = ["RLock", "Rank", "forkable", "fresh_in_child", "holding", "lock", "one_at_a_time", "ranked"]
-__all__ += ["taking"]
+__all__ += ["owning", "taking"]
 
 
 class Rank(IntEnum):
@@ -173,6 +174,18 @@ def taking(lock: Any, patience: float | None = None) -> Iterator[bool]:
     finally:
         if lock._is_owned():
             lock.release()
+
+
+_LEAVES_LOCKS = sys.version_info[:2] == (3, 14)
+
+
+def owning(lock: AnyLock) -> AnyLock | AbstractContextManager[bool]:
+    """Return what holds a lock in a ``with`` statement that a signal handler may end as it begins.
+
+    CPython 3.14, unlike those before and after it, calls handlers between ``__enter__`` and the beginning of
+    the block, and does not call ``__exit__`` if they raise something: a lock is left held for good.
+    """
+    return taking(lock, -1) if _LEAVES_LOCKS and not isinstance(lock, _Checked) else lock
 
 
 @holding

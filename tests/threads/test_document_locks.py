@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore import _locks
+from zarrcore._core import engine
 from zarrcore.nodes import users
 from zarrcore.storage import MemoryStore, WrapperStore
 
@@ -213,3 +215,22 @@ def prepared(root: zarrcore.Group) -> zarrcore.Group:
         del root[name]
     root.create_array("a", shape=4, dtype="i4")
     return root
+
+
+def test_a_lock_of_a_key_is_free_when_nobody_has_the_object_any_more() -> None:
+    """CPython 3.14 drops it if a signal handler raises something where a `with` statement begins: SIGSEGV."""
+    place = engine.Place("scope of a test/")
+    for _ in range(3):
+        engine.KeyLock(place, "key").__enter__()
+        with engine.KeyLock(place, "key"):
+            pass
+
+
+def test_a_lock_that_a_with_statement_of_python_has_lost_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_locks, "_LEAVES_LOCKS", True)
+    held = _locks.lock(_locks.Rank.TABLE)
+    with _locks.owning(held), _locks.owning(held):
+        assert held._is_owned()
+    assert not held._is_owned()
+    _locks.owning(held).__enter__()
+    assert not held._is_owned()

@@ -35,8 +35,9 @@ def reference_script() -> ModuleType:
 
 
 reference = reference_script()
-if importlib.util.find_spec("xarray") is None:
-    del reference.MODULES["zarrcore.xarray"]
+for needed in ("dask", "xarray"):
+    if importlib.util.find_spec(needed) is None:
+        del reference.MODULES[f"zarrcore.{needed}"]
 NAMES = [(module, name) for module in reference.MODULES for name in reference.names(module)]
 BEGINS = {
     (one.module, one.name): one.module if one.text or not one.first else one.first.module

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zarrcore._locks import owning
 from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike, parse_array_config
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.engine.build import build_engine, document_key
@@ -147,7 +148,7 @@ class OpenArray(ArrayDescription):
             # What is written, the document included, must go by the keys in use; reading can ask later.
             may_ask = not self._store_path.read_only
             metadata = self._with_separator(metadata, may_ask=may_ask)
-        with BINDING:
+        with owning(BINDING):
             if instead_of is not None and self._metadata is not instead_of:
                 return  # another thread has found newer metadata, or made them
             self._metadata = metadata
@@ -183,12 +184,12 @@ class OpenArray(ArrayDescription):
                 # This process has not replaced it, but may be changing its shape: reads have the old one.
                 self.refuse_other(stored_metadata(self), metadata)
                 fresh = self._build(metadata, documented=self.documented and compares)
-                with BINDING:
+                with owning(BINDING):
                     is_current = self._metadata is metadata and self.losses == users.losses
                     if self._engine is engine and is_current:
                         self._bind(fresh)
                 return fresh
-            with BINDING:
+            with owning(BINDING):
                 if self._engine is engine:
                     self.forget_engine()
                     self.losses = -1
@@ -217,7 +218,7 @@ class OpenArray(ArrayDescription):
 
     def take(self, other: OpenArray) -> None:
         """Continue with what :meth:`with_shape_of` has returned."""
-        with BINDING:
+        with owning(BINDING):
             self._metadata, self.losses = other._metadata, other.losses
             self.dtype_in_memory = other.dtype_in_memory
             self.forget_engine()
@@ -253,7 +254,7 @@ class OpenArray(ArrayDescription):
             self._compare_seen(engine.noticed, to_write=to_write)
             if to_write:
                 engine.note_look()
-            with BINDING:
+            with owning(BINDING):
                 self.dtype_in_memory = metadata.np_dtype
                 if self.losses != users.losses:  # of this array, perhaps, which nobody could tell of it
                     engine = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore._locks import Rank, lock
+from zarrcore._locks import Rank, lock, owning
 from zarrcore.engine.projection import Axis, axes_of, part_of, pieces_of, project_points, put_fields
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Memory:
 
     def grow(self, nbytes: int) -> None:
         """Count bytes that are taken up, or released."""
-        with self._lock:
+        with owning(self._lock):
             self.nbytes += nbytes
 
 

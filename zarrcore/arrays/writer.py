@@ -12,7 +12,7 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore._core import engine as native
-from zarrcore._locks import Rank, lock
+from zarrcore._locks import Rank, lock, owning
 from zarrcore.arrays.access import check_objects, field_values, fill, writes_empty_chunks
 from zarrcore.arrays.chunks import room_for, shape_lock
 from zarrcore.arrays.forgotten import finish_later, watch
@@ -221,7 +221,7 @@ class ArrayWriter(Indexable):
         """Take over the shape of the array, also for what is pending."""
         self._bind()
         for pending in list(self._pending.values()):
-            with pending.lock:
+            with owning(pending.lock):
                 change(pending, self._grid)
 
     def _store_shape(self) -> None:
@@ -329,7 +329,7 @@ class ArrayWriter(Indexable):
         pending = self._renew(inner, cuts, values)
         self._write("write", tuple(whole), values[(*taken, ...)], self._threads)
         for chunk, puts in pending:
-            with chunk.lock:
+            with owning(chunk.lock):
                 if chunk.puts == puts:  # else there is something newer
                     self._drop(chunk)
 
@@ -337,7 +337,7 @@ class ArrayWriter(Indexable):
         self, inner: list[tuple[int, int]], cuts: Cuts, values: np.ndarray
     ) -> list[tuple[PendingChunk, int]]:
         """Set values in the chunks that are pending, so that their older values are not written later."""
-        with self._lock:
+        with owning(self._lock):
             known = [
                 chunk
                 for coords, chunk in self._pending.items()
@@ -378,7 +378,7 @@ class ArrayWriter(Indexable):
 
     def _entered(self, coords: Coords) -> PendingChunk:
         """Return the pending chunk at `coords`, a new one if there is none."""
-        with self._lock:
+        with owning(self._lock):
             if self._closed:
                 self._check()
             chunk = self._pending.get(coords)
@@ -404,12 +404,12 @@ class ArrayWriter(Indexable):
             raise ChunkError(
                 "it is written to while this thread is writing it", array=self._array.path, chunk=chunk.coords
             )
-        return chunk.lock
+        return owning(chunk.lock)
 
     def _drop(self, chunk: PendingChunk) -> None:
         """Forget a chunk, whose lock is held."""
         chunk.done = True
-        with self._lock:
+        with owning(self._lock):
             is_known = self._pending.get(chunk.coords) is chunk
             if is_known:
                 del self._pending[chunk.coords]
@@ -420,7 +420,7 @@ class ArrayWriter(Indexable):
 
     def _make_room(self) -> None:
         """Write those chunks that were not written to for longest, until a quarter of the memory is free."""
-        with self._lock:
+        with owning(self._lock):
             left, oldest = self._memory.nbytes, []
             for pending in self._pending.values():
                 if left <= self._max_bytes // 4 * 3:
@@ -450,7 +450,7 @@ class ArrayWriter(Indexable):
                 self._store_shape()
 
     def _flush_all(self) -> None:
-        with self._lock:
+        with owning(self._lock):
             pending = list(self._pending.values())
         self._flush(pending)
 
@@ -500,7 +500,7 @@ class ArrayWriter(Indexable):
         try:
             self.flush()
         finally:
-            with self._lock:
+            with owning(self._lock):
                 self._closed = True
                 self._pending.clear()
                 self._memory.nbytes = 0
@@ -519,7 +519,7 @@ class ArrayWriter(Indexable):
 
         Values for a chunk that others have written since are given up: nobody knows which are newer.
         """
-        with self._lock:
+        with owning(self._lock):
             pending = list(self._pending.values())
         lost = [c for c in pending if c.changes not in (-1, self._changes_of(c.coords))]
         for chunk in lost:
@@ -561,7 +561,7 @@ class ArrayWriter(Indexable):
             result = np.empty(selection.shape, dtype=self._dtype, order=order)
         if result.size == 0:
             return result
-        with self._lock:
+        with owning(self._lock):
             chunks = list(self._pending.values())
         if selection.points:
             points = self._grid.points(selection.dims) if chunks else {}  # type: ignore[arg-type]
@@ -579,7 +579,7 @@ class ArrayWriter(Indexable):
         fill(array, selection, result, self._threads)
         block = result.reshape(selection.block)
         for chunk, parts in touched:
-            with chunk.lock:
+            with owning(chunk.lock):
                 chunk.overlay(parts, block)
         if not np.may_share_memory(block, result):
             result[...] = block.reshape(result.shape)

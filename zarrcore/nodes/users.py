@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from zarrcore._locks import Rank, RLock, forkable, fresh_in_child, holding, lock
+from zarrcore._locks import Rank, RLock, forkable, fresh_in_child, holding, lock, owning
 from zarrcore._typed import NamedTuple
 from zarrcore._weak import WeakSet
 from zarrcore.errors import ChunkLockError, NodeNotFoundError
@@ -85,7 +85,7 @@ def note_loss(place: StorePath, *, is_shrinking: bool = False) -> None:
 
     global losses
     scope = _scope(place)
-    with BINDING:  # of two threads, the second one finds what the first one has told all others
+    with owning(BINDING):  # of two threads, the second one finds what the first one has told all others
         losses += 1  # before that of C, which asks for this one
         engine.note_loss()
         for array in COMPILED:

@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 
-import numcodecs
 import numpy as np
 import pytest
 
 import zarrcore
 from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError, UnknownCodecError
+
+numcodecs = pytest.importorskip("numcodecs")
 
 VALUES = np.arange(60.0).reshape(6, 10)
 

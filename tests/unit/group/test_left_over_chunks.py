@@ -60,6 +60,8 @@ def forget(store: Store, path: str = "a") -> None:
 
 @pytest.fixture(params=STORES)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param.startswith("fsspec"):
+        pytest.importorskip("fsspec")
     store = STORES[request.param](tmp_path)
     yield store
     store.clear()

@@ -114,6 +114,7 @@ cdef class _Waiting:
 
 
 @cython.final
+@cython.no_gc_clear
 cdef class KeyLock(_Waiting):
     """The lock of a key, for a ``with`` statement: one read, patch and write at a time in this process.
 
@@ -121,6 +122,9 @@ cdef class KeyLock(_Waiting):
     The engine takes the same lock when it writes.  A thread may hold the locks of several keys; ChunkLockError is
     raised if waiting would never end: it has the lock already, or one that the other thread waits for.  With the
     path of an `array`, the key is that of a chunk, and if the place warns, so does this lock after its release.
+
+    It is free when the object goes, too: CPython 3.14 calls signal handlers between __enter__ and the beginning of the
+    block, and does not call __exit__ if they raise something.
     """
 
     cdef Place place
@@ -128,6 +132,11 @@ cdef class KeyLock(_Waiting):
     cdef str array
     cdef zc_key key
     cdef zc_held held
+    cdef bint is_held
+
+    def __dealloc__(self):
+        if self.is_held:
+            zc_key_unlock(&self.held)
 
     def __init__(self, Place place not None, str key not None, str array=None):
         self.place, self.name, self.array = place, key, array
@@ -140,6 +149,7 @@ cdef class KeyLock(_Waiting):
         zc_error_clear(&err)
         with nogil:
             status = zc_key_lock(&self.key, &self.held, &ws, &err)
+        self.is_held = self.is_held or status == ZC_OK
         self.end()
         if status == ZC_ERR_IO:
             raise errors.StoreError(message(&err))
@@ -148,6 +158,7 @@ cdef class KeyLock(_Waiting):
         return self
 
     def __exit__(self, kind, *exc):
+        self.is_held = False
         zc_key_unlock(&self.held)
         if self.held.lock.waited and self.place.warns and self.array is not None and kind is None:
             tell_of_overlap(self.array, self.name)
