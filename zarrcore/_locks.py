@@ -185,7 +185,11 @@ def owning(lock: AnyLock) -> AnyLock | AbstractContextManager[bool]:
     CPython 3.14, unlike those before and after it, calls handlers between ``__enter__`` and the beginning of
     the block, and does not call ``__exit__`` if they raise something: a lock is left held for good.
     """
-    return taking(lock, -1) if _LEAVES_LOCKS and not isinstance(lock, _Checked) else lock
+    if not _LEAVES_LOCKS or isinstance(lock, _Checked):
+        return lock
+    from zarrcore._core.engine import Owned
+
+    return Owned(lock)
 
 
 @holding

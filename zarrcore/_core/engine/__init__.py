@@ -14,8 +14,8 @@ load_modules(
         "num_threads set_num_threads thread_number",
         "codecs": "check_options decode_bytes decode_into encode_bytes encode_into is_plain libraries "
         "libraries_origin",
-        "keys": "Held KeyLock Place change_item changes_below key_events note_loss note_shape real_path "
-        "shape_is_stale wait_for_writes while_changing",
+        "keys": "Held KeyLock Owned Place change_item changes_below key_events note_loss note_shape "
+        "real_path shape_is_stale wait_for_writes while_changing",
         "files": "age_by_mtime make_below open_below read_file remove_file size_below which_below write_file "
         "write_parts writer_lives",
         "sources": "LocalSource MemorySource StoreSource",

@@ -165,6 +165,30 @@ cdef class KeyLock(_Waiting):
 
 
 @cython.final
+cdef class Owned:
+    """Holds a lock of Python in a ``with`` statement, see :func:`zarrcore._locks.owning`."""
+
+    cdef object lock
+    cdef bint is_held
+
+    def __init__(self, lock not None):
+        self.lock = lock
+
+    def __enter__(self):
+        self.lock.acquire()
+        self.is_held = True
+        return True
+
+    def __exit__(self, *_):
+        self.__del__()
+
+    def __del__(self):
+        if self.is_held:
+            self.is_held = False
+            self.lock.release()
+
+
+@cython.final
 cdef class Held:
     """A generator in a ``with`` statement, see :func:`zarrcore._locks.holding`."""
 
