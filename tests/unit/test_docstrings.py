@@ -6,6 +6,7 @@ import inspect
 import pydoc
 import re
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -44,7 +45,9 @@ def public_routines() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def is_ours(routine: Any) -> bool:
-    return inspect.isroutine(routine) and (routine.__module__ or "").startswith("zarrcore")
+    # From CPython 3.14 on a cached property says in which module it is, too.
+    is_routine = inspect.isroutine(routine) and not isinstance(routine, cached_property)
+    return is_routine and (routine.__module__ or "").startswith("zarrcore")
 
 
 ROUTINES = {where: routine for where, routine in public_routines() if is_ours(routine)}

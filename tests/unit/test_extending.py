@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import zarrcore
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "extending.md"
 PACKAGE = ROOT / "examples" / "extension"
@@ -39,7 +41,8 @@ def environ(tmp_path: Path) -> dict[str, str]:
     for group, points in project["entry-points"].items():
         lines += [f"[{group}]", *(f"{key} = {place}" for key, place in points.items())]
     (metadata / "entry_points.txt").write_text("\n".join(lines))
-    paths = [str(ROOT), str(PACKAGE), str(metadata.parent)]
+    installed = Path(zarrcore.__file__).parents[1]  # or the source tree
+    paths = [str(installed), str(PACKAGE), str(metadata.parent)]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 

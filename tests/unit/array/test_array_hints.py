@@ -51,6 +51,7 @@ def test_a_codec_in_the_wrong_place_is_told_its_place(option: str, codec: Any, p
 
 def test_format_2_takes_names_and_offers_close_ones() -> None:
     assert _create(compressors="zlib", zarr_format=2).compressor.codec_id == "zlib"
+    pytest.importorskip("numcodecs")  # without it the error lists what is there
     with pytest.raises(UnknownCodecError, match="did you mean 'zlib'"):
         _create(compressors="zlbi", zarr_format=2)
 

@@ -53,6 +53,7 @@ def put(values: dict[str, bytes], kind: str, root: Path) -> Any:
         (root / key).parent.mkdir(parents=True, exist_ok=True)
         (root / key).write_bytes(value)
     if kind == "fsspec":
+        pytest.importorskip("fsspec")
         return FsspecStore.from_url(f"file://{root}")
     return WrapperStore(LocalStore(root)) if kind == "wrapper" else LocalStore(root)
 

@@ -30,6 +30,8 @@ from zarrcore.registry import grid_registry, key_encoding_registry, register_cod
 from zarrcore.storage import MemoryStore, WrapperStore
 from zarrcore.transformers import StorageTransformer
 
+DIVIDED = "integer division|division by zero"  # by the version of CPython
+
 
 @dataclass(frozen=True)
 class AnyGrid(ChunkGrid):
@@ -166,13 +168,13 @@ def test_errors_of_grids_key_encodings_and_transformers_name_their_place() -> No
         return 1 // 0
 
     options: dict[str, Any] = {"shape": 10, "dtype": "i4"}
-    refused = pytest.raises(MetadataValidationError, match=r"chunk_grid: integer")
+    refused = pytest.raises(MetadataValidationError, match=rf"chunk_grid: ({DIVIDED})")
     with patch.object(AnyGrid, "lengths", divide), refused:
         zarrcore.create_array({}, **options, chunk_grid=AnyGrid())
-    refused = pytest.raises(MetadataValidationError, match=r"chunk \(0,\): integer")
+    refused = pytest.raises(MetadataValidationError, match=rf"chunk \(0,\): ({DIVIDED})")
     with patch.object(AnyKeys, "encode", divide), refused:
         zarrcore.create_array({}, **options, chunk_key_encoding=AnyKeys())
-    for wrap, reason in ((divide, "integer"), (lambda *_: None, r"expected a store from wrap\(\), got null")):
+    for wrap, reason in ((divide, DIVIDED), (lambda *_: None, r"expected a store from wrap\(\), got null")):
         match = f"storage transformer 'test.any-transformer': {reason}"
         with patch.object(AnyTransformer, "wrap", wrap), pytest.raises(MetadataValidationError, match=match):
             zarrcore.create_array({}, **options, storage_transformers=[AnyTransformer()])[...] = 1

@@ -146,6 +146,7 @@ def test_keys_that_cannot_be_read_backwards(shape: tuple[int, int], tmp_path: Pa
 
 
 def test_a_store_that_may_not_list_is_written_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
     store = FsspecStore.from_url("memory://may-not-list")
 
     def refuse(*args: object) -> Any:
