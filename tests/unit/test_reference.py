@@ -73,6 +73,8 @@ def test_every_public_name_has_an_example_that_runs(
         pytest.importorskip(package)
     if "ml_dtypes" in text or getattr(getattr(import_module(module), name), "bits", 0):
         pytest.importorskip("ml_dtypes")
+    if name == "FsspecStore":
+        pytest.importorskip("fsspec")
     monkeypatch.chdir(tmp_path)
     found = import_module(BEGINS[module, name])
     names = {public: getattr(found, public) for public in found.__all__}
