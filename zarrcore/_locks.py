@@ -163,17 +163,14 @@ _at_work: dict[Any, RLock] = {}
 fresh_in_child(globals(), "_at_work")
 
 
-@holding
-def taking(lock: Any, patience: float | None = None) -> Iterator[bool]:
-    """Hold a lock that its thread may take again; yields False if it is not free within the patience."""
-    if lock._is_owned():
-        yield True
-        return
-    try:
-        yield lock.acquire(timeout=PATIENCE if patience is None else patience)
-    finally:
-        if lock._is_owned():
-            lock.release()
+def taking(lock: Any, patience: float | None = None) -> AbstractContextManager[bool]:
+    """Hold a lock that its thread may take again; the block gets False if it is not free within the patience.
+
+    A generator would be code of Python, where a signal handler may leave the lock held.
+    """
+    from zarrcore._core.engine import Owned
+
+    return Owned(lock, PATIENCE if patience is None else patience)
 
 
 _LEAVES_LOCKS = sys.version_info[:2] == (3, 14)
@@ -185,11 +182,7 @@ def owning(lock: AnyLock) -> AnyLock | AbstractContextManager[bool]:
     CPython 3.14, unlike those before and after it, calls handlers between ``__enter__`` and the beginning of
     the block, and does not call ``__exit__`` if they raise something: a lock is left held for good.
     """
-    if not _LEAVES_LOCKS or isinstance(lock, _Checked):
-        return lock
-    from zarrcore._core.engine import Owned
-
-    return Owned(lock)
+    return taking(lock, -1) if _LEAVES_LOCKS and not isinstance(lock, _Checked) else lock
 
 
 @holding

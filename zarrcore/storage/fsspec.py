@@ -373,7 +373,7 @@ class FsspecStore(RemoteStore):
         return self._has_objects
 
     def _is_directory(self, prefix: str) -> bool:
-        # To list what is absent takes s3fs two requests: the second one lists what is beside it.
+        # s3fs makes two requests to list a directory that is absent, and one to ask whether there is one.
         try:
             return bool(self._ask(prefix, "isdir", self._below(prefix).rstrip("/")))
         except (BaseZarrError, OSError):  # not everyone who may write may list

@@ -166,18 +166,17 @@ cdef class KeyLock(_Waiting):
 
 @cython.final
 cdef class Owned:
-    """Holds a lock of Python in a ``with`` statement, see :func:`zarrcore._locks.owning`."""
+    """Holds a lock of Python in a ``with`` statement, see :func:`zarrcore._locks.taking`."""
 
-    cdef object lock
+    cdef object lock, timeout
     cdef bint is_held
 
-    def __init__(self, lock not None):
-        self.lock = lock
+    def __init__(self, lock not None, timeout not None):
+        self.lock, self.timeout = lock, timeout
 
     def __enter__(self):
-        self.lock.acquire()
-        self.is_held = True
-        return True
+        self.is_held = self.lock.acquire(timeout=self.timeout)
+        return self.is_held
 
     def __exit__(self, *_):
         self.__del__()
@@ -185,7 +184,8 @@ cdef class Owned:
     def __del__(self):
         if self.is_held:
             self.is_held = False
-            self.lock.release()
+            if self.lock._is_owned():  # not in the child of a fork
+                self.lock.release()
 
 
 @cython.final
