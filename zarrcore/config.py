@@ -446,6 +446,7 @@ class Config:
         """
         self._values = dict(self._items)
 
+
 _KEYS = "\n".join(
     f"    {key} : {setting.allowed}, default {setting.default!r}\n        {setting.meaning}"
     for key, setting in SETTINGS.items()

@@ -45,6 +45,7 @@ _MOST_KNOWN = 1000
 
 # --- locks of documents, and copies in open groups ---
 
+
 def document_lock(place: StorePath, name: str = ZARR_JSON) -> Any:
     """Return the lock of the metadata of a node, for a ``with`` statement.
 

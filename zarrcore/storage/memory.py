@@ -30,6 +30,7 @@ from zarrcore.storage.validation import (
 if TYPE_CHECKING:
     from zarrcore.storage.byte_range import ByteRange
 
+
 class _Held:
     """A value that is kept alive, equal to itself alone: another one may be made in its place in memory."""
 
